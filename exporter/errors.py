@@ -1,0 +1,106 @@
+"""One exception class per meaning. Imported by everything, imports nothing.
+
+Every :class:`SourceError` carries the `reason` that `kafka_warden_source_errors_total` counts it under.
+"""
+
+from typing import ClassVar
+
+
+class KafkaWardenError(Exception):
+    """Anything that this program raises on purpose."""
+
+
+class ConfigError(KafkaWardenError):
+    """The configuration cannot be used; the message is one line that says which key and what to do."""
+
+
+class SecretError(ConfigError):
+    """A file that holds a secret cannot be read, or others may read it too."""
+
+
+class ForbiddenRequestError(KafkaWardenError):
+    """The code tried to send a request that is not on the read-only allow-list: a bug, never a condition."""
+
+
+class SourceError(KafkaWardenError):
+    """A question to one process was not answered. Its own numbers are missing, nobody else's."""
+
+    reason: ClassVar[str] = "protocol"
+
+
+class RefusedError(SourceError):
+    """Nothing listens at the address, or the name does not resolve."""
+
+    reason = "refused"
+
+
+class ConnectTimeoutError(SourceError):
+    """The address did not accept a connection within the deadline."""
+
+    reason = "connect_timeout"
+
+
+class AnswerTimeoutError(SourceError):
+    """The process accepted the connection and did not answer within the deadline."""
+
+    reason = "timeout"
+
+
+class FencedError(SourceError):
+    """The broker is known and fenced: it is not asked."""
+
+    reason = "fenced"
+
+
+class AuthenticationError(SourceError):
+    """User name, password or mechanism were refused."""
+
+    reason = "auth"
+
+
+class AuthorizationError(SourceError):
+    """The principal lacks an ACL; docs/security.md lists what each source needs."""
+
+    reason = "authorization"
+
+
+class TlsError(SourceError):
+    """The TLS handshake failed: an untrusted, expired or wrongly named certificate, or no common protocol."""
+
+    reason = "tls"
+
+
+class UnsupportedError(SourceError):
+    """The broker is too old for this request."""
+
+    reason = "unsupported"
+
+
+class ProtocolError(SourceError):
+    """The reply could not be decoded, or named an error that nobody expected."""
+
+    reason = "protocol"
+
+
+class TooLargeError(SourceError):
+    """The reply was larger than the largest that is accepted."""
+
+    reason = "too_large"
+
+
+REASONS = tuple(
+    cls.reason
+    for cls in (
+        RefusedError,
+        ConnectTimeoutError,
+        AnswerTimeoutError,
+        FencedError,
+        AuthenticationError,
+        AuthorizationError,
+        TlsError,
+        UnsupportedError,
+        ProtocolError,
+        TooLargeError,
+    )
+)
+"""Every value of the label `reason`."""

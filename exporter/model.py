@@ -1,0 +1,301 @@
+"""What one poll saw: frozen dataclasses and columnar tables, time as a field.
+
+Imported by everything; imports only the standard library and numpy. No I/O, no clocks.
+
+Two clocks appear, never mixed: `time` is Unix time in seconds, for people and for timestamps on the page; `clock` and
+everything named `*_at` are seconds of the monotonic clock, for differences.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+UNKNOWN: Final = -1
+"""In integer columns: not known, because nobody answered. Offsets, sizes and broker ids are never negative."""
+
+UNLIMITED: Final = float("inf")
+"""A limit that is not set."""
+
+NO_BROKER: Final = ""
+"""The value of the label `broker` for a source that asks the cluster, not one broker."""
+
+
+class Source(StrEnum):
+    """The questions; values of the label `source`."""
+
+    METADATA = "metadata"
+    OFFSETS = "offsets"
+    LOG_DIRS = "log_dirs"
+    CONFIGS = "configs"
+    REASSIGNMENTS = "reassignments"
+    QUOTAS = "quotas"
+    QUORUM = "quorum"
+    JMX = "jmx"
+
+
+class BrokerState(StrEnum):
+    """Values of the label `state` of `broker_state`."""
+
+    ACTIVE = "active"
+    FENCED = "fenced"
+    SHUTTING_DOWN = "shutting_down"
+    GONE = "gone"
+    UNANSWERING = "unanswering"
+
+
+class Side(StrEnum):
+    """Which throttle: KIP-73's two, and KIP-113's for moves between log directories."""
+
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    LOG_DIRS = "log_dirs"
+
+
+class Origin(StrEnum):
+    """Where an effective broker limit comes from."""
+
+    BROKER = "broker"
+    CLUSTER_DEFAULT = "cluster_default"
+    UNSET = "unset"
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A broker as the cluster describes it, or as it was last described when it is gone."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+    fenced: bool = False
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTable:
+    """One row per partition, sorted by topic name, then partition number. P rows."""
+
+    topic: Ints
+    """Index into `Snapshot.topics`."""
+    number: Ints
+    leader: Ints
+    """Broker id, `UNKNOWN` where there is none."""
+    leader_epoch: Ints
+    leader_row: Ints
+    """Row of the leader's replica in the `ReplicaTable`, `UNKNOWN` where there is none."""
+    start: Longs
+    """Local log start offset of the leader, as of the latest answer to log dirs; `UNKNOWN` before."""
+    reassigning: Bools
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaTable:
+    """One row per replica, grouped by partition in the order of the `PartitionTable`. R rows."""
+
+    partition: Ints
+    """Row in the `PartitionTable`."""
+    broker: Ints
+    in_isr: Bools
+    offline: Bools
+    adding: Bools
+    removing: Bools
+    end: Longs
+    """Log end offset as that broker itself told in this poll; `UNKNOWN` when it did not answer."""
+    size: Longs
+    """Bytes of the local log, as of `sized_at`; `UNKNOWN` before the first answer."""
+    sized_at: Floats
+    """Monotonic time of the answer that `size` comes from; 0 where it is unknown."""
+    start: Longs
+    """Local log start offset of this replica, asked of leaders and of adding replicas only; else `UNKNOWN`."""
+
+    def __len__(self) -> int:
+        return len(self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class FutureReplica:
+    """A replica on its way to another log directory of the same broker (KIP-113)."""
+
+    topic: str
+    partition: int
+    broker: int
+    log_dir: str
+    size: int
+    offset_lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not tell (before 3.3)."""
+
+    broker: int
+    path: str
+    online: bool
+    bytes: int
+    usable_bytes: int
+    total_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """An effective dynamic limit in bytes per second; `UNLIMITED` when nobody set it."""
+
+    value: float = UNLIMITED
+    origin: Origin = Origin.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """What DescribeConfigs of one broker told. Rates in bytes per second, times in seconds, sizes in bytes."""
+
+    limits: Mapping[Side, Limit] = field(default_factory=dict)
+    remote_copy_quota: float | None = None
+    remote_fetch_quota: float | None = None
+    replica_lag_time_max: float = 30.0
+    replica_fetch_wait_max: float = 0.5
+    replica_fetch_max_bytes: int = 1 << 20
+    replica_fetch_response_max_bytes: int = 10 << 20
+    quota_window_num: int = 11
+    quota_window_size: float = 1.0
+    kafka_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """What DescribeConfigs of one topic told."""
+
+    leader_throttled: str = ""
+    """`leader.replication.throttled.replicas` as it stands: empty, `*` or `partition:broker,...`."""
+    follower_throttled: str = ""
+    compacted: bool = False
+    segment_bytes: int = 1 << 30
+    remote_storage: bool = False
+    min_insync_replicas: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaEntity:
+    """One configured client quota: `None` where the entity has no such part, `""` where it is the default."""
+
+    user: str | None
+    client_id: str | None
+    values: Mapping[str, float]
+    """Quota key, such as `controller_mutation_rate`, to value."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumReplica:
+    """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where not told."""
+
+    node: int
+    voter: bool
+    log_end_offset: int
+    last_caught_up_time: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """The metadata quorum. `controllers` maps a node id to `host:port` of its listener (v2, Kafka 3.9+)."""
+
+    leader: int
+    leader_epoch: int
+    high_watermark: int
+    replicas: tuple[QuorumReplica, ...] = ()
+    controllers: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerWindow:
+    """`controller.quota.window.num` x `controller.quota.window.size.seconds` of the active controller."""
+
+    samples: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBean:
+    """One bean of a client: its real, unquoted and unsanitized names; `None` where the bean has no such tag."""
+
+    user: str | None
+    client_id: str | None
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessBeans:
+    """What JMX of one process told. An attribute that is absent or NaN there is absent here."""
+
+    at: float
+    """Monotonic time of the answer."""
+    values: Mapping[str, float]
+    """Short name (`sources/beans.py` lists them with bean, attribute and unit) to value in base units."""
+    mutations: tuple[ClientBean, ...] = ()
+    """ControllerMutation beans: tokens, mutation_rate, throttle_time (seconds)."""
+    requests: tuple[ClientBean, ...] = ()
+    """Request beans: throttle_time (seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """How one source fares at one broker. Times are Unix seconds; `None` before the first success."""
+
+    up: bool
+    duration: float
+    last_success: float | None
+    errors: Mapping[str, int]
+    """Reason to count, since the sidecar started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that one poll saw, and of what is asked less often the last good answer."""
+
+    time: float
+    clock: float
+    cluster_id: str | None
+    topics: tuple[str, ...]
+    topic_ids: tuple[bytes, ...]
+    """16 bytes each, in the order of `topics`; zeros before Kafka 2.8."""
+    partitions: PartitionTable
+    replicas: ReplicaTable
+    brokers: Mapping[int, Broker]
+    controller: int | None = None
+    offsets_at: Mapping[int, float] = field(default_factory=dict)
+    """Broker to the monotonic time at which it told the ends of what it leads."""
+    log_dirs: tuple[LogDir, ...] = ()
+    future_replicas: tuple[FutureReplica, ...] = ()
+    broker_configs: Mapping[int, BrokerConfig] = field(default_factory=dict)
+    topic_configs: Mapping[str, TopicConfig] = field(default_factory=dict)
+    quotas: tuple[QuotaEntity, ...] | None = None
+    """`None` when they could not be read; empty when none is configured."""
+    quorum: Quorum | None = None
+    controller_window: ControllerWindow | None = None
+    broker_beans: Mapping[int, ProcessBeans] = field(default_factory=dict)
+    controller_beans: Mapping[str, ProcessBeans] = field(default_factory=dict)
+    """By node id as text, or by address until the id is known."""
+    status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What the user may set about judgement, in base units. Defaults are those of the configuration."""
+
+    poll_interval: float = 10.0
+    series_budget: int = 20_000
+    max_broker_partitions: float = UNLIMITED
+    max_partitions: float = UNLIMITED
+    network_bytes_per_second: float | None = None
+    moves_deadline: float = 4 * 3600.0
+    moves_grace: float = 60.0
