@@ -272,6 +272,7 @@ class Snapshot:
     replicas: ReplicaTable
     brokers: Mapping[int, Broker]
     controller: int | None = None
+    kafka_version: str | None = None
     offsets_at: Mapping[int, float] = field(default_factory=dict)
     """Broker to the monotonic time at which it told the ends of what it leads."""
     log_dirs: tuple[LogDir, ...] = ()

@@ -1,0 +1,143 @@
+"""Brokers, the metadata quorum, room for partitions (KIP-578), log directories."""
+
+import math
+from collections.abc import Callable, Iterator
+
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
+from exporter.model import UNKNOWN, BrokerState, LogDir
+
+BROKER = ("broker",)
+
+
+def _info(view: View) -> Iterator[Sample]:
+    for broker in view.snapshot.brokers.values():
+        yield (str(broker.id), broker.host, broker.rack or ""), 1
+
+
+def _states(view: View) -> Iterator[Sample]:
+    for broker, current in view.derived.cluster.states.items():
+        for state in BrokerState:
+            yield (str(broker), state), int(state is current)
+
+
+def _controller(view: View) -> Iterator[Sample]:
+    if view.snapshot.controller is not None:
+        yield (str(view.snapshot.controller),), 1
+
+
+def _quorum_lag(view: View) -> Iterator[Sample]:
+    quorum = view.snapshot.quorum
+    if quorum is None:
+        return
+    end = max((replica.log_end_offset for replica in quorum.replicas), default=0)
+    for replica in quorum.replicas:
+        if replica.log_end_offset >= 0:
+            yield (str(replica.node), "voter" if replica.voter else "observer"), end - replica.log_end_offset
+
+
+def _caught_up(view: View) -> Iterator[Sample]:
+    for replica in view.snapshot.quorum.replicas if view.snapshot.quorum else ():
+        if replica.last_caught_up_time is not None:
+            yield (str(replica.node), "voter" if replica.voter else "observer"), replica.last_caught_up_time
+
+
+def _cluster(view: View) -> Iterator[Sample]:
+    if view.snapshot.cluster_id is not None:
+        yield (view.snapshot.cluster_id, view.snapshot.kafka_version or ""), 1
+
+
+def _room(view: View) -> Iterator[Sample]:
+    for labels, count in view.brokers(view.derived.cluster.counted):
+        yield labels, view.max_broker_partitions - count
+
+
+def _limit(view: View) -> Iterator[Sample]:
+    for broker in view.derived.frame.brokers.tolist():
+        yield (str(broker),), view.max_broker_partitions
+
+
+def _directory(value: Callable[[LogDir], float]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        for directory in view.snapshot.log_dirs:
+            amount = value(directory)
+            yield (str(directory.broker), directory.path), math.nan if amount == UNKNOWN else amount
+
+    return read
+
+
+CLUSTER = (
+    Metric("broker_info", "A broker (Metadata)", ("broker", "host", "rack"), _info, Kind.INFO),
+    Metric("broker_state", "1 for the broker's state, 0 for the others", ("broker", "state"), _states),
+    Metric(
+        "broker_replicas",
+        "Replicas that the broker hosts, adding ones included (Metadata)",
+        BROKER,
+        lambda view: view.brokers(view.derived.cluster.replicas),
+    ),
+    Metric(
+        "broker_leaders",
+        "Partitions that the broker leads (Metadata)",
+        BROKER,
+        lambda view: view.brokers(view.derived.cluster.leaders),
+    ),
+    Metric("controller_info", "The active controller (DescribeQuorum)", ("node",), _controller, Kind.INFO),
+    Metric(
+        "quorum_lag_offsets",
+        "Offsets by which a node is behind the end of the metadata log (DescribeQuorum)",
+        ("node", "role"),
+        _quorum_lag,
+    ),
+    Metric(
+        "quorum_last_caught_up_timestamp_seconds",
+        "When a node was last level with the metadata leader (DescribeQuorum)",
+        ("node", "role"),
+        _caught_up,
+    ),
+    Metric("cluster_info", "The cluster", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
+    Metric(
+        "broker_partitions",
+        "Replicas that count against KIP-578's limit: all but those of internal topics",
+        BROKER,
+        lambda view: view.brokers(view.derived.cluster.counted),
+    ),
+    Metric("broker_partition_limit", "limits.max_broker_partitions. KIP-578", BROKER, _limit),
+    Metric("broker_partition_headroom", "Limit less partitions; negative when over. KIP-578", BROKER, _room),
+    Metric(
+        "cluster_partitions",
+        "Partitions, each once, but those of internal topics. KIP-578",
+        (),
+        lambda view: [((), view.derived.cluster.partitions)],
+    ),
+    Metric("cluster_replicas", "Replicas of all topics", (), lambda view: [((), len(view.snapshot.replicas))]),
+    Metric("cluster_partition_limit", "limits.max_partitions. KIP-578", (), lambda view: [((), view.max_partitions)]),
+    Metric(
+        "cluster_partition_headroom",
+        "Limit less partitions; negative when over. KIP-578",
+        (),
+        lambda view: [((), view.max_partitions - view.derived.cluster.partitions)],
+    ),
+    Metric(
+        "log_dir_bytes",
+        "Bytes of local logs in the directory (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: directory.bytes),
+    ),
+    Metric(
+        "log_dir_usable_bytes",
+        "Bytes left on the directory's volume (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: directory.usable_bytes),
+    ),
+    Metric(
+        "log_dir_total_bytes",
+        "Size of the directory's volume (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: directory.total_bytes),
+    ),
+    Metric(
+        "log_dir_online",
+        "1 while the directory is online (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: int(directory.online)),
+    ),
+)

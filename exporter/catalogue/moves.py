@@ -1,0 +1,159 @@
+"""Reassignments under way: KIP-73, KIP-455; moves between log directories: KIP-113."""
+
+from collections.abc import Callable, Iterator
+
+from exporter.catalogue.metric import Labels, Metric, Read, Sample, View, known
+from exporter.derive.moves import Move
+
+MOVE = ("topic", "partition", "broker")
+
+
+def _each(value: Callable[[Move], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known((_labels(move), value(move)) for move in _shown(view))
+
+    return read
+
+
+def _shown(view: View) -> Iterator[Move]:
+    allowed = {name for name, may in zip(view.snapshot.topics, view.topics.tolist(), strict=True) if may}
+    return (move for move in view.derived.moves if move.topic in allowed)
+
+
+def _labels(move: Move) -> Labels:
+    return move.topic, str(move.partition), str(move.broker)
+
+
+def _stuck(view: View) -> Iterator[Sample]:
+    for move in _shown(view):
+        if move.stuck is not None:
+            yield (*_labels(move), move.stuck), 1
+
+
+def _changes(view: View) -> Iterator[Sample]:
+    cluster = view.derived.cluster
+    for change, column in (("adding", cluster.adding), ("removing", cluster.removing)):
+        for (broker,), count in view.brokers(column):
+            yield (broker, change), count
+
+
+def _total(value: Callable[[View], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known([((), value(view))])
+
+    return read
+
+
+def _log_dir_moves(view: View) -> Iterator[Sample]:
+    sizes = _sizes(view)
+    for moving in view.snapshot.future_replicas:
+        size = sizes.get((moving.topic, moving.partition, moving.broker))
+        if size is not None:
+            yield (moving.topic, str(moving.partition), str(moving.broker)), max(size - moving.size, 0)
+
+
+def _sizes(view: View) -> dict[tuple[str, int, int], int]:
+    wanted = {(moving.topic, moving.partition, moving.broker) for moving in view.snapshot.future_replicas}
+    if not wanted:
+        return {}
+    names, partitions, replicas = view.snapshot.topics, view.snapshot.partitions, view.snapshot.replicas
+    rows = zip(replicas.partition.tolist(), replicas.broker.tolist(), replicas.size.tolist(), strict=True)
+    sizes = {
+        (names[partitions.topic[partition]], int(partitions.number[partition]), broker): size
+        for partition, broker, size in rows
+    }
+    return {key: sizes[key] for key in wanted if sizes.get(key, -1) >= 0}
+
+
+MOVES = (
+    Metric(
+        "reassigning_partitions",
+        "Partitions under reassignment (ListPartitionReassignments). KIP-455",
+        (),
+        _total(lambda view: view.derived.totals.reassigning_partitions),
+    ),
+    Metric(
+        "reassignment_move_ratio",
+        "MoveRatio of KIP-73: partitions under reassignment over all partitions",
+        (),
+        _total(lambda view: view.derived.totals.ratio),
+    ),
+    Metric(
+        "reassignment_replicas",
+        "Replicas being added or removed (ListPartitionReassignments). KIP-455",
+        ("broker", "change"),
+        _changes,
+    ),
+    Metric(
+        "reassignment_bytes_remaining",
+        "Bytes that the adding replica lacks (DescribeLogDirs, ListOffsets). KIP-73",
+        MOVE,
+        _each(lambda move: move.remaining_bytes),
+    ),
+    Metric(
+        "reassignment_messages_remaining",
+        "Messages that the adding replica lacks (ListOffsets). KIP-73",
+        MOVE,
+        _each(lambda move: move.remaining_messages),
+    ),
+    Metric(
+        "reassignment_progress_ratio",
+        "Copied bytes over copied and remaining bytes of the adding replica",
+        MOVE,
+        _each(lambda move: move.progress),
+    ),
+    Metric(
+        "reassignment_bytes_per_second",
+        "Bytes per second that the adding replica copies, over multiples of 12 s (DescribeLogDirs)",
+        MOVE,
+        _each(lambda move: move.bytes_per_second),
+    ),
+    Metric(
+        "reassignment_eta_seconds",
+        "Seconds until the adding replica has caught up; +Inf when it never does. docs/throttle-law.md",
+        MOVE,
+        _each(lambda move: move.eta),
+    ),
+    Metric(
+        "reassignment_never_ends",
+        "1 when what is produced outruns what the throttle lets through. docs/throttle-law.md",
+        MOVE,
+        _each(lambda move: None if move.never_ends is None else float(move.never_ends)),
+    ),
+    Metric(
+        "reassignment_stalled_seconds",
+        "Seconds since the bytes that remain last reached a new minimum",
+        MOVE,
+        _each(lambda move: move.stalled),
+    ),
+    Metric(
+        "reassignment_stuck",
+        "1 while the move is stuck, with the one cause that explains it best",
+        (*MOVE, "cause"),
+        _stuck,
+    ),
+    Metric(
+        "reassignment_total_bytes_remaining",
+        "Bytes that all adding replicas lack; absent while a part is unknown",
+        (),
+        _total(lambda view: view.derived.totals.remaining_bytes),
+    ),
+    Metric(
+        "reassignment_total_eta_seconds",
+        "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves",
+        (),
+        _total(lambda view: view.derived.totals.eta),
+    ),
+    Metric(
+        "reassignment_predicted_seconds",
+        "MoveTime of KIP-73; absent when nothing moves or nothing is limited",
+        (),
+        _total(lambda view: view.derived.totals.predicted),
+    ),
+    Metric(
+        "log_dir_move_bytes_remaining",
+        "Bytes that a replica's copy in its new log directory lacks (DescribeLogDirs). KIP-113",
+        MOVE,
+        _log_dir_moves,
+    ),
+)

@@ -1,0 +1,137 @@
+"""Followers that are behind, out of sync or moving; under-replication; bytes in by partition."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exporter.catalogue.beans import broker_counter
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
+from exporter.derive.mutations import active_controller
+from exporter.model import UNKNOWN
+
+REPLICA = ("topic", "partition", "broker")
+
+
+def _lag_messages(view: View) -> Iterator[Sample]:
+    lag = view.derived.lag
+    return view.replicas(lag.messages, np.flatnonzero(lag.shown & (lag.messages != UNKNOWN)))
+
+
+def _lag_bytes(view: View) -> Iterator[Sample]:
+    lag = view.derived.lag
+    return view.replicas(lag.bytes, np.flatnonzero(lag.shown & ~np.isnan(lag.bytes)))
+
+
+def _out_of_sync(view: View) -> Iterator[Sample]:
+    seconds = view.derived.ages.out_seconds
+    return view.replicas(seconds, np.flatnonzero(~np.isnan(seconds)))
+
+
+def _under_replicated(view: View) -> Iterator[Sample]:
+    seconds = view.derived.ages.under_seconds
+    return view.partitions(seconds, np.flatnonzero(~np.isnan(seconds)))
+
+
+def _count(name: str) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        yield (), int(getattr(view.derived.cluster, name).sum())
+
+    return read
+
+
+def _by_leader(name: str) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        frame = view.derived.frame
+        rows = getattr(view.derived.cluster, name) & (frame.led_by != UNKNOWN)
+        return view.brokers(np.bincount(frame.led_by[rows], minlength=len(frame.brokers)))
+
+    return read
+
+
+def _unclean(view: View) -> Iterator[Sample]:
+    beans = active_controller(view.snapshot)
+    if beans is not None and "unclean_leader_elections_total" in beans.values:
+        yield (), beans.values["unclean_leader_elections_total"]
+
+
+def _bytes_in(view: View) -> Iterator[Sample]:
+    """Moving partitions first, then the busiest: the budget cuts from the end."""
+    rates = view.derived.bytes_in
+    rows = np.flatnonzero(~np.isnan(rates))
+    order = np.lexsort((-rates[rows], ~view.snapshot.partitions.reassigning[rows]))
+    return view.partitions(rates, rows[order])
+
+
+REPLICAS = (
+    Metric(
+        "replica_lag_messages",
+        "Leader's log end less the follower's (ListOffsets, replica id -2). Only followers that are behind, out of "
+        "sync or moving",
+        REPLICA,
+        _lag_messages,
+    ),
+    Metric(
+        "replica_lag_bytes",
+        "Lag in messages times the leader's bytes per offset (ListOffsets, DescribeLogDirs). The same followers",
+        REPLICA,
+        _lag_bytes,
+    ),
+    Metric(
+        "replica_out_of_sync_seconds",
+        "Seconds since the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
+        REPLICA,
+        _out_of_sync,
+    ),
+    Metric(
+        "under_replicated_partitions",
+        "Partitions with a replica outside the ISR; adding replicas do not count (Metadata). KIP-352",
+        (),
+        _count("under_replicated"),
+    ),
+    Metric(
+        "under_min_isr_partitions",
+        "Partitions with fewer in-sync replicas than min.insync.replicas",
+        (),
+        _count("under_min_isr"),
+    ),
+    Metric(
+        "at_min_isr_partitions",
+        "Partitions with just min.insync.replicas in sync; replication factor 1 is left out",
+        (),
+        _count("at_min_isr"),
+    ),
+    Metric("offline_partitions", "Partitions without a leader (Metadata)", (), _count("offline")),
+    Metric(
+        "broker_under_replicated_partitions",
+        "Under-replicated partitions by leader",
+        ("broker",),
+        _by_leader("under_replicated"),
+    ),
+    Metric(
+        "broker_under_min_isr_partitions",
+        "Partitions under min.insync.replicas by leader",
+        ("broker",),
+        _by_leader("under_min_isr"),
+    ),
+    Metric(
+        "partition_under_replicated_seconds",
+        "Seconds since the partition has been under-replicated (Metadata)",
+        ("topic", "partition"),
+        _under_replicated,
+    ),
+    broker_counter("broker_isr_shrinks_total", "ISR shrinks (bean IsrShrinksPerSec, Count)", "isr_shrinks_total"),
+    broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)", "isr_expands_total"),
+    Metric(
+        "unclean_leader_elections_total",
+        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count)",
+        (),
+        _unclean,
+        Kind.COUNTER,
+    ),
+    Metric(
+        "partition_bytes_in_per_second",
+        "PartitionBytesInRate of KIP-73: bytes per second appended to the leader's log (ListOffsets, DescribeLogDirs)",
+        ("topic", "partition"),
+        _bytes_in,
+    ),
+)

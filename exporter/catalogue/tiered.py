@@ -1,0 +1,70 @@
+"""Tiered storage: KIP-405, KIP-956."""
+
+from collections.abc import Callable, Iterator
+
+from exporter.catalogue.beans import broker_counter, broker_gauge
+from exporter.catalogue.metric import Metric, Read, Sample, View, known
+from exporter.model import BrokerConfig
+
+COPY_LAG = "freezes while copying is held back"
+
+
+def _quota(value: Callable[[BrokerConfig], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
+
+    return read
+
+
+TIERED = (
+    broker_gauge(
+        "remote_copy_bytes_per_second",
+        "Rate that the copy quota sees (bean RLMCopy, byte-rate). KIP-956",
+        "remote_copy_byte_rate",
+    ),
+    broker_gauge(
+        "remote_fetch_bytes_per_second",
+        "Rate that the fetch quota sees (bean RLMFetch, byte-rate). KIP-956",
+        "remote_fetch_byte_rate",
+    ),
+    Metric(
+        "remote_copy_quota_bytes_per_second",
+        "remote.log.manager.copy.max.bytes.per.second (DescribeConfigs); absent without tiered storage. KIP-956",
+        ("broker",),
+        _quota(lambda config: config.remote_copy_quota),
+    ),
+    Metric(
+        "remote_fetch_quota_bytes_per_second",
+        "remote.log.manager.fetch.max.bytes.per.second (DescribeConfigs); absent without tiered storage. KIP-956",
+        ("broker",),
+        _quota(lambda config: config.remote_fetch_quota),
+    ),
+    *(
+        broker_gauge(
+            f"remote_{what}_throttle_{statistic}_seconds",
+            f"Throttle time of remote {what} (bean RemoteLogManager, remote-{what}-throttle-time-{statistic}). KIP-956",
+            f"remote_{what}_throttle_time_{statistic}",
+        )
+        for what in ("copy", "fetch")
+        for statistic in ("avg", "max")
+    ),
+    broker_counter(
+        "remote_copy_bytes_total", "Bytes copied to remote storage (Count). KIP-405", "remote_copy_bytes_total"
+    ),
+    broker_counter(
+        "remote_fetch_bytes_total", "Bytes read from remote storage (Count). KIP-405", "remote_fetch_bytes_total"
+    ),
+    broker_counter("remote_copy_errors_total", "Failed remote copies (Count). KIP-405", "remote_copy_errors_total"),
+    broker_counter("remote_fetch_errors_total", "Failed remote reads (Count). KIP-405", "remote_fetch_errors_total"),
+    broker_counter(
+        "remote_delete_errors_total", "Failed remote deletions (Count). KIP-405", "remote_delete_errors_total"
+    ),
+    broker_gauge(
+        "remote_copy_lag_bytes", f"Bean RemoteCopyLagBytes, which {COPY_LAG}. KIP-405", "remote_copy_lag_bytes"
+    ),
+    broker_gauge(
+        "remote_copy_lag_segments", f"Bean RemoteCopyLagSegments, which {COPY_LAG}. KIP-405", "remote_copy_lag_segments"
+    ),
+    broker_gauge("remote_delete_lag_bytes", "Bean RemoteDeleteLagBytes. KIP-405", "remote_delete_lag_bytes"),
+    broker_gauge("remote_delete_lag_segments", "Bean RemoteDeleteLagSegments. KIP-405", "remote_delete_lag_segments"),
+)

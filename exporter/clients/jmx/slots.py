@@ -1,0 +1,84 @@
+"""What the parent remembers of each target between two polls, and what one poll wants of it. Held under a lock."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from exporter.clients.jmx.password import Stamp
+from exporter.clients.jmx.protocol import Kind, RawBeans, Reply, result
+from exporter.errors import AuthenticationError, SourceError
+
+OVERDUE: Final = 10.0
+"""Seconds after which a call counts as hung: twice what the child allows itself for a reading."""
+
+AUTH_HOLD: Final = 60.0
+"""Seconds for which a refused password is not tried again, unless its file changes: some servers lock accounts."""
+
+FORGET: Final = 300.0
+"""Seconds after which a target that nobody asked about is forgotten."""
+
+Answer = RawBeans | SourceError
+Place = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class JmxTarget:
+    """One process to ask. `key` names it for the caller, in the answers; host and port may change from poll to poll."""
+
+    key: str
+    host: str
+    port: int
+    user: str | None = None
+    password_file: Path | None = None
+    kind: Kind = "broker"
+
+    @property
+    def place(self) -> Place:
+        """A target that moved is another one to us: a call that hangs at its old address must not hold it up."""
+        return (self.key, self.host, self.port)
+
+
+@dataclass(slots=True)
+class Slot:
+    """One target at one address. Ids grow, so an answer to a later request than the awaited one is recognised."""
+
+    used: float
+    """Monotonic time of the latest poll that wanted it."""
+    outstanding: int | None = None
+    """Id of the request that has been sent and not answered; there is never a second one."""
+    since: float = 0.0
+    answered: int = -1
+    answer: Answer | None = None
+    stamp: Stamp | None = None
+    """Of the password file, when the latest request was sent."""
+    refused_until: float = 0.0
+
+    def sent(self, number: int, now: float, stamp: Stamp | None) -> None:
+        """A request is under way."""
+        self.outstanding, self.since, self.stamp = number, now, stamp
+
+    def take(self, reply: Reply, now: float) -> None:
+        """Its reply has arrived."""
+        self.outstanding, self.answered, self.answer = None, reply.id, result(reply, now)
+        if isinstance(self.answer, AuthenticationError):
+            self.refused_until = now + AUTH_HOLD
+
+    def overdue(self, now: float) -> bool:
+        """Whether its call hangs."""
+        return self.outstanding is not None and now - self.since > OVERDUE
+
+    def held_back(self, now: float, stamp: Stamp | None) -> bool:
+        """Whether this very password was refused a short while ago."""
+        return isinstance(self.answer, AuthenticationError) and now < self.refused_until and stamp == self.stamp
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What one poll wants of one target: settled by `answer`, which may be that to an earlier poll's request."""
+
+    target: JmxTarget
+    slot: Slot
+    awaited: int = -1
+    late: bool = False
+    """The awaited request is an earlier poll's: its success is this poll's too, its failure is not."""
+    answer: Answer | None = None

@@ -1,0 +1,23 @@
+"""The request classes of kafka-python that `sources/` may build; nothing outside this room imports kafka-python."""
+
+from kafka.protocol.admin import (
+    DescribeClientQuotasRequest,
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    ListPartitionReassignmentsRequest,
+)
+from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+__all__ = [
+    "DescribeClientQuotasRequest",
+    "DescribeClusterRequest",
+    "DescribeConfigsRequest",
+    "DescribeLogDirsRequest",
+    "DescribeQuorumRequest",
+    "ListOffsetsRequest",
+    "ListPartitionReassignmentsRequest",
+    "MetadataRequest",
+]

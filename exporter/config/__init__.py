@@ -1,0 +1,39 @@
+"""The configuration: a YAML file, `KAFKA_WARDEN_...` variables and flags, read strictly into frozen dataclasses.
+
+A flag wins over a variable, a variable over the file, the file over the default. docs/configuration.md is for users.
+"""
+
+from exporter.config.load import load
+from exporter.config.options import FLAGS, OPTIONS
+from exporter.config.types import (
+    Config,
+    ControllersConfig,
+    JmxConfig,
+    JmxController,
+    JmxTlsConfig,
+    KafkaConfig,
+    LimitsConfig,
+    LogConfig,
+    MovesConfig,
+    PollConfig,
+    TopicsConfig,
+    WebConfig,
+)
+
+__all__ = [
+    "FLAGS",
+    "OPTIONS",
+    "Config",
+    "ControllersConfig",
+    "JmxConfig",
+    "JmxController",
+    "JmxTlsConfig",
+    "KafkaConfig",
+    "LimitsConfig",
+    "LogConfig",
+    "MovesConfig",
+    "PollConfig",
+    "TopicsConfig",
+    "WebConfig",
+    "load",
+]

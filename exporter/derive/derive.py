@@ -1,0 +1,137 @@
+"""From a window of snapshots to everything that is judged of the latest: (window, memory) -> (memory, Derived)."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exporter.derive.ages import Ages, derive_ages, never
+from exporter.derive.cluster import Cluster, derive_cluster
+from exporter.derive.flows import derive_flows
+from exporter.derive.frame import Frame, frame
+from exporter.derive.lag import Lag, derive_lag
+from exporter.derive.moves import Move, MovesMemory, derive_moves
+from exporter.derive.mutations import ClientMutations, derive_mutations
+from exporter.derive.throttles import Throttles, derive_throttles
+from exporter.derive.totals import Totals, derive_totals
+from exporter.formulas import bytes_in as bytes_in_formulas
+from exporter.formulas.bytes_in import BytesIn, LeaderLogs
+from exporter.formulas.rows import Keys, carry, match_partitions, match_replicas
+from exporter.model import UNKNOWN, Bools, Floats, Longs, Parameters
+from exporter.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the folds carry from poll to poll, in the rows of the snapshot that they saw last."""
+
+    keys: Keys
+    logs: LeaderLogs
+    bytes_in: BytesIn
+    known_end: Longs
+    out_since: Floats
+    under_since: Floats
+    moves: MovesMemory = field(default_factory=MovesMemory)
+    clamped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Everything that is judged of one snapshot."""
+
+    frame: Frame
+    lag: Lag
+    bytes_in: Floats
+    """(P,) bytes per second appended to each partition, NaN where unknown."""
+    cluster: Cluster
+    ages: Ages
+    throttles: Throttles
+    moves: tuple[Move, ...]
+    totals: Totals
+    mutations: tuple[ClientMutations, ...]
+    clamped: int
+    """Negative lags set to 0 since the sidecar started."""
+
+
+def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
+    """Judge the latest snapshot of a window."""
+    seen = frame(window.latest)
+    logs = _leader_logs(seen)
+    before = _realigned(memory, seen)
+    rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in if before else None, logs, _compacted(seen))
+    lag = derive_lag(
+        seen,
+        before.known_end if before else np.full(len(seen.host), UNKNOWN, np.int64),
+        before.logs.end if before else np.full(len(seen.led_by), UNKNOWN, np.int64),
+        rates_memory.per_offset,
+        ~bytes_in_formulas.same_leader(before.logs, logs) if before else np.zeros(len(seen.led_by), bool),
+    )
+    cluster = derive_cluster(seen)
+    ages = derive_ages(
+        seen,
+        cluster.under_replicated,
+        before.out_since if before else never(len(seen.host)),
+        before.under_since if before else never(len(seen.led_by)),
+    )
+    throttles = derive_throttles(seen, bytes_in, parameters.network_bytes_per_second)
+    flows = derive_flows(seen, lag, throttles, bytes_in)
+    moves_memory, moves = derive_moves(
+        seen, lag, flows, throttles, bytes_in, before.moves if before else MovesMemory(), parameters
+    )
+    clamped = lag.clamped + (before.clamped if before else 0)
+    kept = Memory(seen.keys, logs, rates_memory, lag.end, ages.out_since, ages.under_since, moves_memory, clamped)
+    return kept, Derived(
+        frame=seen,
+        lag=lag,
+        bytes_in=bytes_in,
+        cluster=cluster,
+        ages=ages,
+        throttles=throttles,
+        moves=moves,
+        totals=derive_totals(seen, moves, throttles, bytes_in),
+        mutations=derive_mutations(seen.snapshot),
+        clamped=clamped,
+    )
+
+
+def _leader_logs(seen: Frame) -> LeaderLogs:
+    """Gather what is known of every partition's leader."""
+    partitions, replicas = seen.snapshot.partitions, seen.snapshot.replicas
+    led = partitions.leader_row != UNKNOWN
+    size = np.where(led, replicas.size[partitions.leader_row], UNKNOWN)
+    sized_at = np.where(led, replicas.sized_at[partitions.leader_row], 0.0)
+    told_at = np.array([seen.snapshot.offsets_at.get(broker, 0.0) for broker in seen.brokers.tolist()])
+    return LeaderLogs(
+        leader=partitions.leader,
+        epoch=partitions.leader_epoch,
+        start=partitions.start,
+        end=seen.leader_end,
+        ended_at=np.where(led, told_at[seen.led_by], 0.0) if len(told_at) else np.zeros(len(led)),
+        size=size,
+        sized_at=sized_at,
+    )
+
+
+def _compacted(seen: Frame) -> Bools:
+    configs = seen.snapshot.topic_configs
+    by_topic = np.array([(c := configs.get(name)) is not None and c.compacted for name in seen.snapshot.topics], bool)
+    partitions = seen.snapshot.partitions
+    return by_topic[partitions.topic] if len(by_topic) else np.zeros(len(partitions), bool)
+
+
+def _realigned(memory: Memory | None, seen: Frame) -> Memory | None:
+    """Bring the memory to the rows of this snapshot."""
+    if memory is None or memory.keys.same(seen.keys):
+        return memory
+    partitions = match_partitions(memory.keys, seen.keys)
+    replicas = match_replicas(memory.keys, seen.keys, partitions)
+    rates = bytes_in_formulas.realign(memory.bytes_in, partitions)
+    return Memory(
+        keys=seen.keys,
+        logs=rates.previous,
+        bytes_in=rates,
+        known_end=carry(memory.known_end, replicas, UNKNOWN),
+        out_since=carry(memory.out_since, replicas, np.nan),
+        under_since=carry(memory.under_since, partitions, np.nan),
+        moves=memory.moves,
+        clamped=memory.clamped,
+    )

@@ -1,0 +1,72 @@
+"""Lag of every follower, and SumReplicaLag (KIP-73; judgement.md 1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exporter.derive.frame import Frame
+from exporter.formulas import lag as formulas
+from exporter.model import UNKNOWN, Bools, Floats, Longs
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """R replicas, B brokers. NaN and `UNKNOWN` are unknown."""
+
+    messages: Longs
+    """(R,)"""
+    bytes: Floats
+    """(R,)"""
+    end: Longs
+    """(R,) last known log ends."""
+    clamped: int
+    """Negative differences set to 0 in this poll."""
+    shown: Bools
+    """(R,) followers that are behind, out of sync or moving: the only ones with series of their own."""
+    sum_messages: formulas.Sums
+    """(B,) by hosting broker."""
+    sum_bytes: formulas.Sums
+    led_bytes: formulas.Sums
+    """(B,) by leader."""
+
+
+def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_offset: Floats, elected: Bools) -> Lag:
+    """Compute the lag of every follower.
+
+    Args:
+        frame: the snapshot.
+        known_end: (R,) last known ends as of the previous poll.
+        previous_leader_end: (P,) the leaders' ends as of the previous poll.
+        per_offset: (P,) learned bytes per offset of the leader's log.
+        elected: (P,) the leader or its epoch changed since the previous poll.
+    """
+    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
+    end = formulas.last_known(replicas.end, known_end)
+    leader_end = frame.leader_end[replicas.partition]
+    messages = formulas.messages(end, leader_end, elected[replicas.partition])
+    held = np.where(
+        (frame.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, frame.leader_end - partitions.start
+    )
+    lag_bytes = formulas.lag_bytes(messages.values, held[replicas.partition], per_offset[replicas.partition])
+    following = ~frame.is_leader
+    brokers = len(frame.brokers)
+    return Lag(
+        messages=messages.values,
+        bytes=lag_bytes,
+        end=end,
+        clamped=messages.clamped,
+        shown=following & _behind(frame, end, messages.values, previous_leader_end),
+        sum_messages=formulas.sums(frame.host, formulas.as_parts(messages.values), brokers, following),
+        sum_bytes=formulas.sums(frame.host, lag_bytes, brokers, following),
+        led_bytes=formulas.sums(frame.led_by[replicas.partition], lag_bytes, brokers, following),
+    )
+
+
+def _behind(frame: Frame, end: Longs, messages: Longs, previous_leader_end: Longs) -> Bools:
+    """Tell who is out of sync or moving, or lacks what its leader had a poll ago, or lags and does not answer."""
+    replicas = frame.snapshot.replicas
+    before = previous_leader_end[replicas.partition]
+    late = (end != UNKNOWN) & (before != UNKNOWN) & (end < before)
+    silent = replicas.end == UNKNOWN
+    behind: Bools = ~replicas.in_isr | replicas.adding | ((messages > 0) & (late | silent))
+    return behind

@@ -1,0 +1,202 @@
+"""Reassignments under way: what remains of each adding replica, how fast, until when (judgement.md 5)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exporter.derive.flows import Flow, Pair
+from exporter.derive.frame import Frame
+from exporter.derive.lag import Lag
+from exporter.derive.stuck import MoveKey, Scene, StuckMemory, judge_stuck
+from exporter.derive.throttles import Throttles
+from exporter.formulas import lag as lag_formulas
+from exporter.formulas import law, moves
+from exporter.formulas.folds import Minimum, Stall, stall
+from exporter.formulas.ops import NUMBERS
+from exporter.formulas.stuck import Cause
+from exporter.model import UNKNOWN, Floats, Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One adding replica. Bytes, seconds; `None` is unknown."""
+
+    row: int
+    topic: str
+    partition: int
+    broker: int
+    leader: int | None
+    remaining_bytes: float | None
+    remaining_messages: int | None
+    progress: float | None
+    bytes_per_second: float | None
+    eta: float | None
+    never_ends: bool | None
+    stalled: float | None
+    stuck: Cause | None
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """What is remembered of one move: its last minute, and when it last got further."""
+
+    times: tuple[float, ...] = ()
+    remaining: tuple[float, ...] = ()
+    copied: tuple[float, ...] = ()
+    minimum: Minimum | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MovesMemory:
+    """What is remembered from poll to poll."""
+
+    tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
+    stuck: StuckMemory = field(default_factory=StuckMemory)
+
+
+def derive_moves(
+    frame: Frame,
+    lag: Lag,
+    flows: Mapping[Pair, Flow],
+    throttles: Throttles,
+    bytes_in: Floats,
+    memory: MovesMemory,
+    parameters: Parameters,
+) -> tuple[MovesMemory, tuple[Move, ...]]:
+    """Judge every adding replica of the latest snapshot."""
+    replicas = frame.snapshot.replicas
+    rows = np.flatnonzero(replicas.adding & ~frame.is_leader)
+    remaining = _remaining(frame, lag, rows)
+    tracks: dict[MoveKey, Track] = {}
+    stalls: dict[int, Stall | None] = {}
+    keys = {row: _key(frame, row) for row in rows.tolist()}
+    for row, key in keys.items():
+        tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row])
+    scene = Scene(frame, flows, throttles, remaining, stalls, _slopes(frame, flows, tracks), keys, parameters)
+    stuck_memory, stuck = judge_stuck(scene, memory.stuck)
+    judged = tuple(_move(frame, lag, scene, bytes_in, row, tracks[_key(frame, row)], stuck) for row in rows.tolist())
+    return MovesMemory(tracks, stuck_memory), judged
+
+
+def _key(frame: Frame, row: int) -> MoveKey:
+    snapshot = frame.snapshot
+    partition = snapshot.replicas.partition[row]
+    topic = int(snapshot.partitions.topic[partition])
+    number, broker = int(snapshot.partitions.number[partition]), int(snapshot.replicas.broker[row])
+    return snapshot.topic_ids[topic], snapshot.topics[topic], number, broker
+
+
+def _remaining(frame: Frame, lag: Lag, rows: np.ndarray) -> dict[int, float | None]:
+    """Bytes that each adding replica lacks: the sizes' difference where both logs start alike, else its lag."""
+    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
+    leader_row = partitions.leader_row[replicas.partition[rows]]
+    led = leader_row != UNKNOWN
+    by_size = lag_formulas.lag_bytes_by_size(replicas.size[rows], np.where(led, replicas.size[leader_row], UNKNOWN))
+    alike = led & (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
+    compacted = np.array([_compacted(frame, row) for row in rows.tolist()], dtype=bool)
+    caught_up = lag.messages[rows] == 0
+    bytes_left = np.where(caught_up, 0.0, np.where(alike & ~compacted, by_size, lag.bytes[rows]))
+    return {
+        row: None if math.isnan(left) else left for row, left in zip(rows.tolist(), bytes_left.tolist(), strict=True)
+    }
+
+
+def _compacted(frame: Frame, row: int) -> bool:
+    snapshot = frame.snapshot
+    topic = snapshot.topics[snapshot.partitions.topic[snapshot.replicas.partition[row]]]
+    config = snapshot.topic_configs.get(topic)
+    return config is not None and config.compacted
+
+
+def _follow(track: Track, frame: Frame, row: int, remaining: float | None) -> tuple[Track, Stall | None]:
+    clock = frame.snapshot.clock
+    minimum, stalled = stall(track.minimum, clock, remaining)
+    size = int(frame.snapshot.replicas.size[row])
+    if remaining is None or size == UNKNOWN:
+        return Track(track.times, track.remaining, track.copied, minimum), stalled
+    longest = moves.LONGEST_SLOPE * law.DEFAULT_WINDOW.settling + 2 * law.DEFAULT_WINDOW.settling
+    kept = next((i for i, then in enumerate(track.times) if clock - then <= longest), len(track.times))
+    return (
+        Track(
+            (*track.times[kept:], clock),
+            (*track.remaining[kept:], remaining),
+            (*track.copied[kept:], float(size)),
+            minimum,
+        ),
+        stalled,
+    )
+
+
+def _slopes(
+    frame: Frame, flows: Mapping[Pair, Flow], tracks: Mapping[MoveKey, Track]
+) -> dict[Pair, tuple[float, float]]:
+    """Measured net rate of each flow, over the polls that all its moves have in common, and the seconds it spans."""
+    slopes = {}
+    for pair, flow in flows.items():
+        known = [tracks[key] for row in flow.rows.tolist() if (key := _key(frame, row)) in tracks]
+        common = min((len(track.times) for track in known), default=0)
+        if common < 2 or len({track.times[-common:] for track in known}) > 1:  # noqa: PLR2004  # a slope needs two
+            continue
+        total = np.sum([track.remaining[-common:] for track in known], axis=0).tolist()
+        measured = moves.slope(known[0].times[-common:], total, flow.window)
+        if measured is not None:
+            slopes[pair] = (-measured[0], measured[1])
+    return slopes
+
+
+def _move(
+    frame: Frame, lag: Lag, scene: Scene, bytes_in: Floats, row: int, track: Track, stuck: Mapping[int, Cause]
+) -> Move:
+    _, topic, number, broker = _key(frame, row)
+    partition = frame.snapshot.replicas.partition[row]
+    remaining, size = scene.remaining[row], int(frame.snapshot.replicas.size[row])
+    led_by = int(frame.led_by[partition])
+    leader = int(frame.brokers[led_by]) if led_by != UNKNOWN else None
+    pair = (broker, leader) if leader is not None else None
+    copied = moves.slope(track.times, track.copied)
+    messages = int(lag.messages[row])
+    stalled = scene.stalls[row]
+    return Move(
+        row=row,
+        topic=topic,
+        partition=number,
+        broker=broker,
+        leader=leader,
+        remaining_bytes=remaining,
+        remaining_messages=messages if messages != UNKNOWN else None,
+        progress=moves.progress(NUMBERS, float(size), remaining) if remaining is not None and size >= 0 else None,
+        bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
+        eta=_eta(scene, pair, row, track, float(bytes_in[partition])),
+        never_ends=None if pair is None else scene.never(pair, remaining),
+        stalled=stalled.seconds if stalled is not None else None,
+        stuck=stuck.get(row),
+    )
+
+
+def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: float) -> float | None:
+    remaining = scene.remaining[row]
+    if remaining == 0:
+        return 0.0
+    flow = scene.flows.get(pair) if pair is not None else None
+    if remaining is None or pair is None or flow is None:
+        return None
+    if scene.never(pair, remaining):
+        return math.inf
+    own = _own_net(flow, track, bytes_in, settled=scene.settled(pair))
+    alone = moves.eta(NUMBERS, remaining, own) if own is not None else None
+    together = scene.flow_eta(pair)
+    if alone is None or together is None:
+        return alone if together is None else together
+    # A flow goes on at its full rate while one of its replicas lacks anything, so none ends after the flow does.
+    return min(alone, together)
+
+
+def _own_net(flow: Flow, track: Track, bytes_in: float, *, settled: bool) -> float | None:
+    measured = moves.slope(track.times, track.remaining, flow.window) if settled else None
+    share = flow.gross / len(flow.rows) if flow.gross is not None else None
+    by_law = None if share is None or math.isnan(bytes_in) else law.net(share, bytes_in)
+    net = (-measured[0], measured[1]) if measured is not None else None
+    copied = net[0] * net[1] if net is not None else 0.0
+    return moves.believed_net(by_law, net, copied, flow.burst / len(flow.rows), flow.window)

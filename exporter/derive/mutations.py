@@ -1,0 +1,71 @@
+"""The controller mutation quota of every client that has a bucket (KIP-599; judgement.md 6)."""
+
+from dataclasses import dataclass
+
+from exporter.formulas import mutation as formulas
+from exporter.formulas.ops import NUMBERS
+from exporter.model import ProcessBeans, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMutations:
+    """One client on the active controller. `None` is unknown."""
+
+    user: str
+    client_id: str
+    tokens: float
+    rate: float | None
+    throttle: float | None
+    quota: float
+    burst: float | None
+    delay: float
+
+
+def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
+    """Join the beans of the active controller with the configured quotas; empty when either is unknown."""
+    beans = active_controller(snapshot)
+    if beans is None or snapshot.quotas is None:
+        return ()
+    configured = {
+        (entity.user, entity.client_id): entity.values[formulas.QUOTA_KEY]
+        for entity in snapshot.quotas
+        if formulas.QUOTA_KEY in entity.values
+    }
+    return tuple(
+        _client(snapshot, configured, bean.user, bean.client_id, dict(bean.values))
+        for bean in beans.mutations
+        if "tokens" in bean.values
+    )
+
+
+def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
+    """Return the beans of the active controller: others keep stale buckets for an hour."""
+    by_id = snapshot.controller_beans.get(str(snapshot.controller))
+    if by_id is not None:
+        return by_id
+    candidates = snapshot.controller_beans.values()
+    claiming = [beans for beans in candidates if beans.values.get("active_controller_count") == 1]
+    return claiming[0] if len(claiming) == 1 else None
+
+
+def _client(
+    snapshot: Snapshot,
+    configured: dict[formulas.Entity, float],
+    user: str | None,
+    client_id: str | None,
+    values: dict[str, float],
+) -> ClientMutations:
+    quota = formulas.resolve(configured, user, client_id)
+    window = snapshot.controller_window
+    samples, seconds = (window.samples, window.seconds) if window is not None else (None, None)
+    shown = formulas.shown(values["tokens"], quota.rate, samples, seconds)
+    return ClientMutations(
+        user=user or "",
+        client_id=client_id or "",
+        tokens=shown.tokens,
+        rate=values.get("mutation_rate"),
+        throttle=values.get("throttle_time"),
+        quota=shown.rate,
+        burst=shown.burst,
+        delay=formulas.admission_delay(NUMBERS, shown.tokens, shown.rate),
+    )

@@ -1,0 +1,215 @@
+"""Which moves are stuck, and why: facts gathered from one snapshot, and the clocks that run from poll to poll."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from exporter.derive.flows import Flow, Pair
+from exporter.derive.frame import Frame
+from exporter.derive.throttles import Throttles
+from exporter.formulas import law, moves, stuck
+from exporter.formulas.folds import Minimum, Stall, Steady, stall, steady
+from exporter.formulas.ops import NUMBERS
+from exporter.model import UNKNOWN, BrokerConfig, LogDir, Parameters, Side, Source
+
+FACTS = frozenset(
+    {
+        stuck.Cause.TARGET_DOWN,
+        stuck.Cause.LEADER_UNRESPONSIVE,
+        stuck.Cause.NO_LEADER,
+        stuck.Cause.LOG_DIR_OFFLINE,
+        stuck.Cause.THROTTLE_BLOCKED,
+    },
+)
+"""Causes that need no waiting for a lack of progress: two polls that agree are enough."""
+
+AGREEING_POLLS = 2
+
+MoveKey = tuple[bytes, str, int, int]
+"""Topic id, topic name, partition, adding broker: a topic made anew is another move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that judging needs of one poll."""
+
+    frame: Frame
+    flows: Mapping[Pair, Flow]
+    throttles: Throttles
+    remaining: Mapping[int, float | None]
+    """Row of each adding replica to the bytes that it lacks."""
+    stalls: Mapping[int, Stall | None]
+    slopes: Mapping[Pair, tuple[float, float]]
+    """Measured net rate of a flow and the seconds it spans."""
+    keys: Mapping[int, MoveKey]
+    """Row of each adding replica to what it is, which outlives the row."""
+    parameters: Parameters
+    since_change: dict[Pair, float] = field(default_factory=dict)
+
+    def settled(self, pair: Pair) -> bool:
+        """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
+        flow = self.flows.get(pair)
+        window = flow.window if flow is not None else law.DEFAULT_WINDOW
+        return stuck.is_settled(self.since_change.get(pair, math.inf), self.parameters.poll_interval, window)
+
+    def verdict(self, pair: Pair) -> law.Verdict:
+        """Tell whether a flow ever ends."""
+        flow = self.flows.get(pair)
+        if flow is None:
+            return law.Verdict.UNKNOWN
+        rate, seconds = self.slopes.get(pair, (None, 0.0)) if self.settled(pair) else (None, 0.0)
+        return law.verdict(flow.headroom, flow.burst, flow.bytes_in, rate, seconds, flow.window)
+
+    def never(self, pair: Pair, remaining: float | None) -> bool | None:
+        """Tell whether a replica never catches up; `None` when that cannot be said."""
+        if remaining == 0:
+            return False
+        verdict = self.verdict(pair)
+        return None if verdict is law.Verdict.UNKNOWN else verdict is law.Verdict.NEVER
+
+    def flow_eta(self, pair: Pair) -> float | None:
+        """Seconds until a whole flow has caught up, `None` when that cannot be said."""
+        flow = self.flows[pair]
+        parts = [self.remaining.get(row) for row in flow.rows.tolist()]
+        total = sum(part for part in parts if part is not None)
+        if None in parts:
+            return None
+        measured = self.slopes.get(pair) if self.settled(pair) else None
+        gained = measured[0] * measured[1] if measured is not None else 0.0
+        net = moves.believed_net(flow.net, measured, gained, flow.burst, flow.window)
+        return None if net is None else moves.eta(NUMBERS, total, net)
+
+
+@dataclass(frozen=True, slots=True)
+class StuckMemory:
+    """What is remembered from poll to poll."""
+
+    pairs: Mapping[Pair, tuple[frozenset[MoveKey], Minimum | None]] = field(default_factory=dict)
+    """Pair of brokers to the moves that were summed, and the least sum so far."""
+    changes: Mapping[Pair, Steady[object]] = field(default_factory=dict)
+    facts: Mapping[MoveKey, tuple[stuck.Cause, int]] = field(default_factory=dict)
+    """Move to the first cause that holds, and in how many polls in a row it was the same."""
+
+
+def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
+    """Judge every adding replica: its row to the cause, if it is stuck."""
+    groups = _pairs(scene)
+    clock = scene.frame.snapshot.clock
+    pairs, changes, facts = {}, {}, {}
+    found: dict[int, stuck.Cause] = {}
+    for pair, rows in groups.items():
+        change, scene.since_change[pair] = steady(memory.changes.get(pair), clock, _change_key(scene, pair, rows))
+        changes[pair] = change
+        summed = frozenset(scene.keys[row] for row in rows)
+        before = memory.pairs.get(pair)
+        minimum = before[1] if before is not None and before[0] == summed else None
+        minimum, stalled = stall(minimum, clock, _sum(scene, rows))
+        pairs[pair] = (summed, minimum)
+        for row in rows:
+            cause = stuck.cause(_facts(scene, pair, row))
+            seen = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), cause)
+            if _is_fact(seen) or _stands_still(scene, pair, row, stalled, len(rows)):
+                found[row] = cause
+    return StuckMemory(pairs, changes, facts), found
+
+
+def _pairs(scene: Scene) -> dict[Pair, list[int]]:
+    frame, groups = scene.frame, dict[Pair, list[int]]()
+    for row in scene.remaining:
+        led_by = int(frame.led_by[frame.snapshot.replicas.partition[row]])
+        leader = int(frame.brokers[led_by]) if led_by != UNKNOWN else UNKNOWN
+        groups.setdefault((int(frame.snapshot.replicas.broker[row]), leader), []).append(row)
+    return groups
+
+
+def _change_key(scene: Scene, pair: Pair, rows: list[int]) -> object:
+    target, leader = pair
+    replicas, throttles = scene.frame.snapshot.replicas, scene.throttles
+    listed = tuple(throttles.listed[side][rows].tobytes() for side in (Side.LEADER, Side.FOLLOWER))
+    isr = replicas.in_isr[rows].tobytes()
+    limits = (throttles.limit(leader, Side.LEADER), throttles.limit(target, Side.FOLLOWER))
+    return limits, listed, isr, tuple(scene.keys[row] for row in rows)
+
+
+def _sum(scene: Scene, rows: list[int]) -> float | None:
+    parts = [scene.remaining[row] for row in rows]
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def _agree(before: tuple[stuck.Cause, int] | None, cause: stuck.Cause) -> tuple[stuck.Cause, int]:
+    return (cause, before[1] + 1) if before is not None and before[0] is cause else (cause, 1)
+
+
+def _is_fact(seen: tuple[stuck.Cause, int]) -> bool:
+    return seen[0] in FACTS and seen[1] >= AGREEING_POLLS
+
+
+def _stands_still(scene: Scene, pair: Pair, row: int, together: Stall | None, moving: int) -> bool:
+    flow = scene.flows.get(pair)
+    window = flow.window if flow is not None else law.DEFAULT_WINDOW
+    limit = stuck.stall_limit(scene.parameters.poll_interval, window)
+    fetch = scene.frame.snapshot.broker_configs.get(pair[0], BrokerConfig()).replica_fetch_max_bytes
+    alone = stuck.single_stall_limit(limit, moving, float(fetch), flow.headroom if flow is not None else None)
+    return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(pair))
+
+
+def _facts(scene: Scene, pair: Pair, row: int) -> stuck.MoveFacts:
+    target, leader = pair
+    snapshot, flow = scene.frame.snapshot, scene.flows.get(pair)
+    beans = snapshot.broker_beans.get(target)
+    values = beans.values if beans is not None else {}
+    known = flow is not None and flow.headroom is not None and flow.bytes_in is not None
+    return stuck.MoveFacts(
+        target_answers=_answers(scene, target),
+        leader_exists=leader != UNKNOWN,
+        leader_answers=leader == UNKNOWN or _answers(scene, leader),
+        log_dir_online=all(directory.online for directory in _directories(scene, target)),
+        usable_bytes=_usable(_directories(scene, target)),
+        next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
+        remaining_bytes=_to_broker(scene, target),
+        failed_partitions=values.get("failed_partitions_count", 0.0),
+        dead_threads=values.get("dead_thread_count", 0.0),
+        leader_limit=_binding(scene, leader, Side.LEADER, listed=flow is not None and flow.leader_listed),
+        follower_limit=_binding(scene, target, Side.FOLLOWER, listed=flow is not None and flow.follower_listed),
+        verdict=scene.verdict(pair),
+        throttle_may_lose=not known or _may_lose(flow),
+        adding_in_isr=_adding_in_isr(scene, row),
+    )
+
+
+def _may_lose(flow: Flow | None) -> bool:
+    if flow is None or flow.headroom is None or flow.bytes_in is None:
+        return True
+    return law.may_lose(flow.headroom, flow.burst, flow.bytes_in, flow.window)
+
+
+def _answers(scene: Scene, broker: int) -> bool:
+    known = scene.frame.snapshot.brokers.get(broker)
+    status = scene.frame.snapshot.status.get((Source.OFFSETS, str(broker)))
+    return known is not None and not known.gone and not known.fenced and (status is None or status.up)
+
+
+def _directories(scene: Scene, broker: int) -> list[LogDir]:
+    return [directory for directory in scene.frame.snapshot.log_dirs if directory.broker == broker]
+
+
+def _usable(directories: list[LogDir]) -> float | None:
+    """Return the bytes left in the roomiest directory: which one a new replica goes to is the broker's choice."""
+    usable = [directory.usable_bytes for directory in directories if directory.online]
+    return None if not usable or UNKNOWN in usable else float(max(usable))
+
+
+def _to_broker(scene: Scene, broker: int) -> float:
+    brokers = scene.frame.snapshot.replicas.broker
+    return sum(left for row, left in scene.remaining.items() if left is not None and brokers[row] == broker)
+
+
+def _binding(scene: Scene, broker: int, side: Side, *, listed: bool) -> float:
+    limit = scene.throttles.limit(broker, side) if listed else None
+    return math.inf if limit is None else limit
+
+
+def _adding_in_isr(scene: Scene, row: int) -> bool:
+    replicas = scene.frame.snapshot.replicas
+    same = replicas.partition == replicas.partition[row]
+    return bool(replicas.in_isr[same & replicas.adding].all())

@@ -1,0 +1,140 @@
+"""Reassignments: what remains, how fast, until when; MoveRatio and MoveTime of KIP-73.
+
+judgement.md 5; throttle-law.md. Bytes and seconds. `stuck.py` says whether a move is stuck and why.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import numpy as np
+
+from exporter.formulas.law import DEFAULT_WINDOW, Window
+from exporter.formulas.ops import NUMBERS, Ops, V
+
+Key = TypeVar("Key", bound=Hashable)
+
+BELIEVED_WINDOWS: Final = 2
+"""A slope replaces the law once it spans this many times 12 s ... (throttle-law.md: errors of measured slopes)"""
+
+BELIEVED_BURSTS: Final = 5
+"""... and this many bursts, or their graininess is larger than the law's error."""
+
+LONGEST_SLOPE: Final = 3
+"""Slopes span at most this many times 12 s: past 36 s they gain nothing, and B and inbound have changed."""
+
+ROUNDING: Final = 1e-6
+"""Seconds by which 12 s may be missed: clocks are floats."""
+
+USE_OF_LIMIT: Final = 0.8
+"""What a move gets out of a limit, rounded down from the 0.84 that was measured: waits cost 5 to 16 %."""
+
+
+def progress(ops: Ops[V], copied: V, remaining: V) -> V:
+    """Share of a replica that is copied, copied / (copied + remaining); 1 where there is nothing to copy."""
+    whole: V = copied + remaining
+    return ops.divide(copied, whole, ops.lit(1.0))
+
+
+def eta(ops: Ops[V], remaining: V, net: V) -> V:
+    """Seconds until nothing remains at that net rate: 0 if nothing does, `+inf` if the rate is not above 0."""
+    nothing = ops.lit(0.0)
+    at_rate = ops.divide(remaining, ops.greatest(net, nothing), ops.lit(math.inf))
+    return ops.when(remaining <= 0, nothing, at_rate)
+
+
+def slope(
+    times: Sequence[float],
+    values: Sequence[float],
+    window: Window = DEFAULT_WINDOW,
+    longest: int = LONGEST_SLOPE,
+) -> tuple[float, float] | None:
+    """Change per second of a series and the seconds it spans: the longest multiple of 12 s that the series covers.
+
+    None below 12 s, which is noise: bursts come every 11.5 s. The value at the start of the span is interpolated.
+    `times` ascend; samples from before a change are the caller's to leave out. judgement.md 5.
+    """
+    grain = window.settling
+    covered = times[-1] - times[0] if len(times) else 0.0
+    grains = min(int((covered + ROUNDING) / grain), longest)
+    if grains < 1:
+        return None
+    span = grains * grain
+    return (values[-1] - float(np.interp(times[-1] - span, times, values))) / span, span
+
+
+def believed_net(
+    law_net: float | None,
+    measured: tuple[float, float] | None,
+    copied: float,
+    burst: float,
+    window: Window = DEFAULT_WINDOW,
+) -> float | None:
+    """The net rate that an ETA stands on: the law's at first, the measured one once there is enough of it.
+
+    Enough is 24 s and five bursts B. Without a throttle (`law_net` is `+inf`) or a law, whatever was measured.
+    `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes seen in that span.
+    judgement.md 5, ETA.
+    """
+    if law_net is None or math.isinf(law_net):
+        return None if measured is None else measured[0]
+    if measured is None:
+        return law_net
+    rate, seconds = measured
+    enough = seconds >= BELIEVED_WINDOWS * window.settling and copied >= BELIEVED_BURSTS * burst
+    return rate if enough else law_net
+
+
+def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:
+    """Which of several (flows, or broker and side) ends last, and in how many seconds. judgement.md 5, ETA of all.
+
+    None when nothing remains. Where a net rate is unknown the whole is unknown, unless another one never ends.
+    """
+    busy = {key: amount for key, amount in remaining.items() if amount > 0}
+    rates = {key: net.get(key) for key in busy}
+    seconds = {key: eta(NUMBERS, busy[key], rate) for key, rate in rates.items() if rate is not None}
+    if not seconds:
+        return None
+    worst = max(seconds, key=lambda key: seconds[key])
+    if len(seconds) < len(busy) and math.isfinite(seconds[worst]):
+        return None
+    return worst, seconds[worst]
+
+
+def move_ratio(ops: Ops[V], to_move: V, partitions: V) -> V:
+    """KIP-73's MoveRatio: partitions to be moved over all partitions; 0 for an empty cluster."""
+    return ops.divide(to_move, partitions, ops.lit(0.0))
+
+
+def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: V, max_bytes_in: V) -> V:
+    """KIP-73's MoveTime in seconds: MoveRatio x TotalLogSizePerBroker x #Brokers / (limit - max(BytesInPerSec)).
+
+    `+inf` when the limit is not above the busiest broker's inbound. It divides the cluster's bytes by one broker's
+    limit, so `bottleneck` stands beside it. The limit must be a real one. KIP-73 Q&A 1; judgement.md 5.
+    """
+    to_copy: V = ratio * log_size_per_broker * brokers
+    left: V = limit - max_bytes_in
+    return eta(ops, to_copy, left)
+
+
+def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:
+    """Least limit of one (broker, side) that ends its moves in `deadline` seconds. judgement.md 4; throttle-law.md.
+
+    Everything that counts against it, in-sync floor, inbound of the arriving replicas and what remains spread over the
+    deadline, over 0.8.
+    """
+    limit: V = (floor + bytes_in + remaining * (1.0 / deadline)) * (1.0 / USE_OF_LIMIT)
+    return limit
+
+
+def recommended_limit(
+    needed: Sequence[float], lower_bounds: Sequence[float], upper_bounds: Sequence[float]
+) -> float | None:
+    """Lowest throttle for all brokers that ends the moves in time, inside KIP-73's bounds; None when none fits.
+
+    None too when nothing moves (`needed` is empty). Bounds are those of the brokers that take part.
+    """
+    if not needed:
+        return None
+    limit = max([*needed, *lower_bounds])
+    return limit if limit <= min(upper_bounds, default=math.inf) else None

@@ -1,0 +1,128 @@
+"""When a move is stuck, and the first cause that explains it. judgement.md 5.
+
+Judged first per (target, source) pair of brokers on the sum of what remains: a single replica among many waits long for
+its turn without anything being wrong.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from exporter.formulas.folds import Stall
+from exporter.formulas.law import DEFAULT_WINDOW, Verdict, Window
+
+POLLS: Final = 3
+"""No new minimum over three polls ..."""
+
+WINDOWS: Final = 2
+"""... and two quota windows: a lowered limit stops everything for most of one."""
+
+TURNS: Final = 5
+"""A replica is stuck while its broker advances when it missed five turns: 69 s is the longest healthy wait seen."""
+
+
+class Cause(StrEnum):
+    """Why a move is stuck; values of the label `cause`, in the order in which they are asked."""
+
+    TARGET_DOWN = "target_down"
+    LEADER_UNRESPONSIVE = "leader_unresponsive"
+    NO_LEADER = "no_leader"
+    LOG_DIR_OFFLINE = "log_dir_offline"
+    LOG_DIR_FULL = "log_dir_full"
+    TARGET_DISK_TOO_SMALL = "target_disk_too_small"
+    FETCHER_FAILED = "fetcher_failed"
+    AUX_STATE_ERROR = "aux_state_error"
+    THROTTLE_BLOCKED = "throttle_blocked"
+    THROTTLE_BELOW_INBOUND = "throttle_below_inbound"
+    COPIED_NOT_COMPLETED = "copied_not_completed"
+    NO_PROGRESS = "no_progress"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFacts:
+    """What is known about a move that does not advance. A fact that is not known is left at its default."""
+
+    target_answers: bool = True
+    """The adding broker is unfenced, in metadata, and answers."""
+    leader_exists: bool = True
+    leader_answers: bool = True
+    log_dir_online: bool = True
+    """Every log dir of the target is, or the one that holds the replica where that is known."""
+    usable_bytes: float | None = None
+    """Left on the target's volume (the one of the replica, or the roomiest), None before Kafka 3.3."""
+    next_fetch_bytes: float = 0.0
+    """`replica.fetch.max.bytes`: with less room than that the volume is full."""
+    remaining_bytes: float = 0.0
+    """Of all moves to that volume."""
+    failed_partitions: float = 0.0
+    """ReplicaFetcherManager FailedPartitionsCount of the target."""
+    dead_threads: float = 0.0
+    aux_state_errors: float = 0.0
+    """BuildRemoteLogAuxStateErrorsPerSec count gained by the target since the last new minimum."""
+    leader_limit: float = math.inf
+    """Effective limit of the leader where its list names the replica, else `+inf`."""
+    follower_limit: float = math.inf
+    verdict: Verdict = Verdict.UNKNOWN
+    """Of the flow, `law.verdict`."""
+    throttle_may_lose: bool = True
+    """`law.may_lose`: the throttle can be the reason for a verdict of never."""
+    adding_in_isr: bool = False
+    """All adding replicas of the partition are in the ISR, and it is still listed as reassigning."""
+
+
+def stall_limit(poll_interval: float, window: Window = DEFAULT_WINDOW) -> float:
+    """Seconds without a new minimum of a pair of brokers before it is stuck: three polls and two quota windows."""
+    return max(POLLS * poll_interval, WINDOWS * window.seconds)
+
+
+def single_stall_limit(pair_limit: float, moves: int, fetch_max_bytes: float, headroom: float | None) -> float | None:
+    """The same for one replica while its broker advances: the larger of that and five turns of everyone, in seconds.
+
+    5 x moves on the broker x replica.fetch.max.bytes / c: 100 moves at 1 MB/s with 1 MiB get a turn every 105 s each.
+    None (never stuck alone) when c is unknown or nothing is left of the limit.
+    """
+    if headroom is None or headroom <= 0:
+        return None
+    return max(pair_limit, TURNS * moves * fetch_max_bytes / headroom)
+
+
+def is_stuck(
+    pair: Stall | None, single: Stall | None, pair_limit: float, single_limit: float | None, settled: bool = True
+) -> bool:
+    """Whether a replica is stuck: its pair of brokers is, or it alone is. Unknown (None) is not stuck.
+
+    `settled` is false for 12 s and a poll after a change of limit, list, leader or ISR: a lowered limit stops all.
+    """
+    if not settled:
+        return False
+    return _past(pair, pair_limit) or (single_limit is not None and _past(single, single_limit))
+
+
+def _past(stall: Stall | None, limit: float) -> bool:
+    return stall is not None and stall.samples >= POLLS and stall.seconds >= limit
+
+
+def is_settled(since_change: float, poll_interval: float, window: Window = DEFAULT_WINDOW) -> bool:
+    """Whether a change is 12 s and a poll ago, so that standing still means something. throttle-law.md."""
+    return since_change >= window.settling + poll_interval
+
+
+def cause(facts: MoveFacts) -> Cause:
+    """The first cause that holds, in the order of judgement.md 5; `no_progress` when none is known."""
+    usable = math.inf if facts.usable_bytes is None else facts.usable_bytes
+    never = facts.verdict is Verdict.NEVER and facts.throttle_may_lose
+    rules = (
+        (not facts.target_answers, Cause.TARGET_DOWN),
+        (facts.leader_exists and not facts.leader_answers, Cause.LEADER_UNRESPONSIVE),
+        (not facts.leader_exists, Cause.NO_LEADER),
+        (not facts.log_dir_online, Cause.LOG_DIR_OFFLINE),
+        (usable < max(facts.next_fetch_bytes, 1.0), Cause.LOG_DIR_FULL),
+        (usable < facts.remaining_bytes, Cause.TARGET_DISK_TOO_SMALL),
+        (facts.failed_partitions > 0 or facts.dead_threads > 0, Cause.FETCHER_FAILED),
+        (facts.aux_state_errors > 0, Cause.AUX_STATE_ERROR),
+        (min(facts.leader_limit, facts.follower_limit) <= 0, Cause.THROTTLE_BLOCKED),
+        (never, Cause.THROTTLE_BELOW_INBOUND),
+        (facts.adding_in_isr, Cause.COPIED_NOT_COMPLETED),
+    )
+    return next((found for holds, found in rules if holds), Cause.NO_PROGRESS)

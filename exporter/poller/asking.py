@@ -1,0 +1,99 @@
+"""Asking one question and noting how it went, and what all questions of one poll share."""
+
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.network import Network
+from exporter.errors import SourceError
+from exporter.model import Bools, Longs, Source
+from exporter.poller.links import Links
+from exporter.poller.memory import Cadence, Memory
+from exporter.poller.status import StatusBook
+from exporter.poller.tables import mark_moves
+from exporter.sources.metadata import Layout
+
+PATIENCE: Final = 0.4
+"""Share of the deadline for one question that others wait for, and for a broker that did not answer last time."""
+
+T = TypeVar("T")
+Read = Callable[[BrokerLink, float], Coroutine[Any, Any, T]]
+"""A question: asks over a link until a monotonic time, returns the parsed answer or raises a `SourceError`."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """What all polls share."""
+
+    network: Network
+    links: Links
+    memory: Memory
+    book: StatusBook
+    log_dirs_due: Cadence
+    slow_due: Cadence
+    lead: int | None = None
+    """The broker that answered the questions about the cluster last."""
+
+
+@dataclass(slots=True)
+class Round:
+    """One poll over the Kafka protocol. `clock` and `deadline_at` are monotonic seconds."""
+
+    desk: Desk
+    clock: float
+    deadline_at: float
+    lead: BrokerLink | None = None
+    """The link over which the metadata came: questions about the cluster go there."""
+    layout: Layout | None = None
+    ends: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    told_at: dict[int, float] = field(default_factory=dict)
+    """Broker to when it told the ends of what it follows."""
+    asked_at: dict[int, float] = field(default_factory=dict)
+    """Broker to when it was asked for the ends of what it leads."""
+    offsets_at: dict[int, float] = field(default_factory=dict)
+    """Broker to when it told the ends of what it leads."""
+    _watched: Bools | None = None
+
+    async def ask(self, source: Source, broker: str, link: BrokerLink, read: Read[T], until: float) -> T | None:
+        """Ask one question and note how it went; `None` when it was not answered."""
+        desk, started = self.desk, time.monotonic()
+        fault: SourceError | None = desk.links.refused(link, started)
+        answer: T | None = None
+        if fault is None:
+            try:
+                answer = await read(link, until)
+            except SourceError as error:
+                fault = error
+            desk.links.note(link, fault, time.monotonic())
+        took = time.monotonic() - started
+        if fault is None:
+            desk.book.answered(source, broker, took, time.time())
+        else:
+            desk.book.failed(source, broker, took, fault)
+        return answer
+
+    def soon(self) -> float:
+        """Return when to give up a question that others wait for."""
+        return min(self.deadline_at, time.monotonic() + PATIENCE * (self.deadline_at - self.clock))
+
+    def watched(self, layout: Layout) -> Bools:
+        """Mark the replicas of partitions that move or whose topic carries a throttle list. Computed once a poll."""
+        if self._watched is None:
+            self._watched = _watched(layout, self.desk.memory)
+        return self._watched
+
+
+def _watched(layout: Layout, memory: Memory) -> Bools:
+    listed = [
+        index
+        for index, name in enumerate(layout.topics)
+        if (config := memory.topic_configs.get(name)) and (config.leader_throttled or config.follower_throttled)
+    ]
+    reassigning, _, _ = mark_moves(layout, memory.reassignments)
+    partitions = np.isin(layout.topic, listed) | reassigning
+    watched: Bools = partitions[layout.partition]
+    return watched

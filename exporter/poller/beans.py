@@ -1,0 +1,85 @@
+"""Asking JMX beside the Kafka protocol: which processes, and keeping what they told for as long as it is shown."""
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from exporter.errors import SourceError
+from exporter.model import Broker, ProcessBeans, Source
+from exporter.poller.memory import Memory
+from exporter.poller.status import StatusBook
+from exporter.sources.jmx import parse_beans
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class JmxPlan:
+    """Where JMX is, as configured. Addresses are `(host, port)`."""
+
+    port: int | None = None
+    """The same port on every broker's advertised host, for brokers that `brokers` does not name."""
+    brokers: Mapping[int, tuple[str, int]] | None = None
+    controllers: Mapping[str, tuple[str, int]] | None = None
+    """By node id as text, or by address where the id is not configured."""
+    user: str | None = None
+    password_file: Path | None = None
+
+
+class JmxQuestions:
+    """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
+
+    def __init__(self, plan: JmxPlan, session: JmxSession) -> None:
+        self._plan = plan
+        self._session = session
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
+
+    def start(self, brokers: Mapping[int, Broker], deadline_at: float) -> "Future[dict[str, RawBeans | SourceError]]":
+        """Ask; the answers are complete at the deadline at the latest."""
+        return self._thread.submit(self._session.ask, self._targets(brokers), deadline_at)
+
+    def keep(
+        self, answers: Mapping[str, RawBeans | SourceError], memory: Memory, book: StatusBook, started: float
+    ) -> None:
+        """Note each answer, and keep what was told. `started` is the monotonic time of the question."""
+        for key, answer in answers.items():
+            kind, _, name = key.partition(" ")
+            if isinstance(answer, SourceError):
+                book.failed(Source.JMX, name, time.monotonic() - started, answer)
+                continue
+            book.answered(Source.JMX, name, answer.at - started, time.time())
+            beans = parse_beans(answer)
+            if kind == "broker":
+                memory.broker_beans[int(name)] = beans
+            else:
+                memory.controller_beans[name] = beans
+
+    def close(self) -> None:
+        """End the child process and the thread."""
+        self._session.close()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _targets(self, brokers: Mapping[int, Broker]) -> Sequence[JmxTarget]:
+        plan = self._plan
+        named = dict(plan.brokers or {})
+        if plan.port is not None:
+            named = {broker.id: (broker.host, plan.port) for broker in brokers.values() if broker.host} | named
+        targets = [self._target(f"broker {broker}", address, "broker") for broker, address in named.items()]
+        for name, address in (plan.controllers or {}).items():
+            targets.append(self._target(f"controller {name}", address, "controller"))
+        return targets
+
+    def _target(self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"]) -> JmxTarget:
+        host, port = address
+        return JmxTarget(
+            key=key, host=host, port=port, kind=kind, user=self._plan.user, password_file=self._plan.password_file
+        )
+
+
+def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
+    """Drop answers from before a monotonic time: what nobody repeated for three intervals is not shown."""
+    return {key: answer for key, answer in beans.items() if answer.at >= oldest}

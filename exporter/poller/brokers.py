@@ -1,0 +1,179 @@
+"""The questions about each broker's own replicas, asked of all brokers at once.
+
+The order is that of judgement.md 1: all followers first, then all leaders, so that no follower seems to be ahead. The
+second round waits for the first, but not for long for a broker that hangs, and not at all for one that hung before.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.network import Network
+from exporter.errors import FencedError
+from exporter.model import UNKNOWN, Broker, Source
+from exporter.poller.asking import Round
+from exporter.poller.tables import Rows
+from exporter.sources.configs import read_broker_config
+from exporter.sources.log_dirs import read_log_dirs
+from exporter.sources.metadata import Layout
+from exporter.sources.offsets import read_ends, read_starts
+from exporter.sources.replies import RowIndex, index_rows
+
+
+@dataclass(slots=True)
+class BrokerQuestions:
+    """Offsets in two rounds, then log directories and configuration where they are due."""
+
+    round: Round
+    layout: Layout
+    rows: Rows
+
+    async def ask_all(self, cluster: Any) -> None:
+        """Ask every broker about its own replicas.
+
+        Args:
+            cluster: a future of the questions about the cluster. The broker that answers them is asked about itself
+                afterwards, since it has one connection, and all learn from them which replicas move.
+        """
+        desk = self.round.desk
+        network = desk.network
+        followers = _Gate(network)
+        tasks: list[Awaitable[None]] = []
+        for broker in desk.memory.brokers.values():
+            if broker.fenced or broker.gone:
+                self._not_asked(broker)
+                continue
+            suspect = desk.book.failing(Source.OFFSETS, str(broker.id))
+            until = self.round.soon() if suspect else self.round.deadline_at
+            if not suspect:
+                followers.expect(broker.id)
+            tasks.append(network.spawn(self._asking(broker, followers, cluster, until)))
+        followers.seal()
+        for task in tasks:
+            await task
+
+    def _asking(
+        self, broker: Broker, followers: "_Gate", cluster: Any, until: float
+    ) -> Callable[[], Coroutine[Any, Any, None]]:
+        async def ask() -> None:
+            link = self.round.desk.links.broker(broker)
+            try:
+                if link is self.round.lead:
+                    await cluster
+                answered = await self._followed(broker.id, link, until)
+            finally:
+                followers.passed(broker.id)
+            if not answered:
+                return
+            await followers.open(min(until, self.round.soon()))
+            if await self._led(broker.id, link, until):
+                await cluster
+                await self._at_rest(broker.id, link, until)
+
+        return ask
+
+    async def _followed(self, broker: int, link: BrokerLink, until: float) -> bool:
+        wanted = self.rows.followed.get(broker, RowIndex())
+        if not await self._ends(broker, link, wanted, until):
+            return False
+        self.round.told_at[broker] = time.monotonic()
+        return True
+
+    async def _led(self, broker: int, link: BrokerLink, until: float) -> bool:
+        self.round.asked_at[broker] = time.monotonic()
+        if not await self._ends(broker, link, self.rows.led.get(broker, RowIndex()), until):
+            return False
+        self.round.offsets_at[broker] = time.monotonic()
+        return True
+
+    async def _ends(self, broker: int, link: BrokerLink, wanted: RowIndex, until: float) -> bool:
+        async def read(link: BrokerLink, until: float) -> bool:
+            await read_ends(link, wanted, until, self.round.ends)
+            return True
+
+        return bool(await self.round.ask(Source.OFFSETS, str(broker), link, read, until))
+
+    async def _at_rest(self, broker: int, link: BrokerLink, until: float) -> None:
+        """Ask for what lies on the broker's disks, and how it is configured."""
+        desk = self.round.desk
+        everything = desk.log_dirs_due.due(broker, self.round.clock)
+        moving = None if everything else self._moving_rows(broker)
+        if (moving is None or moving) and await self._log_dirs(broker, link, moving, until) and everything:
+            desk.log_dirs_due.done(broker, self.round.clock)
+        if desk.slow_due.due(("broker", broker), self.round.clock) or self.round.watched(self.layout).any():
+            await self._broker_config(broker, link, until)
+
+    async def _log_dirs(self, broker: int, link: BrokerLink, moving: RowIndex | None, until: float) -> bool:
+        memory = self.round.desk.memory
+        known = self.rows.hosted.get(broker, RowIndex())
+        sizes = np.full(len(memory.columns.size), UNKNOWN, np.int64)
+        starts = self._start_rows(broker) if moving is None else moving
+
+        async def read(link: BrokerLink, until: float) -> Any:
+            if starts:
+                await read_starts(link, starts, until, memory.columns.start)
+            return await read_log_dirs(link, broker, moving, known, until, sizes)
+
+        told = await self.round.ask(Source.LOG_DIRS, str(broker), link, read, until)
+        if told is None:
+            return False
+        asked = None if moving is None else {(topic, number) for topic, numbers in moving for number in numbers}
+        memory.keep_log_dirs(broker, told, asked)
+        measured = sizes >= 0
+        memory.columns.size[measured] = sizes[measured]
+        memory.columns.sized_at[measured] = time.monotonic()
+        return True
+
+    async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:
+        async def read(link: BrokerLink, until: float) -> Any:
+            return await read_broker_config(link, broker, until)
+
+        config = await self.round.ask(Source.CONFIGS, str(broker), link, read, until)
+        if config is not None:
+            self.round.desk.memory.broker_configs[broker] = config
+            self.round.desk.slow_due.done(("broker", broker), self.round.clock)
+
+    def _start_rows(self, broker: int) -> RowIndex:
+        wanted = self.rows.leading | self.round.watched(self.layout)
+        return index_rows(self.layout, np.flatnonzero(wanted & (self.layout.broker == broker)))
+
+    def _moving_rows(self, broker: int) -> RowIndex:
+        return index_rows(self.layout, np.flatnonzero(self.round.watched(self.layout) & (self.layout.broker == broker)))
+
+    def _not_asked(self, broker: Broker) -> None:
+        why = "is no longer listed by the cluster" if broker.gone else "is fenced"
+        fault = FencedError(f"broker {broker.id} {why} and was not asked; is it running and connected?")
+        for source in (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS):
+            self.round.desk.book.failed(source, str(broker.id), 0.0, fault)
+
+
+class _Gate:
+    """Opens when everybody who is expected has passed."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._opened = network.event()
+        self._awaited: set[int] = set()
+        self._sealed = False
+
+    def expect(self, broker: int) -> None:
+        self._awaited.add(broker)
+
+    def seal(self) -> None:
+        self._sealed = True
+        self._check()
+
+    def passed(self, broker: int) -> None:
+        self._awaited.discard(broker)
+        self._check()
+
+    async def open(self, until: float) -> None:
+        await self._network.first(self._opened, until)
+
+    def _check(self) -> None:
+        if self._sealed and not self._awaited and not self._opened.is_done:
+            self._opened.success(None)

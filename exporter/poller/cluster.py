@@ -1,0 +1,126 @@
+"""The questions about the cluster as a whole, asked of one broker, which forwards some to the active controller."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from exporter.clients.kafka.link import BrokerLink
+from exporter.model import NO_BROKER, UNKNOWN, Source
+from exporter.poller.asking import Round
+from exporter.sources.configs import read_controller_window, read_topic_configs
+from exporter.sources.metadata import Layout, read_fenced, read_metadata
+from exporter.sources.quorum import read_quorum
+from exporter.sources.quotas import read_quotas
+from exporter.sources.reassignments import read_reassignments
+
+TOPICS_A_REQUEST: Final = 2000
+"""Topics in one DescribeConfigs request: some 1 MB of reply."""
+
+
+@dataclass(slots=True)
+class ClusterQuestions:
+    """Metadata first, since all else depends on it; the rest beside the brokers' own questions."""
+
+    round: Round
+
+    async def find_cluster(self) -> None:
+        """Ask for the metadata, one door after the other; leaves `layout` at `None` when nobody answers."""
+        desk, memory = self.round.desk, self.round.desk.memory
+        for broker, link in desk.links.doors(memory.brokers, desk.lead):
+            if time.monotonic() >= self.round.deadline_at:
+                return
+            layout = await self.round.ask(Source.METADATA, NO_BROKER, link, read_metadata, self.round.soon())
+            if layout is not None and layout.brokers:
+                desk.lead, self.round.lead = broker, link
+                await self._adopt(layout, link)
+                return
+
+    async def _adopt(self, layout: Layout, link: BrokerLink) -> None:
+        desk, memory = self.round.desk, self.round.desk.memory
+        fenced = await self.round.ask(Source.METADATA, NO_BROKER, link, read_fenced, self.round.soon())
+        assigned = frozenset(np.unique(layout.broker).tolist())
+        for broker in memory.meet(layout.brokers, fenced or {}, assigned):
+            desk.links.forget(broker)
+            desk.book.forget([str(broker)])
+        if desk.lead is not None:
+            desk.links.leave_bootstrap()
+        memory.kafka_version = link.kafka_version or memory.kafka_version
+        self.round.layout = memory.adopt(layout)
+        self.round.ends = np.full(len(layout.partition), UNKNOWN, np.int64)
+
+    async def about_cluster(self) -> None:
+        """Ask what the active controller knows, through the broker that told the metadata."""
+        link, memory = self.round.lead, self.round.desk.memory
+        if link is None:
+            return
+        reassignments = await self.round.ask(
+            Source.REASSIGNMENTS, NO_BROKER, link, read_reassignments, self.round.soon()
+        )
+        if reassignments is not None:
+            memory.reassignments = reassignments
+        quorum = await self.round.ask(Source.QUORUM, NO_BROKER, link, read_quorum, self.round.soon())
+        memory.quorum = quorum if quorum is not None else memory.quorum
+
+    async def slow_questions(self) -> None:
+        """Ask what changes rarely: quotas, topic configurations, the controller's window."""
+        desk, memory, link = self.round.desk, self.round.desk.memory, self.round.lead
+        if link is None:
+            return
+        if desk.slow_due.due(Source.QUOTAS, self.round.clock):
+            quotas = await self.round.ask(Source.QUOTAS, NO_BROKER, link, read_quotas, self.round.deadline_at)
+            memory.quotas = quotas if quotas is not None else memory.quotas
+            if quotas is not None:
+                desk.slow_due.done(Source.QUOTAS, self.round.clock)
+        await self._topic_configs(link)
+        await self._controller_window()
+
+    async def _topic_configs(self, link: BrokerLink) -> None:
+        desk, memory, layout = self.round.desk, self.round.desk.memory, self.round.layout
+        assert layout is not None  # noqa: S101  # for mypy: no slow question without a layout
+        everything = desk.slow_due.due("topics", self.round.clock)
+        wanted = list(layout.topics) if everything else self._watched_topics(layout)
+        for first in range(0, len(wanted), TOPICS_A_REQUEST):
+            part = wanted[first : first + TOPICS_A_REQUEST]
+
+            async def read(link: BrokerLink, until: float, part: list[str] = part) -> Any:
+                return await read_topic_configs(link, part, until)
+
+            told = await self.round.ask(Source.CONFIGS, NO_BROKER, link, read, self.round.deadline_at)
+            if told is None:
+                return
+            memory.topic_configs.update(told)
+        if everything:
+            desk.slow_due.done("topics", self.round.clock)
+
+    def _watched_topics(self, layout: Layout) -> list[str]:
+        """Topics to ask about in every poll: in a move, carrying a throttle, or never read."""
+        configs = self.round.desk.memory.topic_configs
+        moving = {topic for topic, _ in self.round.desk.memory.reassignments}
+        return [
+            topic
+            for topic in layout.topics
+            if topic in moving
+            or (config := configs.get(topic)) is None
+            or config.leader_throttled
+            or config.follower_throttled
+        ]
+
+    async def _controller_window(self) -> None:
+        desk, quorum = self.round.desk, self.round.desk.memory.quorum
+        if quorum is None or quorum.leader not in quorum.controllers:
+            return
+        node = quorum.leader
+        if not desk.slow_due.due(("window", node), self.round.clock):
+            return
+        host, _, port = quorum.controllers[node].rpartition(":")
+        link = desk.links.controller(node, host, int(port))
+
+        async def read(link: BrokerLink, until: float) -> Any:
+            return await read_controller_window(link, node, until)
+
+        window = await self.round.ask(Source.CONFIGS, str(node), link, read, self.round.soon())
+        if window is not None:
+            desk.memory.window = window
+            desk.slow_due.done(("window", node), self.round.clock)

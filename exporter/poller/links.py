@@ -1,0 +1,92 @@
+"""The links of a poll: one per remembered broker and controller, one per bootstrap address until brokers are known."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.network import Network
+from exporter.clients.kafka.properties import KafkaClientSettings
+from exporter.errors import AuthenticationError, SourceError
+from exporter.model import Broker
+
+AUTHENTICATION_PAUSE = 60.0
+"""Seconds without a further attempt after a refused password, so that nobody's account is locked."""
+
+
+@dataclass(slots=True)
+class _Refusal:
+    fault: AuthenticationError
+    until: float
+
+
+@dataclass(slots=True)
+class Links:
+    """Makes links when they are needed, anew when an address changes, all of them when a secret does."""
+
+    network: Network
+    settings: KafkaClientSettings
+    _links: dict[str, BrokerLink] = field(default_factory=dict)
+    _refused: dict[str, _Refusal] = field(default_factory=dict)
+
+    def refresh(self) -> None:
+        """Drop every connection and every refusal when a file that holds a secret or a certificate has changed."""
+        if self.settings.changed():
+            self._refused.clear()
+            self.network.run(self._close_all)
+
+    def broker(self, broker: Broker) -> BrokerLink:
+        """Return the link to a broker."""
+        return self._at(f"broker {broker.id}", broker.host, broker.port)
+
+    def controller(self, node: int, host: str, port: int) -> BrokerLink:
+        """Return the link to a controller's own listener."""
+        return self._at(f"controller {node}", host, port)
+
+    def doors(self, brokers: Mapping[int, Broker], last: int | None) -> Iterator[tuple[int | None, BrokerLink]]:
+        """Whom to ask about the cluster, best first: who answered last, the other brokers, the bootstrap addresses."""
+        alive = [broker for broker in brokers.values() if not broker.fenced and not broker.gone]
+        for broker in sorted(alive, key=lambda broker: broker.id != last):
+            yield broker.id, self.broker(broker)
+        for host, port in self.settings.bootstrap:
+            yield None, self._at(f"bootstrap {host}:{port}", host, port)
+
+    def leave_bootstrap(self) -> None:
+        """Close the bootstrap links; from here on the brokers' own are used. On the loop only."""
+        for key in [key for key in self._links if key.startswith("bootstrap")]:
+            self._links.pop(key).close()
+
+    def forget(self, broker: int) -> None:
+        """Close the link of a broker that is no longer known. On the loop only."""
+        link = self._links.pop(f"broker {broker}", None)
+        if link is not None:
+            link.close()
+
+    def refused(self, link: BrokerLink, clock: float) -> AuthenticationError | None:
+        """Return why this address must not be tried yet, if so."""
+        refusal = self._refused.get(link.address)
+        return refusal.fault if refusal is not None and clock < refusal.until else None
+
+    def note(self, link: BrokerLink, fault: SourceError | None, clock: float) -> None:
+        """Remember a refused password, or that there is none any more."""
+        if isinstance(fault, AuthenticationError):
+            if self.refused(link, clock) is None:
+                self._refused[link.address] = _Refusal(fault, clock + AUTHENTICATION_PAUSE)
+        elif fault is None:
+            self._refused.pop(link.address, None)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.network.run(self._close_all)
+
+    def _at(self, key: str, host: str, port: int) -> BrokerLink:
+        link = self._links.get(key)
+        if link is None or (link.host, link.port) != (host, port):
+            if link is not None:
+                link.close()
+            link = self._links[key] = BrokerLink(self.network, self.settings, host, port)
+        return link
+
+    async def _close_all(self) -> None:
+        for link in self._links.values():
+            link.close()
+        self._links.clear()

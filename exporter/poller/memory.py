@@ -1,0 +1,113 @@
+"""What the poller remembers from one poll to the next: brokers, last good answers, and when each was asked last."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from exporter.model import (
+    Broker,
+    BrokerConfig,
+    ControllerWindow,
+    FutureReplica,
+    LogDir,
+    ProcessBeans,
+    Quorum,
+    QuotaEntity,
+    TopicConfig,
+)
+from exporter.poller.tables import Columns, Rows
+from exporter.sources.log_dirs import LogDirs
+from exporter.sources.metadata import Layout
+from exporter.sources.reassignments import Reassignments
+
+
+class Cadence:
+    """When a question that is asked less often than every poll is due again. Seconds of the monotonic clock."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._asked: dict[object, float] = {}
+
+    def due(self, key: object, clock: float) -> bool:
+        """Tell whether the interval has passed since the last answer; true for a key that never had one."""
+        return clock - self._asked.get(key, float("-inf")) >= self._interval
+
+    def done(self, key: object, clock: float) -> None:
+        """Note an answer."""
+        self._asked[key] = clock
+
+
+@dataclass(slots=True)
+class Memory:
+    """Last good answers."""
+
+    layout: Layout | None = None
+    kafka_version: str | None = None
+    rows: Rows | None = None
+    columns: Columns = field(default_factory=lambda: Columns.unknown(0))
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    reassignments: Reassignments = field(default_factory=dict)
+    quorum: Quorum | None = None
+    quotas: tuple[QuotaEntity, ...] | None = None
+    window: ControllerWindow | None = None
+    broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
+    topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
+    log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
+    future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
+    broker_beans: dict[int, ProcessBeans] = field(default_factory=dict)
+    controller_beans: dict[str, ProcessBeans] = field(default_factory=dict)
+
+    def adopt(self, layout: Layout) -> Layout:
+        """Take a new layout over; while the rows stay the same their columns are shared, not copied."""
+        old = self.layout
+        if old is not None and self.rows is not None and layout.keys().same(old.keys()):
+            shared = replace(
+                layout,
+                topics=old.topics,
+                topic_ids=old.topic_ids,
+                topic=old.topic,
+                number=old.number,
+                partition=old.partition,
+                broker=old.broker,
+            )
+            if (layout.leader_row != old.leader_row).any():
+                self.rows = Rows(shared)
+            self.layout = shared
+            return shared
+        known = self.columns.carried(old, layout) if old is not None else Columns.unknown(len(layout.partition))
+        self.layout, self.rows, self.columns = layout, Rows(layout), known
+        self.topic_configs = {name: self.topic_configs[name] for name in layout.topics if name in self.topic_configs}
+        return layout
+
+    def meet(self, active: Mapping[int, Broker], fenced: Mapping[int, Broker], assigned: frozenset[int]) -> list[int]:
+        """Update the remembered brokers; return those that are forgotten: not listed, and no replica is assigned."""
+        listed = {**fenced, **active}
+        missing = {
+            broker: replace(self.brokers.get(broker, Broker(broker, "", 0)), fenced=False, gone=True)
+            for broker in assigned - listed.keys()
+        }
+        forgotten = [broker for broker in self.brokers if broker not in listed and broker not in missing]
+        self.brokers = dict(sorted({**listed, **missing}.items()))
+        for broker in forgotten:
+            for answers in (self.broker_configs, self.log_dirs, self.future, self.broker_beans):
+                answers.pop(broker, None)
+        return forgotten
+
+    def keep_log_dirs(self, broker: int, told: LogDirs, asked: set[tuple[str, int]] | None) -> None:
+        """Keep what one broker told of its directories.
+
+        Args:
+            broker: its id.
+            told: its answer.
+            asked: topic and partition of the replicas that it was asked about, `None` for all: only then are the
+                bytes per directory complete.
+        """
+        if asked is None:
+            self.log_dirs[broker] = tuple(told.directories)
+            self.future[broker] = tuple(told.future)
+            return
+        used = {directory.path: directory.bytes for directory in self.log_dirs.get(broker, ())}
+        self.log_dirs[broker] = tuple(
+            replace(directory, bytes=used.get(directory.path, directory.bytes)) for directory in told.directories
+        )
+        others = (moving for moving in self.future.get(broker, ()) if (moving.topic, moving.partition) not in asked)
+        self.future[broker] = (*others, *told.future)

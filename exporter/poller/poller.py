@@ -1,0 +1,131 @@
+"""One poll: from the first question to a `Snapshot`. No judgement."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from exporter.clients.kafka.network import Network
+from exporter.clients.kafka.properties import KafkaClientSettings
+from exporter.model import ControllerWindow, Snapshot
+from exporter.poller.asking import Desk, Round
+from exporter.poller.beans import JmxQuestions, fresh
+from exporter.poller.brokers import BrokerQuestions
+from exporter.poller.cluster import ClusterQuestions
+from exporter.poller.links import Links
+from exporter.poller.memory import Cadence, Memory
+from exporter.poller.status import StatusBook
+from exporter.poller.tables import in_order, mark_moves, partition_table, replica_table
+
+SHOWN_FOR: Final = 3
+"""Intervals for which an answer is shown after nobody repeated it."""
+
+SLOW: Final = 60.0
+"""Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollerSettings:
+    """How often and how long to ask. Seconds."""
+
+    interval: float = 10.0
+    deadline: float = 5.0
+    log_dirs: float = 60.0
+    controller_window: ControllerWindow | None = None
+    """As configured, for a controller whose own listener cannot be read."""
+
+
+class Poller:
+    """Asks everybody once per :meth:`poll`. One thread at a time."""
+
+    def __init__(self, settings: PollerSettings, kafka: KafkaClientSettings, jmx: JmxQuestions | None) -> None:
+        self._settings = settings
+        self._jmx = jmx
+        self._network = Network(kafka.client_id)
+        self._desk = Desk(
+            self._network,
+            Links(self._network, kafka),
+            Memory(window=settings.controller_window),
+            StatusBook(),
+            log_dirs_due=Cadence(settings.log_dirs),
+            slow_due=Cadence(SLOW),
+        )
+        self._last: Snapshot | None = None
+
+    def poll(self) -> Snapshot | None:
+        """Ask everybody and return what was seen.
+
+        Returns:
+            A new snapshot; the previous one with a new `status` when nobody told about the cluster; `None` when
+            nobody ever has.
+        """
+        now, clock = time.time(), time.monotonic()
+        self._desk.links.refresh()
+        asked = Round(self._desk, clock, clock + self._settings.deadline)
+        self._network.run(ClusterQuestions(asked).find_cluster)
+        asked_jmx = time.monotonic()
+        beans = self._jmx.start(self._desk.memory.brokers, asked.deadline_at) if self._jmx else None
+        if asked.layout is not None:
+            self._network.run(_remaining_questions(asked))
+        if beans is not None and self._jmx is not None:
+            self._jmx.keep(beans.result(), self._desk.memory, self._desk.book, asked_jmx)
+        self._last = self._snapshot(now, clock, asked)
+        return self._last
+
+    @property
+    def status(self) -> Any:
+        """How every source fares, also before the first snapshot."""
+        return self._desk.book.publish()
+
+    def close(self) -> None:
+        """Close every connection and end the JMX child."""
+        if self._jmx is not None:
+            self._jmx.close()
+        self._desk.links.close()
+        self._network.close()
+
+    def _snapshot(self, now: float, clock: float, asked: Round) -> Snapshot | None:
+        memory, status = self._desk.memory, self._desk.book.publish()
+        layout = asked.layout
+        if layout is None:
+            return None if self._last is None else replace(self._last, status=status)
+        reassigning, adding, removing = mark_moves(layout, memory.reassignments)
+        ends = in_order(layout, asked.ends, asked.told_at, asked.asked_at)
+        oldest = clock - SHOWN_FOR * self._settings.interval
+        return Snapshot(
+            time=now,
+            clock=clock,
+            cluster_id=layout.cluster_id,
+            topics=layout.topics,
+            topic_ids=layout.topic_ids,
+            partitions=partition_table(layout, memory.columns, reassigning),
+            replicas=replica_table(layout, memory.columns, ends, adding, removing),
+            brokers=dict(memory.brokers),
+            controller=memory.quorum.leader if memory.quorum is not None else None,
+            kafka_version=memory.kafka_version,
+            offsets_at=dict(asked.offsets_at),
+            log_dirs=tuple(directory for told in memory.log_dirs.values() for directory in told),
+            future_replicas=tuple(moving for told in memory.future.values() for moving in told),
+            broker_configs=dict(memory.broker_configs),
+            topic_configs=dict(memory.topic_configs),
+            quotas=memory.quotas,
+            quorum=memory.quorum,
+            controller_window=memory.window,
+            broker_beans=fresh(memory.broker_beans, oldest),
+            controller_beans=fresh(memory.controller_beans, oldest),
+            status=status,
+        )
+
+
+def _remaining_questions(asked: Round) -> Any:
+    """Ask the brokers about themselves and one of them about the cluster, side by side."""
+    memory, network = asked.desk.memory, asked.desk.network
+
+    async def ask() -> None:
+        questions = ClusterQuestions(asked)
+        cluster = network.spawn(questions.about_cluster)
+        if asked.layout is not None and memory.rows is not None:
+            await BrokerQuestions(asked, asked.layout, memory.rows).ask_all(cluster)
+        await cluster
+        await questions.slow_questions()
+
+    return ask

@@ -1,0 +1,64 @@
+"""How each source fares at each broker: what `up` and its family on the page say, and one log line per change."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import structlog
+
+from exporter.errors import SourceError
+from exporter.model import Source, SourceStatus
+
+log = structlog.get_logger(__name__)
+
+Key = tuple[Source, str]
+"""Source and broker id as text; `NO_BROKER` where none is asked in particular."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    up: bool | None = None
+    duration: float = 0.0
+    last_success: float | None = None
+    errors: Counter[str] = field(default_factory=Counter)
+    reason: str | None = None
+
+
+class StatusBook:
+    """Keeps the outcome of every question since the sidecar started."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Key, _Entry] = defaultdict(_Entry)
+
+    def answered(self, source: Source, broker: str, duration: float, now: float) -> None:
+        """Note an answer: seconds it took, and Unix time."""
+        entry = self._entries[source, broker]
+        if entry.up is False:
+            log.info("source answers again", source=str(source), broker=broker)
+        entry.up, entry.duration, entry.last_success, entry.reason = True, duration, now, None
+
+    def failed(self, source: Source, broker: str, duration: float, fault: SourceError) -> None:
+        """Note that a question was not answered, and count why."""
+        entry = self._entries[source, broker]
+        if entry.reason != fault.reason:
+            log.warning("source failed", source=str(source), broker=broker, reason=fault.reason, error=str(fault))
+        entry.up, entry.duration, entry.reason = False, duration, fault.reason
+        entry.errors[fault.reason] += 1
+
+    def failing(self, source: Source, broker: str) -> bool:
+        """Tell whether the last question of this kind was not answered."""
+        entry = self._entries.get((source, broker))
+        return entry is not None and entry.up is False
+
+    def forget(self, brokers: Iterable[str]) -> None:
+        """Drop brokers that the cluster no longer knows."""
+        dropped = set(brokers)
+        for key in [key for key in self._entries if key[1] in dropped]:
+            del self._entries[key]
+
+    def publish(self) -> Mapping[Key, SourceStatus]:
+        """Freeze the book for a snapshot. A source that was never asked has no entry."""
+        return {
+            key: SourceStatus(bool(entry.up), entry.duration, entry.last_success, dict(entry.errors))
+            for key, entry in self._entries.items()
+        }

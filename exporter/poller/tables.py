@@ -1,0 +1,120 @@
+"""The columns that outlive a poll, and how they follow when partitions come, go or move."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exporter.formulas.rows import carry, match_partitions, match_replicas
+from exporter.model import UNKNOWN, Bools, Floats, Ints, Longs, PartitionTable, ReplicaTable
+from exporter.sources.metadata import Layout
+from exporter.sources.reassignments import Reassignments
+from exporter.sources.replies import RowIndex, index_rows
+
+
+@dataclass(slots=True)
+class Columns:
+    """Per replica row: what the brokers told of their logs, as of the last time that they were asked."""
+
+    size: Longs
+    sized_at: Floats
+    start: Longs
+
+    @classmethod
+    def unknown(cls, rows: int) -> "Columns":
+        """Make columns of which nothing is known."""
+        return cls(np.full(rows, UNKNOWN, np.int64), np.zeros(rows), np.full(rows, UNKNOWN, np.int64))
+
+    def carried(self, old: Layout, new: Layout) -> "Columns":
+        """Bring what is known to the rows of a new layout; a replica that was not there before is unknown."""
+        before, now = old.keys(), new.keys()
+        rows = match_replicas(before, now, match_partitions(before, now))
+        return Columns(
+            carry(self.size, rows, UNKNOWN), carry(self.sized_at, rows, 0.0), carry(self.start, rows, UNKNOWN)
+        )
+
+
+class Rows:
+    """Which rows each broker is asked about. Made once a layout, used by every poll until it changes."""
+
+    def __init__(self, layout: Layout) -> None:
+        leading = np.zeros(len(layout.partition), dtype=bool)
+        leading[layout.leader_row[layout.leader_row >= 0]] = True
+        self.leading = leading
+        self.followed: dict[int, RowIndex] = {}
+        self.led: dict[int, RowIndex] = {}
+        self.hosted: dict[int, RowIndex] = {}
+        for broker in np.unique(layout.broker).tolist():
+            rows = np.flatnonzero(layout.broker == broker)
+            self.hosted[broker] = index_rows(layout, rows)
+            self.followed[broker] = index_rows(layout, rows[~leading[rows]])
+            self.led[broker] = index_rows(layout, rows[leading[rows]])
+
+
+def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Bools, Bools]:
+    """Turn reassignments into columns: reassigning (per partition), adding and removing (per replica)."""
+    reassigning = np.zeros(len(layout.topic), bool)
+    adding, removing = np.zeros(len(layout.partition), bool), np.zeros(len(layout.partition), bool)
+    if not reassignments:
+        return reassigning, adding, removing
+    index = {name: position for position, name in enumerate(layout.topics)}
+    for (topic, number), change in reassignments.items():
+        row = _partition_row(layout, index.get(topic, len(index)), number)
+        if row is None:
+            continue
+        reassigning[row] = True
+        first, last = np.searchsorted(layout.partition, [row, row + 1])
+        adding[first:last] = np.isin(layout.broker[first:last], list(change.adding))
+        removing[first:last] = np.isin(layout.broker[first:last], list(change.removing))
+    return reassigning, adding, removing
+
+
+def _partition_row(layout: Layout, topic: int, number: int) -> int | None:
+    first, last = np.searchsorted(layout.topic, [topic, topic + 1])
+    row = int(first + np.searchsorted(layout.number[first:last], number))
+    return row if row < last and layout.number[row] == number else None
+
+
+def in_order(layout: Layout, ends: Longs, told_at: dict[int, float], asked_at: dict[int, float]) -> Longs:
+    """Blank the follower ends that were told after their leader was asked: they may lie above its end.
+
+    Args:
+        layout: the rows.
+        ends: per replica.
+        told_at: broker to the monotonic time of its answer for what it follows.
+        asked_at: broker to the monotonic time at which it was asked for what it leads.
+    """
+    told, asked = _by_broker(layout.broker, told_at, 0.0), _by_broker(layout.leader, asked_at, np.inf)
+    late = told > asked[layout.partition]
+    late[layout.leader_row[layout.leader_row >= 0]] = False
+    return np.where(late, UNKNOWN, ends)
+
+
+def _by_broker(brokers: Ints, values: dict[int, float], missing: float) -> Floats:
+    ids, positions = np.unique(brokers, return_inverse=True)
+    return np.array([values.get(int(broker), missing) for broker in ids], dtype=np.float64)[positions]
+
+
+def partition_table(layout: Layout, columns: Columns, reassigning: Bools) -> PartitionTable:
+    """Make the table of a snapshot."""
+    led = layout.leader_row >= 0
+    start = np.full(len(layout.topic), UNKNOWN, np.int64)
+    start[led] = columns.start[layout.leader_row[led]]
+    return PartitionTable(
+        layout.topic, layout.number, layout.leader, layout.leader_epoch, layout.leader_row, start, reassigning
+    )
+
+
+def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:
+    """Make the table of a snapshot. Columns that go on changing are copied."""
+    return ReplicaTable(
+        partition=layout.partition,
+        broker=layout.broker,
+        in_isr=layout.in_isr,
+        offline=layout.offline,
+        adding=adding,
+        removing=removing,
+        end=ends,
+        size=columns.size.copy(),
+        sized_at=columns.sized_at.copy(),
+        start=columns.start.copy(),
+    )

@@ -1,0 +1,65 @@
+"""The log end of every replica: ListOffsets with replica id -2, which followers answer too (kafka-facts 7)."""
+
+from typing import Any, Final
+
+from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.requests import ListOffsetsRequest
+from exporter.model import Longs
+from exporter.sources.replies import RowIndex
+
+DEBUGGING_REPLICA: Final = -2
+LATEST: Final = -1
+EARLIEST: Final = -2
+EARLIEST_LOCAL: Final = -4
+EARLIEST_LOCAL_VERSION: Final = 8
+"""First version of ListOffsets that knows -4 (Kafka 3.5). Before, the log's start is the local one."""
+
+_Topic = ListOffsetsRequest.ListOffsetsTopic
+_Partition = _Topic.ListOffsetsPartition
+
+
+def request_offsets(wanted: RowIndex, timestamp: int) -> Any:
+    """Build one request for all the given replicas of one broker. No duplicates: the broker refuses them."""
+    return ListOffsetsRequest(
+        replica_id=DEBUGGING_REPLICA,
+        isolation_level=0,
+        topics=[
+            _Topic(
+                name=name,
+                partitions=[
+                    _Partition(partition_index=number, timestamp=timestamp, current_leader_epoch=-1)
+                    for number in numbers
+                ],
+            )
+            for name, numbers in wanted
+        ],
+    )
+
+
+async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
+    """Ask one broker for the log ends of its replicas and write them to their rows.
+
+    Raises:
+        SourceError: it did not answer. Partitions that it does not know stay unknown.
+    """
+    reply = await link.ask(request_offsets(wanted, LATEST), timeout_at)
+    parse_offsets(reply, wanted, target)
+
+
+async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
+    """Ask one broker where the local logs of its replicas start and write that to their rows.
+
+    Raises:
+        SourceError: it did not answer.
+    """
+    local = await link.supports(ListOffsetsRequest, EARLIEST_LOCAL_VERSION, timeout_at)
+    reply = await link.ask(request_offsets(wanted, EARLIEST_LOCAL if local else EARLIEST), timeout_at)
+    parse_offsets(reply, wanted, target)
+
+
+def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:
+    """Write the offsets of a ListOffsetsResponse to their rows; those with an error code stay as they are."""
+    for topic in reply.topics:
+        answered = [partition for partition in topic.partitions if not partition.error_code]
+        numbers = [partition.partition_index for partition in answered]
+        wanted.scatter(target, topic.name, numbers, (partition.offset for partition in answered))

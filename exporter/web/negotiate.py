@@ -1,0 +1,62 @@
+"""Which format and encoding a client wants: `Accept` and `Accept-Encoding` of RFC 9110. Pure; never raises."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+_QVALUE: Final = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)", re.ASCII)
+_MOST_RANGES: Final = 64
+"""More than any client sends; what follows is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    name: str
+    version: str | None
+    quality: float
+
+
+def wants_openmetrics(accept: str) -> bool:
+    """Tell whether OpenMetrics 1.0.0 is wanted more than the text format 0.0.4, which wins a tie."""
+    ranges = tuple(_ranges(accept))
+    openmetrics = _preference(ranges, "application", "openmetrics-text", ("1.0.0",))
+    return openmetrics > max(_preference(ranges, "text", "plain", ("0.0.4",)), (0.0, 0))
+
+
+def wants_gzip(accept_encoding: str) -> bool:
+    """Tell whether gzip is accepted, and not less than no compression is."""
+    quality = {item.name: item.quality for item in _ranges(accept_encoding)}
+    gzip = quality.get("gzip", quality.get("x-gzip", quality.get("*", 0.0)))
+    return gzip > 0 and gzip >= quality.get("identity", 0.0)
+
+
+def _preference(ranges: Iterable[_Range], kind: str, subtype: str, versions: tuple[str, ...]) -> tuple[float, int]:
+    """Return quality and precision of the most precise range that matches; (0, 0) when none does."""
+    names = {f"{kind}/{subtype}": 2, f"{kind}/*": 1, "*/*": 0}
+    found = [
+        ((names[item.name], item.version is not None), item.quality)
+        for item in ranges
+        if item.name in names and (item.version is None or item.version in versions)
+    ]
+    if not found:
+        return 0.0, 0
+    (precision, _), quality = max(found)
+    return quality, precision
+
+
+def _ranges(header: str) -> Iterator[_Range]:
+    for part in header.split(",", _MOST_RANGES)[:_MOST_RANGES]:
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        values = {key.strip().lower(): value.strip().strip('"') for key, _, value in _pairs(parameters)}
+        quality = values.get("q", "1")
+        if name and _QVALUE.fullmatch(quality):
+            yield _Range(name.lower(), values.get("version"), float(quality))
+
+
+def _pairs(parameters: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    for parameter in parameters:
+        yield parameter.partition("=")

@@ -1,0 +1,74 @@
+"""The admin side of a sandbox cluster: everything that changes it over the protocol.
+
+Every request goes to a broker that runs, by the cluster's own knowledge of which it paused or killed; brokers forward to the
+active controller what only that one may do.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kafka.protocol.metadata import MetadataRequest
+
+from sandbox import link
+from sandbox.admin_moves import MoveAdmin
+from sandbox.admin_principals import PrincipalAdmin
+from sandbox.admin_quotas import QuotaAdmin
+from sandbox.errors import NoBrokerAnswersError
+
+ATTEMPT_SECONDS = 10.0
+RETRY_SECONDS = 0.2
+
+
+class Admin(MoveAdmin, QuotaAdmin, PrincipalAdmin):
+    """Admin requests of one principal.
+
+    Attributes:
+        timeout: Seconds that one request may take, tries at several brokers included.
+    """
+
+    def __init__(
+        self,
+        addresses: Callable[[], Mapping[int, str]],
+        config: Mapping[str, object],
+        timeout: float = 60.0,
+    ) -> None:
+        self._addresses = addresses
+        self._config = config
+        self.timeout = timeout
+
+    def ask(self, request: Any, node: int | None = None) -> Any:
+        """Send any request of kafka.protocol and return the reply; `node` where one broker must answer.
+
+        Raises:
+            NoBrokerAnswersError: Nobody answered within `timeout`.
+        """
+        deadline = time.monotonic() + self.timeout
+        failures: dict[int, str] = {}
+        while (left := deadline - time.monotonic()) > 0:
+            for broker, address in self._addresses().items():
+                if node in {None, broker}:
+                    try:
+                        return link.ask(address, request, self._config, min(left, ATTEMPT_SECONDS))
+                    except link.NoAnswerError as error:
+                        failures[broker] = str(error)
+            time.sleep(RETRY_SECONDS)
+        who = "no broker" if node is None else f"broker {node} does not"
+        raise NoBrokerAnswersError(f"{type(request).__name__}: {who} answers; {'; '.join(failures.values())}")
+
+    def running_brokers(self) -> tuple[int, ...]:
+        """Ids of the brokers that should answer: neither paused nor killed."""
+        return tuple(self._addresses())
+
+    def brokers(self, node: int | None = None) -> dict[int, str]:
+        """Brokers that are not fenced, with their addresses, as one broker sees them.
+
+        Raises:
+            NoAnswerError: That one, tried once, did not answer.
+        """
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        if node is None:
+            reply = self.ask(request)
+        else:
+            reply = link.ask(self._addresses()[node], request, self._config, ATTEMPT_SECONDS)
+        return {broker.node_id: f"{broker.host}:{broker.port}" for broker in reply.brokers}

@@ -1,0 +1,100 @@
+"""From settings to nodes on disk: ports, directories, properties files, formatted storage."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sandbox import jars, jvm, storage
+from sandbox.node import Node
+from sandbox.passwords import write_secret
+from sandbox.ports import LOOPBACK, Ports
+from sandbox.properties import (
+    CLIENT_LISTENER,
+    CONTROLLER_LISTENER,
+    Layout,
+    broker_properties,
+    controller_properties,
+    render,
+)
+from sandbox.protection import Protection
+from sandbox.settings import ClusterSettings
+
+
+class Blueprint:
+    """Where everything of one cluster is.
+
+    Attributes:
+        listeners: Port by listener name, by node.
+        jmx: JMX port by node; empty where JMX is off.
+    """
+
+    def __init__(
+        self, settings: ClusterSettings, root: Path, ports: Ports, cluster_id: str, protection: Protection
+    ) -> None:
+        self.settings = settings
+        self.root = root
+        self.cluster_id = cluster_id
+        self._protection = protection
+        brokers = (CLIENT_LISTENER, *protection.extra_listeners)
+        self.listeners: dict[int, dict[str, int]] = {
+            **{node: {CONTROLLER_LISTENER: ports.reserve()} for node in settings.controller_ids},
+            **{node: {name: ports.reserve() for name in brokers} for node in settings.broker_ids},
+        }
+        self.jmx = {node: ports.reserve() for node in self.listeners if settings.jmx}
+
+    def build(self) -> dict[int, Node]:
+        """Write every file of every node."""
+        class_path = jars.class_path(self.settings.version)
+        nodes = {node: self._node(node, class_path) for node in self.listeners}
+        first, *others = self.settings.controller_ids
+        storage.format_with_tool(
+            class_path, self._properties_file(first), self.cluster_id, self._protection.format_arguments
+        )
+        for node in (*others, *self.settings.broker_ids):
+            self.format(node)
+        return nodes
+
+    def format(self, node: int) -> None:
+        """Format the empty directories of a node as new ones."""
+        first = self.settings.controller_ids[0]
+        kept = self.directory(first) / storage.BOOTSTRAP_RECORDS
+        if not kept.exists():
+            (self.log_dirs(first)[0] / storage.BOOTSTRAP_RECORDS).rename(kept)
+            (self.log_dirs(first)[0] / storage.BOOTSTRAP_RECORDS).write_bytes(kept.read_bytes())
+        storage.format_by_hand(
+            self.log_dirs(node), node, self.cluster_id, kept if node in self.settings.controller_ids else None
+        )
+
+    def address(self, node: int, listener: str | None = None) -> str:
+        """Host and port of a listener, by default of the one that clients use."""
+        ports = self.listeners[node]
+        return f"{LOOPBACK}:{ports[listener] if listener else next(iter(ports.values()))}"
+
+    def directory(self, node: int) -> Path:
+        """The directory of a node."""
+        return self.root / str(node)
+
+    def log_dirs(self, node: int) -> tuple[Path, ...]:
+        """The directories that hold a node's data."""
+        count = 1 if node in self.settings.controller_ids else self.settings.log_dirs
+        return tuple(self.directory(node) / f"data{number}" for number in range(1, count + 1))
+
+    def _properties_file(self, node: int) -> Path:
+        return self.directory(node) / "server.properties"
+
+    def _node(self, node: int, class_path: str) -> Node:
+        directory = self.directory(node)
+        directory.mkdir()
+        controller = node in self.settings.controller_ids
+        write_secret(self._properties_file(node), render(self._server_properties(node, controller=controller)))
+        management = None
+        if node in self.jmx:
+            management = jvm.write_management(directory, self.jmx[node], self._protection.jmx)
+        heap = self.settings.controller_heap if controller else self.settings.broker_heap
+        arguments = jvm.java_arguments(class_path, heap, self._properties_file(node), management)
+        return Node(node, self.root, directory, arguments)
+
+    def _server_properties(self, node: int, *, controller: bool) -> Mapping[str, object]:
+        voters = {voter: self.listeners[voter][CONTROLLER_LISTENER] for voter in self.settings.controller_ids}
+        place = Layout(node, self.log_dirs(node), self.root / "remote", self.listeners[node], voters)
+        write = controller_properties if controller else broker_properties
+        return write(self.settings, place, self._protection.server_properties(controller=controller))

@@ -1,0 +1,82 @@
+"""One request to one address over one fresh connection, with kafka-python's protocol classes.
+
+A new connection for each request costs some milliseconds and has no memory: nothing of a broker that was paused, killed or
+restarted in between can linger. That is what a test wants, and the reason why KafkaAdminClient is not used.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import kafka.errors
+from kafka.net.connection import KafkaConnection
+from kafka.net.inet import create_connection
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+
+LARGEST_REPLY_BYTES = 1 << 28
+
+# Refused connections are everyday life here: without a handler of its own, logging would print each on standard error.
+logging.getLogger("kafka").addHandler(logging.NullHandler())
+
+
+class NoAnswerError(Exception):
+    """The address did not answer in time, or broke the connection; `cause` is what kafka-python raised, if anything."""
+
+    def __init__(self, message: str, cause: BaseException | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+def ask(address: str, request: Any, config: Mapping[str, object], timeout: float) -> Any:
+    """Send `request` to `address` (host:port) and return the decoded reply.
+
+    Args:
+        address: Host and port.
+        request: A request of kafka.protocol; its version is negotiated.
+        config: kafka-python's keys for security, none for PLAINTEXT.
+        timeout: Seconds for everything: connect, handshakes, answer.
+
+    Raises:
+        NoAnswerError: No connection, no authentication or no reply.
+    """
+    net = NetworkSelector()
+    try:
+        future = net.call_soon_with_future(_exchange(net, address, request, config, timeout))
+        net.poll(timeout_ms=1000 * timeout, future=future)
+        if not future.is_done:
+            raise NoAnswerError(f"{address} did not answer within {timeout:g} s")
+        if future.exception is not None:
+            raise NoAnswerError(f"{address}: {future.exception!r}", future.exception) from future.exception
+        return future.value
+    finally:
+        net.close()
+
+
+def error_name(code: int) -> str:
+    """The name of Kafka's error `code`, as kafka-python's class is called."""
+    return str(kafka.errors.for_code(code).__name__)
+
+
+async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, object], timeout: float) -> Any:
+    host, port = address.rsplit(":", 1)
+    deadline = time.monotonic() + timeout
+    sock = await create_connection(net, host, int(port), timeout_at=deadline)
+    tls = config.get("security_protocol") in {"SSL", "SASL_SSL"}
+    ssl_config = {key: value for key, value in config.items() if key.startswith("ssl_")}
+    transport = (
+        KafkaSSLTransport(net, sock, host=host, **ssl_config) if tls else KafkaTCPTransport(net, sock, host=host)
+    )
+    connection = KafkaConnection(
+        net, receive_message_max_bytes=LARGEST_REPLY_BYTES, request_timeout_ms=1000 * timeout, **config
+    )
+    try:
+        await transport.handshake()
+        connection.connection_made(transport)
+        await connection.initialize(timeout_at=deadline)
+        await connection
+        return await connection.send_request(request)
+    finally:
+        connection.close()
+        transport.close()

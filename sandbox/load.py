@@ -1,0 +1,182 @@
+"""Load: records produced with confluent-kafka (librdkafka): so many bytes, so many records, or so many bytes a second."""
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import Producer
+
+from sandbox.errors import SandboxError
+
+FLUSH_SECONDS = 120.0
+PAYLOAD_POOL_BYTES = 1 << 20
+TICK_SECONDS = 0.02
+
+
+class Load:
+    """Producers for one cluster."""
+
+    def __init__(self, bootstrap: str, properties: Mapping[str, str]) -> None:
+        self._properties = {"bootstrap.servers": bootstrap, **properties}
+
+    def produce(
+        self,
+        topic: str,
+        records: int | None = None,
+        bytes: int | None = None,  # noqa: A002  the contract's name, and what it counts
+        record_size: int = 1000,
+        partitions: Sequence[int] = (0,),
+        **properties: object,
+    ) -> dict[int, int]:
+        """Produce to each partition so many records, or so many bytes of payload, and wait for every acknowledgement.
+
+        Args:
+            topic: The topic.
+            records: Records per partition; exactly these are in the log afterwards, and no control record.
+            bytes: Bytes of payload per partition, rounded up to whole records, in place of `records`.
+            record_size: Bytes of payload of one record; random, so nothing compresses it.
+            partitions: To which.
+            **properties: librdkafka's, underscores for dots.
+
+        Returns:
+            Acknowledged records by partition.
+
+        Raises:
+            SandboxError: A record was not acknowledged.
+        """
+        if (records is None) == (bytes is None):
+            raise SandboxError("produce needs either records or bytes")
+        count = records if records is not None else -(-(bytes or 0) // record_size)
+        sender = _Sender(self._properties, properties, record_size)
+        for _ in range(count):
+            for partition in partitions:
+                sender.send(topic, partition)
+        sender.flush()
+        return {partition: sender.records[topic, partition] for partition in partitions}
+
+    def background(
+        self,
+        topic: str,
+        rate: float,
+        record_size: int = 1000,
+        partitions: Sequence[int] = (0,),
+        **properties: object,
+    ) -> "BackgroundProducer":
+        """A producer of `rate` bytes/s in total, spread over partitions; runs while its `with` block does."""
+        return BackgroundProducer(_Sender(self._properties, properties, record_size), topic, rate, partitions)
+
+
+class BackgroundProducer:
+    """Produces at a steady rate on a thread of its own.
+
+    What a paused or dead leader holds up is caught up later only as far as librdkafka's queue reaches.
+    """
+
+    def __init__(self, sender: "_Sender", topic: str, rate: float, partitions: Sequence[int]) -> None:
+        self._sender = sender
+        self._topic = topic
+        self._rate = rate
+        self._partitions = tuple(partitions)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sandbox-load", daemon=True)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to produce."""
+        self._thread.start()
+
+    def stop(self, timeout: float = FLUSH_SECONDS) -> None:
+        """Stop, and wait until every record is acknowledged or given up."""
+        self._stop.set()
+        self._thread.join()
+        self._sender.flush(timeout, strict=False)
+
+    @property
+    def acked(self) -> dict[int, int]:
+        """Acknowledged records by partition."""
+        return {partition: self._sender.records[self._topic, partition] for partition in self._partitions}
+
+    @property
+    def acked_bytes(self) -> int:
+        """Acknowledged bytes of payload."""
+        return sum(self.acked.values()) * self._sender.record_size
+
+    @property
+    def errors(self) -> list[str]:
+        """Why records were given up, one entry each."""
+        return list(self._sender.errors)
+
+    def _run(self) -> None:
+        started, sent = time.monotonic(), 0
+        while not self._stop.wait(TICK_SECONDS):
+            due = int((time.monotonic() - started) * self._rate / self._sender.record_size)
+            while sent < due and not self._stop.is_set():
+                self._sender.send(self._topic, self._partitions[sent % len(self._partitions)], self._stop.is_set)
+                sent += 1
+            self._sender.poll()
+
+
+class _Sender:
+    """librdkafka's producer with random payload, counting what is acknowledged."""
+
+    def __init__(self, base: Mapping[str, str], extra: Mapping[str, object], record_size: int) -> None:
+        self.record_size = record_size
+        self.records: Counter[tuple[str, int]] = Counter()
+        self.errors: list[str] = []
+        self._pool = os.urandom(max(PAYLOAD_POOL_BYTES, 2 * record_size))
+        self._position = 0
+        self._producer = Producer(
+            {
+                **base,
+                # brokers that come and go are what a sandbox is for: only emergencies go to standard error
+                "log_level": 2,
+                "enable.idempotence": False,
+                "acks": "all",
+                "compression.type": "none",
+                "linger.ms": 20,
+                "queue.buffering.max.kbytes": 65536,
+                **{key.replace("_", "."): value for key, value in extra.items()},
+            }
+        )
+
+    def send(self, topic: str, partition: int, give_up: Callable[[], bool] = lambda: False) -> None:
+        """Queue one record; where the queue is full, wait until there is room or `give_up` says so."""
+        while not give_up():
+            try:
+                self._producer.produce(topic, self._payload(), partition=partition, on_delivery=self._delivered)
+            except BufferError:
+                self._producer.poll(TICK_SECONDS)
+            else:
+                return
+
+    def poll(self) -> None:
+        """Serve delivery reports."""
+        self._producer.poll(0)
+
+    def flush(self, timeout: float = FLUSH_SECONDS, *, strict: bool = True) -> None:
+        """Wait until nothing is under way; `strict` raises SandboxError where something was lost."""
+        left = self._producer.flush(timeout)
+        if strict and (left or self.errors):
+            raise SandboxError(f"{left} records not acknowledged after {timeout:g} s; {self.errors[:1]}")
+
+    def _payload(self) -> bytes:
+        self._position = (self._position + self.record_size) % (len(self._pool) - self.record_size)
+        return self._pool[self._position : self._position + self.record_size]
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is None:
+            self.records[message.topic(), message.partition()] += 1
+        else:
+            self.errors.append(str(error))

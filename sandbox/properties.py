@@ -1,0 +1,121 @@
+"""The server properties of a node, as text for its file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.ports import LOOPBACK
+from sandbox.settings import ClusterSettings
+
+CONTROLLER_LISTENER = "CONTROLLER"
+CLIENT_LISTENER = "CLIENT"
+"""Clients and the other brokers alike."""
+REMOTE_LISTENER_KEY = "remote.log.metadata.manager.listener.name"
+
+FAST = {
+    "replica.lag.time.max.ms": 6000,
+    "replica.fetch.backoff.ms": 200,
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 500,
+    "controlled.shutdown.retry.backoff.ms": 500,
+    "group.initial.rebalance.delay.ms": 0,
+    "log.initial.task.delay.ms": 1000,
+    "log.retention.check.interval.ms": 2000,
+    "log.segment.delete.delay.ms": 1000,
+    "remote.log.manager.task.interval.ms": 1000,
+}
+# The quorum's own deadlines stay as they are: on a busy machine short ones mean elections that nobody asked for.
+
+# Kafka's default of 128 MiB for the cleaner is half the heap here.
+CLEANER_BUFFER_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where one node lives: its id, its directories and the ports of everybody."""
+
+    node_id: int
+    log_dirs: tuple[Path, ...]
+    remote_dir: Path
+    listeners: Mapping[str, int]
+    voters: Mapping[int, int]
+
+
+def broker_properties(settings: ClusterSettings, layout: Layout, security: Mapping[str, object]) -> dict[str, object]:
+    """The properties of a broker; `security` are those of its listeners."""
+    return {
+        "process.roles": "broker",
+        **_common(settings, layout),
+        "inter.broker.listener.name": CLIENT_LISTENER,
+        "auto.create.topics.enable": False,
+        "log.cleaner.dedupe.buffer.size": CLEANER_BUFFER_BYTES,
+        **_internal_topics(settings),
+        **_tiered(settings, layout),
+        **(FAST if settings.profile == "fast" else {}),
+        **security,
+        **settings.broker_properties,
+    }
+
+
+def controller_properties(
+    settings: ClusterSettings, layout: Layout, security: Mapping[str, object]
+) -> dict[str, object]:
+    """The properties of a controller; `security` are those of its listener."""
+    session = {key: FAST[key] for key in ("broker.session.timeout.ms", "broker.heartbeat.interval.ms")}
+    return {
+        "process.roles": "controller",
+        **_common(settings, layout),
+        # a controller that does not know that tiered storage is on refuses topics with remote.storage.enable
+        "remote.log.storage.system.enable": settings.tiered,
+        **(session if settings.profile == "fast" else {}),
+        **security,
+        **settings.controller_properties,
+    }
+
+
+def render(properties: Mapping[str, object]) -> str:
+    """The text of a properties file."""
+    return "".join(f"{key}={_escape(value)}\n" for key, value in properties.items())
+
+
+def _escape(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _common(settings: ClusterSettings, layout: Layout) -> dict[str, object]:
+    return {
+        "node.id": layout.node_id,
+        "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in layout.listeners.items()),
+        "controller.listener.names": CONTROLLER_LISTENER,
+        "controller.quorum.voters": ",".join(f"{node}@{LOOPBACK}:{port}" for node, port in layout.voters.items()),
+        "log.dirs": ",".join(map(str, layout.log_dirs)),
+    }
+
+
+def _internal_topics(settings: ClusterSettings) -> dict[str, object]:
+    replicas = min(3, settings.brokers)
+    least_in_sync = min(2, settings.brokers)
+    return {
+        "offsets.topic.num.partitions": 4,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.num.partitions": 4,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": least_in_sync,
+    }
+
+
+def _tiered(settings: ClusterSettings, layout: Layout) -> dict[str, object]:
+    if not settings.tiered:
+        return {}
+    return {
+        "remote.log.storage.system.enable": True,
+        REMOTE_LISTENER_KEY: CLIENT_LISTENER,
+        "remote.log.storage.manager.class.name": "org.apache.kafka.server.log.remote.storage.LocalTieredStorage",
+        "remote.log.storage.manager.impl.prefix": "rsm.config.",
+        "rsm.config.dir": layout.remote_dir,
+        "rsm.config.delete.on.close": False,
+        "remote.log.metadata.manager.impl.prefix": "rlmm.config.",
+        "rlmm.config.remote.log.metadata.topic.num.partitions": 2,
+        "rlmm.config.remote.log.metadata.topic.replication.factor": min(3, settings.brokers),
+    }

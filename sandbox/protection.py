@@ -1,0 +1,89 @@
+"""What servers and clients must say to each other: the protection of a PLAINTEXT cluster, which has none.
+
+Principals: `broker` is what brokers and controllers are to each other, and `admin` the one who sets things up: both are
+super users. `monitor` has the ACLs of a monitoring principal and no more, `stranger` has none. `wrong` is `monitor` with a
+password, or a certificate, that is refused.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.errors import SandboxError
+from sandbox.jvm import JMX_USER, JmxAccess
+from sandbox.passwords import new_password, write_secret
+from sandbox.properties import CLIENT_LISTENER, CONTROLLER_LISTENER
+from sandbox.settings import ClusterSettings
+
+BROKER = "broker"
+ADMIN = "admin"
+MONITOR = "monitor"
+STRANGER = "stranger"
+WRONG = "wrong"
+CLIENT_USERS = (ADMIN, MONITOR, STRANGER)
+EXPIRED_LISTENER = "EXPIRED"
+MISNAMED_LISTENER = "MISNAMED"
+
+PYTHON_KEYS = {
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+}
+
+
+class Protection:
+    """The protection of a cluster: none for Kafka; JMX may have a password all the same.
+
+    Attributes:
+        directory: Where certificates and passwords lie.
+        extra_listeners: Names of the brokers' listeners beside the one for clients.
+        format_arguments: What kafka-storage format is told about users.
+        jmx: The JMX user, or None where JMX is open.
+    """
+
+    protocol = "PLAINTEXT"
+
+    def __init__(self, settings: ClusterSettings, directory: Path) -> None:
+        self.directory = directory
+        self.extra_listeners: Sequence[str] = (EXPIRED_LISTENER, MISNAMED_LISTENER) if settings.bad_certificates else ()
+        self.format_arguments: Sequence[str] = ()
+        self.jmx: JmxAccess | None = None
+        if settings.jmx_password:
+            password = new_password()
+            self.jmx = JmxAccess(password, write_secret(directory / f"jmx-{JMX_USER}.password", password))
+
+    def server_properties(self, *, controller: bool) -> dict[str, object]:
+        """The properties of a node's listeners, and of its own connections to the others."""
+        names = (CONTROLLER_LISTENER, CLIENT_LISTENER, *(() if controller else self.extra_listeners))
+        return {"listener.security.protocol.map": ",".join(f"{name}:{self.protocol}" for name in names)}
+
+    def client_properties(self, user: str) -> dict[str, str]:
+        """The properties of librdkafka, or of any standard client configuration, that make a client this principal."""
+        require_known(user)
+        return {}
+
+    def python_config(self, user: str) -> dict[str, object]:
+        """The same as keys of kafka-python."""
+        properties = self.client_properties(user)
+        return {key: properties[name] for name, key in PYTHON_KEYS.items() if name in properties}
+
+    def secret_file(self, user: str) -> Path:
+        """A file of mode 600 with the password of a user and nothing else.
+
+        Raises:
+            SandboxError: Users have no passwords here.
+        """
+        raise SandboxError(f"{user} has no password: clients of this cluster do not use one")
+
+
+def require_known(user: str) -> None:
+    """Refuse a user that no cluster has.
+
+    Raises:
+        SandboxError: The message names those it has.
+    """
+    if user not in {*CLIENT_USERS, WRONG}:
+        raise SandboxError(f"no user {user!r}: there are {', '.join((*CLIENT_USERS, WRONG))}")

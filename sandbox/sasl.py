@@ -1,0 +1,126 @@
+"""SASL over TLS: SCRAM, whose credentials the cluster keeps, and PLAIN, whose users stand in the brokers' own files.
+
+A controller cannot check SCRAM before it has read the metadata log, and it cannot read that before the other controllers
+know it. So on a SCRAM cluster the nodes themselves come to the controllers with PLAIN; clients use SCRAM there, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandbox.passwords import SCRAM_HASHES, new_password, scram_credentials, write_secret
+from sandbox.properties import CLIENT_LISTENER, CONTROLLER_LISTENER
+from sandbox.protection import BROKER, CLIENT_USERS, MONITOR, WRONG, require_known
+from sandbox.settings import ClusterSettings
+from sandbox.tls import TlsProtection
+
+MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    **dict.fromkeys(SCRAM_HASHES, "org.apache.kafka.common.security.scram.ScramLoginModule"),
+}
+
+
+class SaslProtection(TlsProtection):
+    """Users with passwords over TLS; the base of both kinds.
+
+    Attributes:
+        mechanisms: Those of the listener for clients; the first is what clients and brokers use.
+    """
+
+    protocol = "SASL_SSL"
+    mechanisms: Sequence[str]
+
+    def __init__(self, settings: ClusterSettings, directory: Path) -> None:
+        super().__init__(settings, directory)
+        self._passwords = {user: new_password() for user in (BROKER, *CLIENT_USERS, WRONG)}
+        for user in (*CLIENT_USERS, WRONG):
+            self._write_secret(user)
+
+    def server_properties(self, *, controller: bool) -> dict[str, object]:
+        """The properties of a node's listeners, and of its own connections to the others."""
+        listeners = (CONTROLLER_LISTENER,) if controller else (CLIENT_LISTENER, *self.extra_listeners)
+        properties = super().server_properties(controller=controller) | {
+            "sasl.mechanism.controller.protocol": "PLAIN",
+            "sasl.mechanism.inter.broker.protocol": self.mechanisms[0],
+        }
+        for listener in listeners:
+            mechanisms = sorted({*self.mechanisms, "PLAIN"}) if controller else self.mechanisms
+            properties |= self._listener(listener, mechanisms)
+        # a broker has no such listener, and reads there what it says to the controllers
+        return properties | self._login(CONTROLLER_LISTENER, "PLAIN")
+
+    def client_properties(self, user: str, mechanism: str | None = None) -> dict[str, str]:
+        """The properties of librdkafka, or of any standard client configuration, that make a client this principal."""
+        require_known(user)
+        return {
+            **super().client_properties(user),
+            "sasl.mechanism": mechanism or self.mechanisms[0],
+            "sasl.username": MONITOR if user == WRONG else user,
+            "sasl.password": self._passwords[user],
+        }
+
+    def secret_file(self, user: str) -> Path:
+        """A file of mode 600 with the password of a user and nothing else."""
+        require_known(user)
+        return self.directory / f"{user}.password"
+
+    def _write_secret(self, user: str) -> None:
+        write_secret(self.secret_file(user), self._passwords[user])
+
+    def _node_as_client(self) -> Mapping[str, object]:
+        mechanism = self.mechanisms[0]
+        return {**super()._node_as_client(), "sasl.mechanism": mechanism, "sasl.jaas.config": self._jaas(mechanism)}
+
+    def _listener(self, listener: str, mechanisms: Sequence[str]) -> dict[str, object]:
+        properties: dict[str, object] = {
+            f"listener.name.{listener.lower()}.sasl.enabled.mechanisms": ",".join(mechanisms)
+        }
+        for mechanism in mechanisms:
+            properties |= self._login(listener, mechanism)
+        return properties
+
+    def _login(self, listener: str, mechanism: str) -> dict[str, object]:
+        return {f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config": self._jaas(mechanism)}
+
+    def _jaas(self, mechanism: str) -> str:
+        """Who a node is, and for PLAIN also who its clients may be."""
+        options = {"username": BROKER, "password": self._passwords[BROKER]}
+        if mechanism == "PLAIN":
+            options |= {f"user_{user}": self._passwords[user] for user in self._plain_users()}
+        pairs = " ".join(f'{key}="{value}"' for key, value in options.items())
+        return f"{MODULES[mechanism]} required {pairs};"
+
+    def _plain_users(self) -> Sequence[str]:
+        raise NotImplementedError
+
+
+class PlainProtection(SaslProtection):
+    """SASL/PLAIN."""
+
+    mechanisms = ("PLAIN",)
+
+    def _plain_users(self) -> Sequence[str]:
+        return (BROKER, *CLIENT_USERS)
+
+
+class ScramProtection(SaslProtection):
+    """SASL/SCRAM, both mechanisms."""
+
+    mechanisms = ("SCRAM-SHA-512", "SCRAM-SHA-256")
+
+    def __init__(self, settings: ClusterSettings, directory: Path) -> None:
+        super().__init__(settings, directory)
+        self.format_arguments = [
+            argument
+            for user in (BROKER, *CLIENT_USERS)
+            for credential in scram_credentials(self._passwords[user])
+            for argument in ("--add-scram", credential.format_argument(user))
+        ]
+
+    def set_password(self, user: str, password: str) -> None:
+        """Use another password from now on, in `client_properties` and in the secret file."""
+        require_known(user)
+        self._passwords[user] = password
+        self._write_secret(user)
+
+    def _plain_users(self) -> Sequence[str]:
+        return (BROKER,)

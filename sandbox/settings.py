@@ -1,0 +1,100 @@
+"""What a sandbox cluster is made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sandbox.errors import SettingsError
+
+FIRST_CONTROLLER_ID = 101
+PROFILES = ("fast", "default")
+MOST_BROKERS = 50
+MOST_CONTROLLERS = 5
+MOST_LOG_DIRS = 8
+
+
+class Security(Enum):
+    """How clients, brokers and controllers talk to each other; all but PLAINTEXT have an authorizer, too."""
+
+    PLAINTEXT = "plaintext"
+    SASL_SSL_SCRAM = "sasl_ssl_scram"
+    SASL_SSL_PLAIN = "sasl_ssl_plain"
+    MTLS = "mtls"
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """The settings of one cluster.
+
+    Attributes:
+        brokers: Number of brokers; their ids are 1, 2, 3 ...
+        controllers: Number of controllers, each a process of its own; their ids are 101, 102, 103 ...
+        version: Version of Kafka: 4.1.1 or 3.9.1 are tried.
+        profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks ...);
+            `default` leaves Kafka's own values.
+        jmx: Whether every node has a JMX port.
+        jmx_password: Whether JMX wants a user and a password.
+        tiered: Whether tiered storage is on, with LocalTieredStorage.
+        security: How everyone talks to everyone.
+        bad_certificates: Whether secured brokers have two more listeners, with an expired and with a misnamed certificate.
+        log_dirs: Log directories per broker.
+        broker_heap: Maximal heap of a broker in MiB.
+        controller_heap: Maximal heap of a controller in MiB.
+        broker_properties: Server properties that win over all others, on every broker.
+        controller_properties: The same on every controller.
+    """
+
+    brokers: int = 3
+    controllers: int = 1
+    version: str = "4.1.1"
+    profile: str = "fast"
+    jmx: bool = True
+    jmx_password: bool = False
+    tiered: bool = True
+    security: Security = Security.PLAINTEXT
+    bad_certificates: bool = False
+    log_dirs: int = 1
+    broker_heap: int = 256
+    controller_heap: int = 128
+    broker_properties: Mapping[str, object] = field(default_factory=dict)
+    controller_properties: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            SettingsError: One line that names the setting.
+        """
+        _between("brokers", self.brokers, 1, MOST_BROKERS)
+        _between("controllers", self.controllers, 1, MOST_CONTROLLERS)
+        _between("log_dirs", self.log_dirs, 1, MOST_LOG_DIRS)
+        _between("broker_heap", self.broker_heap, 64, 65536)
+        _between("controller_heap", self.controller_heap, 64, 65536)
+        if self.profile not in PROFILES:
+            raise SettingsError(f"profile must be one of {', '.join(PROFILES)}, not {self.profile!r}")
+        if self.jmx_password and not self.jmx:
+            raise SettingsError("jmx_password needs jmx")
+        if self.bad_certificates and not self.secured:
+            raise SettingsError("bad_certificates needs a secured cluster")
+        if self.tiered and self.log_dirs > 1 and self.version.startswith("3."):
+            raise SettingsError("Kafka 3.x has no tiered storage with several log_dirs: set tiered to False")
+
+    @property
+    def secured(self) -> bool:
+        """Whether there are principals."""
+        return self.security is not Security.PLAINTEXT
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """Ids of the brokers."""
+        return tuple(range(1, self.brokers + 1))
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        """Ids of the controllers."""
+        return tuple(range(FIRST_CONTROLLER_ID, FIRST_CONTROLLER_ID + self.controllers))
+
+
+def _between(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise SettingsError(f"{name} must be between {least} and {most}, not {value}")

@@ -1,0 +1,96 @@
+"""TLS with an authority of the cluster's own: the ground for SASL_SSL, and with client certificates for mTLS."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sandbox.certificates import DAY, HERE, Authority
+from sandbox.protection import (
+    ADMIN,
+    BROKER,
+    CLIENT_USERS,
+    EXPIRED_LISTENER,
+    MISNAMED_LISTENER,
+    MONITOR,
+    WRONG,
+    Protection,
+    require_known,
+)
+from sandbox.settings import ClusterSettings
+
+# The metadata of tiered storage is kept with a producer and a consumer that the broker does not secure by itself.
+REMOTE_CLIENT = "rlmm.config.remote.log.metadata.common.client."
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+class TlsProtection(Protection):
+    """TLS everywhere, and an authorizer."""
+
+    protocol = "SSL"
+
+    def __init__(self, settings: ClusterSettings, directory: Path) -> None:
+        super().__init__(settings, directory)
+        self.authority = Authority(directory / "certificates", "authority")
+        self._server = self.authority.issue("server", BROKER, HERE)
+        self._bad = {}
+        if settings.bad_certificates:
+            self._bad[EXPIRED_LISTENER] = self.authority.issue("expired", BROKER, HERE, -DAY)
+            self._bad[MISNAMED_LISTENER] = self.authority.issue("misnamed", BROKER, ("kafka.elsewhere.example",))
+
+    def server_properties(self, *, controller: bool) -> dict[str, object]:
+        """The properties of a node's listeners, and of its own connections to the others."""
+        properties = {
+            **super().server_properties(controller=controller),
+            **self._store(self._server.keystore),
+            "authorizer.class.name": AUTHORIZER,
+            "super.users": f"User:{BROKER};User:{ADMIN}",
+        }
+        if not controller:
+            properties |= {f"{REMOTE_CLIENT}{key}": value for key, value in self._node_as_client().items()}
+            for listener, identity in self._bad.items():
+                store = self._store(identity.keystore)
+                properties |= {f"listener.name.{listener.lower()}.{key}": value for key, value in store.items()}
+        return properties
+
+    def client_properties(self, user: str) -> dict[str, str]:
+        """The properties of librdkafka, or of any standard client configuration, that make a client this principal."""
+        require_known(user)
+        return {"security.protocol": self.protocol, "ssl.ca.location": str(self.authority.certificate)}
+
+    def _node_as_client(self) -> Mapping[str, object]:
+        return {"security.protocol": self.protocol, **self._store(self._server.keystore)}
+
+    def _store(self, keystore: Path) -> dict[str, object]:
+        return {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": keystore,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": self.authority.certificate,
+        }
+
+
+class MutualTlsProtection(TlsProtection):
+    """Clients prove who they are by a certificate; the principal is its CN."""
+
+    def __init__(self, settings: ClusterSettings, directory: Path) -> None:
+        super().__init__(settings, directory)
+        foreign = Authority(directory / "foreign", "foreign")
+        self._clients = {user: self.authority.issue(user, user) for user in CLIENT_USERS}
+        self._clients[WRONG] = foreign.issue(WRONG, MONITOR)
+
+    def server_properties(self, *, controller: bool) -> dict[str, object]:
+        """The properties of a node's listeners, and of its own connections to the others."""
+        return {
+            **super().server_properties(controller=controller),
+            "ssl.client.auth": "required",
+            "ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/",
+        }
+
+    def client_properties(self, user: str) -> dict[str, str]:
+        """The properties of librdkafka, or of any standard client configuration, that make a client this principal."""
+        properties = super().client_properties(user)
+        identity = self._clients[user]
+        return {
+            **properties,
+            "ssl.certificate.location": str(identity.certificate),
+            "ssl.key.location": str(identity.key),
+        }

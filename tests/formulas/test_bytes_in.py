@@ -1,0 +1,193 @@
+"""Bytes in per partition, one partition a row. Sizes in bytes, times in seconds; U is what nobody told."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas.bytes_in import BytesIn, LeaderLogs, realign, step
+from exporter.formulas.ops import UNKNOWN, Floats
+
+U = UNKNOWN
+NAN = float("nan")
+PLAIN = np.array([False])
+COMPACTED = np.array([True])
+
+
+def log(
+    end: int,
+    ended_at: float,
+    size: int = U,
+    sized_at: float = 0.0,
+    *,
+    start: int = 0,
+    epoch: int = 1,
+    leader: int = 1,
+) -> LeaderLogs:
+    """One partition's leader log."""
+    return LeaderLogs(
+        leader=np.array([leader], dtype=np.int32),
+        epoch=np.array([epoch], dtype=np.int32),
+        start=np.array([start]),
+        end=np.array([end]),
+        ended_at=np.array([ended_at]),
+        size=np.array([size]),
+        sized_at=np.array([sized_at]),
+    )
+
+
+def run(polls: list[LeaderLogs], *, compacted: bool = False) -> tuple[BytesIn, float]:
+    """The state and the last rate after some polls."""
+    state: BytesIn | None = None
+    rates: Floats = np.array([NAN])
+    for poll in polls:
+        state, rates = step(state, poll, COMPACTED if compacted else PLAIN)
+    assert state is not None
+    return state, float(rates[0])
+
+
+MB = 1_000_000
+RETAINED = log(700 * MB // 100, 60, 200 * MB, 60, start=500 * MB // 100)
+"""After 60 s: 600 MB were written (100 bytes a record), 500 MB deleted."""
+
+CASES = [
+    ("absent on the first sample", [log(1000, 0, 100_000, 0.5)], NAN),
+    ("growth of the log", [log(1000, 0, 100_000, 0), log(2000, 10, 200_000, 10)], 10_000),
+    ("nothing written", [log(1000, 0, 100_000, 0), log(1000, 10, 100_000, 10)], 0),
+    ("nothing written and never any size: a known 0", [log(1000, 0), log(1000, 10)], 0),
+    ("offsets gained, but what one weighs is not known", [log(1000, 0), log(1100, 10)], NAN),
+    ("between two answers of log dirs", [log(1000, 0, 100_000, 0.1), log(1500, 10, 100_000, 0.1)], 5_000),
+    ("600 MB in while retention deletes 500 MB", [log(1 * MB, 0, 100 * MB, 0.1), RETAINED], 10 * MB),
+    ("empty log", [log(0, 0, 0, 0.1), log(0, 10, 0, 10)], 0),
+    ("a log that retention emptied", [log(500, 0, 50_000, 0.1), log(500, 10, 0, 10, start=500)], 0),
+    ("leader epoch changes", [log(1000, 0, 100_000, 0), log(2000, 10, 200_000, 10, epoch=2)], NAN),
+    ("leader changes", [log(1000, 0, 100_000, 0), log(2000, 10, 200_000, 10, leader=2)], NAN),
+    ("no leader", [log(1000, 0, 100_000, 0), log(U, 10, U, 10, leader=U)], NAN),
+    ("the leader does not answer", [log(1000, 0, 100_000, 0), log(U, 10, 100_000, 0)], NAN),
+    ("offsets going backwards", [log(1000, 0, 100_000, 0.1), log(900, 10, 100_000, 0.1)], NAN),
+    ("the clock stands still", [log(1000, 5, 100_000, 0.1), log(1100, 5, 100_000, 0.1)], NAN),
+    ("the clock goes back", [log(1000, 5, 100_000, 0.1), log(1100, 4, 100_000, 0.1)], NAN),
+    (
+        "known again one poll after an epoch change",
+        [log(1000, 0, 100_000, 1), log(2000, 10, 200_000, 10, epoch=2), log(2500, 20, 200_000, 10, epoch=2)],
+        5_000,
+    ),
+    (
+        "a size that shrank falls back on offsets",
+        [log(1000, 0, 100_000, 0.1), log(2000, 10, 50_000, 10)],
+        1000 * 25 / 10,
+    ),
+]
+
+
+@pytest.mark.parametrize(("why", "polls", "expected"), CASES)
+def test_rate(why: str, polls: list[LeaderLogs], expected: float) -> None:
+    """Bytes a second after the last poll."""
+    assert run(polls)[1] == pytest.approx(expected, nan_ok=True), why
+
+
+def test_growth_spans_from_answer_to_answer() -> None:
+    """Log dirs are asked less often than offsets: growth is over the time between its own two answers."""
+    polls = [
+        log(0, 0, 0, 0.2),
+        *[log(1000 * n, 10 * n, 0, 0.2) for n in range(1, 6)],
+        log(6000, 60, 600_000, 60.2),
+    ]
+
+    assert run(polls)[1] == pytest.approx(10_000)
+
+
+def test_growth_is_not_used_when_the_epoch_changed_between_two_answers() -> None:
+    """An election between two answers of log dirs makes the growth unusable, though the last two polls agree."""
+    polls = [log(1000, 0, 100_000, 1), log(1200, 10, 100_000, 1, epoch=2), log(1300, 20, 900_000, 20, epoch=2)]
+
+    assert run(polls)[1] == pytest.approx(100 * (900_000 / 1300) / 10)
+
+
+def test_learned_bytes_per_offset_are_of_one_moment() -> None:
+    """What an offset weighs is learned with an answer of log dirs only: an old size over a new end is too little."""
+    state, _ = run([log(1000, 0, 100_000, 0.1), log(9000, 10, 100_000, 0.1)])
+
+    assert state.per_offset.tolist() == [100.0]
+
+
+def test_compacted_topic_uses_growth_per_offset() -> None:
+    """A compacted log lacks offsets, so size over offsets is too little; growth over offsets gained is right."""
+    polls = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10), log(1_002_000, 20, 1_100_000, 10)]
+
+    state, rate = run(polls, compacted=True)
+
+    assert state.per_offset.tolist() == [100.0]
+    assert rate == pytest.approx(10_000)
+
+
+def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
+    """A cleaning makes one growth too small: a tenth of that reading is believed, and a negative one not at all."""
+    learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
+
+    lower, _ = run([*learnt, log(1_002_000, 20, 1_150_000, 20)], compacted=True)
+    negative, _ = run([*learnt, log(1_002_000, 20, 500_000, 20)], compacted=True)
+
+    assert lower.per_offset.tolist() == [95.0]
+    assert negative.per_offset.tolist() == [100.0]
+
+
+def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
+    """When partitions come and go the state moves with them; a new row is a first sample."""
+    state, _ = run([log(1000, 0, 100_000, 1)])
+    state = realign(state, np.array([U, 0], dtype=np.int32))
+    two = replace(
+        log(1000, 10),
+        **{
+            column: np.repeat(getattr(log(1500, 10, 100_000, 1), column), 2)
+            for column in ("leader", "epoch", "start", "end", "ended_at", "size", "sized_at")
+        },
+    )
+
+    _, rates = step(state, two, np.array([False, False]))
+
+    assert math.isnan(rates[0])
+    assert rates[1] == pytest.approx(5_000)
+
+
+def test_realign_from_nothing() -> None:
+    """A cluster that had no partition at all starts with every row unknown."""
+    empty = run([log(1000, 0)])[0]
+    none = realign(empty, np.array([], dtype=np.int32))
+
+    assert np.isnan(realign(none, np.array([U, U], dtype=np.int32)).per_offset).all()
+
+
+offset = st.integers(U, 10**12)
+polls_of_one = st.builds(
+    log,
+    offset,
+    st.floats(0, 1e6),
+    st.integers(U, 10**15),
+    st.floats(0, 1e6),
+    start=offset,
+    epoch=st.integers(0, 2),
+    leader=st.sampled_from([U, 1, 2]),
+)
+
+
+@given(st.lists(polls_of_one, min_size=1, max_size=6), st.booleans())
+def test_rates_are_never_negative(polls: list[LeaderLogs], compacted: bool) -> None:
+    """Whatever brokers tell, a rate is unknown or a finite number of at least 0."""
+    state, rate = run(polls, compacted=compacted)
+
+    assert math.isnan(rate) or 0 <= rate < math.inf
+    assert np.isnan(state.per_offset[0]) or state.per_offset[0] >= 0
+
+
+@given(st.integers(1, 1000), st.integers(1, 10**6), st.floats(1, 600))
+def test_size_and_offsets_agree_on_steady_records(weight: int, gained: int, seconds: float) -> None:
+    """With records of one size both ways give the same rate."""
+    by_size = run([log(100, 0, 100 * weight, 0), log(100 + gained, seconds, (100 + gained) * weight, seconds)])[1]
+    by_offsets = run([log(100, 0, 100 * weight, 0.1), log(100 + gained, seconds, 100 * weight, 0.1)])[1]
+
+    assert by_size == pytest.approx(by_offsets)
+    assert by_size == pytest.approx(weight * gained / seconds)

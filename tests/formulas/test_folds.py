@@ -1,0 +1,118 @@
+"""The clocks: stall, since, change and the two polls that agree. Times are seconds of one clock."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas.folds import Minimum, Stall, agreed, since, since_rows, stall, steady
+
+Samples = list[tuple[float, float | None]]
+
+
+@pytest.mark.parametrize(
+    ("why", "samples", "expected"),
+    [
+        ("first sight", [(0, 100)], Stall(0, 0)),
+        ("shrinking", [(0, 100), (10, 90), (20, 80)], Stall(0, 0)),
+        ("standing still", [(0, 100), (10, 100), (20, 100)], Stall(20, 2)),
+        ("advancing while inbound outruns it: no new minimum", [(0, 100), (10, 110), (20, 105)], Stall(20, 2)),
+        ("new minimum after a rise", [(0, 100), (10, 110), (20, 99)], Stall(0, 0)),
+        ("a poll without an answer neither ends nor counts", [(0, 100), (10, None), (20, 100)], Stall(20, 1)),
+        ("nothing remains and the move is still listed", [(0, 5), (10, 0), (20, 0)], Stall(10, 1)),
+        ("a long pause of the sidecar is one sample", [(0, 100), (600, 100)], Stall(600, 1)),
+        ("the clock stands still", [(5, 100), (5, 100)], Stall(0, 1)),
+        ("the clock goes back", [(50, 100), (20, 100)], Stall(0, 1)),
+    ],
+)
+def test_stall(why: str, samples: Samples, expected: Stall) -> None:
+    """Stalled is now less the last new minimum, with the samples that failed to bring one."""
+    state: Minimum | None = None
+    seen = None
+    for clock, value in samples:
+        state, seen = stall(state, clock, value)
+
+    assert seen == expected, why
+
+
+def test_stall_says_nothing_about_an_unknown_value() -> None:
+    """A poll in which what remains is not known has no stall clock, and the next one goes on where it stood."""
+    state, _ = stall(None, 0, 100)
+
+    assert stall(state, 10, None) == (state, None)
+    assert stall(None, 10, None) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("why", "samples", "expected"),
+    [
+        ("never held", [(0, False)], None),
+        ("begins with the first sight", [(5, True)], 0),
+        ("goes on", [(5, True), (15, True), (25, True)], 20),
+        ("a break ends it", [(5, True), (15, False)], None),
+        ("and it begins anew", [(5, True), (15, False), (25, True), (35, True)], 10),
+        ("not knowing does not end it", [(5, True), (15, None), (25, None)], 20),
+        ("not knowing does not begin it", [(5, None), (15, None)], None),
+        ("the clock goes back", [(50, True), (20, True)], 0),
+    ],
+)
+def test_since(why: str, samples: list[tuple[float, bool | None]], expected: float | None) -> None:
+    """Seconds for which a condition has held without a break."""
+    start, seconds = None, None
+    for clock, holds in samples:
+        start, seconds = since(start, clock, holds)
+
+    assert seconds == expected, why
+
+
+def test_since_survives_a_restart() -> None:
+    """The state is one number, so that a restarted sidecar goes on counting from it."""
+    start, _ = since(None, 100.0, holds=True)
+
+    assert since(start, 160.0, holds=True) == (100.0, 60.0)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.lists(st.booleans(), min_size=3, max_size=3)), max_size=8))
+def test_since_rows_is_since(polls: list[tuple[float, list[bool]]]) -> None:
+    """The clock of many rows says what the clock of each row says."""
+    rows = np.full(3, np.nan)
+    single: list[float | None] = [None] * 3
+    for clock, holds in polls:
+        rows, seconds = since_rows(rows, clock, np.array(holds))
+        for row in range(3):
+            single[row], expected = since(single[row], clock, holds[row])
+            assert seconds[row] == expected or (expected is None and np.isnan(seconds[row]))
+
+
+def test_steady() -> None:
+    """Any change of the key, the first sight included, starts the clock again."""
+    state, seconds = steady(None, 0, (2.0, "*"))
+    assert seconds == 0
+    state, seconds = steady(state, 30, (2.0, "*"))
+    assert seconds == 30
+    state, seconds = steady(state, 40, (0.6, "*"))
+    assert seconds == 0
+    assert steady(state, 35, (0.6, "*"))[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [("a", "a"), ("ab", "a"), ("abb", "b"), ("aba", "a"), ("abab", "a"), ("abcc", "c"), ("abbaa", "a")],
+)
+def test_agreed(seen: str, expected: str) -> None:
+    """A shown value changes only after two polls that agree; the first is shown at once."""
+    shown: str | None = None
+    candidate: str | None = None
+    for value in seen:
+        shown, candidate = agreed(shown, candidate, value)
+
+    assert shown == expected
+
+
+@given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.none() | st.floats(0, 1e15)), max_size=30))
+def test_ages_are_never_negative(samples: Samples) -> None:
+    """Whatever the clock and the values do, a stall is 0 seconds or more."""
+    state: Minimum | None = None
+    for clock, value in samples:
+        state, seen = stall(state, clock, value)
+        assert seen is None or seen.seconds >= 0

@@ -1,0 +1,166 @@
+"""Lag in messages and bytes, and sums that are withheld. Offsets are log ends; U is what nobody told."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas import lag
+from exporter.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
+
+U = UNKNOWN
+NAN = float("nan")
+
+
+def longs(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """A column of offsets."""
+    return np.array(values, dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("why", "end", "leader_end", "elected", "expected", "clamped"),
+    [
+        ("behind by 40", 60, 100, False, 40, 0),
+        ("caught up", 100, 100, False, 0, 0),
+        ("both empty", 0, 0, False, 0, 0),
+        ("the leader was asked before the last batch: clamped and counted", 105, 100, False, 0, 1),
+        ("the follower does not answer and never did", U, 100, False, U, 0),
+        ("the leader does not answer", 60, U, False, U, 0),
+        ("after an election, below the new leader's end: comparable", 60, 100, True, 40, 0),
+        ("after an election, above it: the old epoch's records, to be truncated", 105, 100, True, U, 0),
+    ],
+)
+def test_messages(why: str, end: int, leader_end: int, elected: bool, expected: int, clamped: int) -> None:
+    """Lag is the leader's end less the follower's, never below 0, unknown where an end is."""
+    seen = lag.messages(longs(end), longs(leader_end), np.array([elected]))
+
+    assert (seen.values[0], seen.clamped) == (expected, clamped), why
+
+
+def test_a_silent_follower_counts_from_its_last_known_end() -> None:
+    """What a follower last told is used while it does not answer: its lag can only be smaller."""
+    end = lag.last_known(longs(U, 70, U), longs(60, 50, U))
+
+    assert end.tolist() == [60, 70, U]
+    assert lag.messages(end, longs(100, 100, 100)).values.tolist() == [40, 30, U]
+
+
+@pytest.mark.parametrize(
+    ("why", "messages", "held", "per_offset", "expected"),
+    [
+        ("40 messages of 100 bytes", 40, 1000, 100.0, 4000.0),
+        ("no lag is no bytes even before log dirs answered", 0, U, NAN, 0.0),
+        ("lag is unknown", U, 1000, 100.0, NAN),
+        ("bytes per offset not learned yet", 40, 1000, NAN, NAN),
+        ("a new replica copies only what the leader still holds", 5000, 1000, 100.0, 100_000.0),
+        ("the leader's start is unknown: nothing is capped", 5000, U, 100.0, 500_000.0),
+        ("the leader's log was emptied by retention", 5000, 0, 100.0, 0.0),
+    ],
+)
+def test_lag_bytes(why: str, messages: int, held: int, per_offset: float, expected: float) -> None:
+    """Lag in bytes is messages x bytes per offset, at most what there is to copy."""
+    seen = lag.lag_bytes(longs(messages), longs(held), np.array([per_offset]))
+
+    np.testing.assert_equal(seen, [expected], err_msg=why)
+
+
+@pytest.mark.parametrize(
+    ("size", "leader_size", "expected"),
+    [(600, 1000, 400.0), (1000, 1000, 0.0), (1001, 1000, 0.0), (U, 9, NAN), (9, U, NAN)],
+)
+def test_lag_bytes_by_size(size: int, leader_size: int, expected: float) -> None:
+    """For an adding replica with the leader's start, lag in bytes is the difference of the two sizes."""
+    np.testing.assert_equal(lag.lag_bytes_by_size(longs(size), longs(leader_size)), [expected])
+
+
+@pytest.mark.parametrize(
+    ("size", "end", "start", "expected"), [(1000, 100, 0, 10.0), (1000, 100, 50, 20.0), (0, 7, 7, 0.0), (0, 0, 0, 0.0)]
+)
+def test_bytes_per_offset(size: float, end: float, start: float, expected: float) -> None:
+    """A log's bytes over its local offsets; an empty log weighs nothing."""
+    assert lag.bytes_per_offset(NUMBERS, size, end, start) == expected
+    assert lag.bytes_per_offset(ARRAYS, np.array([size]), np.array([end]), np.array([start]))[0] == expected
+
+
+def test_sums_by_broker() -> None:
+    """A sum has all of its parts; where one is unknown it is withheld and the unknown ones are counted."""
+    host = np.array([0, 0, 1, 1, 2, U], dtype=np.int32)
+    parts = np.array([10.0, 5.0, 7.0, NAN, 3.0, 99.0])
+
+    seen = lag.sums(host, parts, 4)
+
+    np.testing.assert_equal(seen.values, [15.0, NAN, 3.0, 0.0])
+    assert seen.unknown.tolist() == [0, 1, 0, 0]
+
+
+def test_sums_count_followers_only() -> None:
+    """Leaders' rows are no part of a SumReplicaLag, even when nothing is known of them."""
+    host = np.array([0, 0], dtype=np.int32)
+
+    seen = lag.sums(host, np.array([NAN, 5.0]), 1, of=np.array([False, True]))
+
+    assert seen.values.tolist() == [5.0]
+    assert seen.unknown.tolist() == [0]
+
+
+def test_sum_replica_lag_of_a_broker() -> None:
+    """The whole way: one silent follower is bounded, one unknown leader withholds its follower's broker only."""
+    end, before = longs(100, U, 30, 80), longs(100, 60, 30, 80)
+    leader_end = longs(100, 100, 100, U)
+    host = np.array([0, 0, 1, 2], dtype=np.int32)
+
+    messages = lag.messages(lag.last_known(end, before), leader_end)
+    seen = lag.sums(host, lag.as_parts(messages.values), 3)
+
+    np.testing.assert_equal(seen.values, [40.0, 70.0, NAN])
+    assert seen.unknown.tolist() == [0, 0, 1]
+
+
+BATCH_OF_FOUR = [
+    ("lag 1 for 100 ms", 1, 0.100, False, False),
+    ("lag 3", 3, 0.100, False, False),
+    ("a batch of exactly 4", 4, 0.0, True, False),
+    ("the same batch unfetched for 501 ms", 4, 0.501, True, True),
+]
+
+
+@pytest.mark.parametrize(("why", "messages", "behind", "by_count", "by_time"), BATCH_OF_FOUR)
+def test_example_of_hands_free_replication(
+    why: str, messages: int, behind: float, by_count: bool, by_time: bool
+) -> None:
+    """Count limit 4, time limit 500 ms: a batch trips the count rule, only time trips the other."""
+    assert lag.out_of_sync_by_count(messages, 4) is by_count, why
+    assert lag.out_of_sync_by_time(behind, 0.5) is by_time, why
+
+
+offsets = st.integers(UNKNOWN, 1 << 60)
+
+
+@given(st.lists(st.tuples(offsets, offsets, st.booleans()), min_size=1, max_size=20))
+def test_lag_is_never_negative(rows: list[tuple[int, int, bool]]) -> None:
+    """Lag is `UNKNOWN` or at least 0, unknown exactly where an end is or an election makes it so."""
+    end, leader_end, elected = (np.array(column) for column in zip(*rows, strict=True))
+
+    seen = lag.messages(end, leader_end, elected)
+
+    assert ((seen.values == UNKNOWN) | (seen.values >= 0)).all()
+    assert (seen.values[(end == UNKNOWN) | (leader_end == UNKNOWN)] == UNKNOWN).all()
+    assert 0 <= seen.clamped <= len(rows)
+
+
+@given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.integers(0, 1 << 40))
+def test_more_written_is_never_less_lag(end: int, leader_end: int, more: int) -> None:
+    """A leader that goes on raises the lag or leaves it, and the scalar formula says what the table says."""
+    lags = lag.messages(longs(end, end), longs(leader_end, leader_end + more)).values
+
+    assert lags[0] <= lags[1]
+    assert lags[0] == lag.replica_lag_messages(NUMBERS, leader_end, end)
+
+
+@given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.floats(0, 1e6))
+def test_scalar_and_table_bytes_agree(messages: int, held: int, per_offset: float) -> None:
+    """One formula for a number and for a column."""
+    table = lag.lag_bytes(longs(messages), longs(held), np.array([per_offset]))[0]
+
+    assert table == pytest.approx(lag.replica_lag_bytes(NUMBERS, messages, held, per_offset), rel=1e-12)
+    assert table >= 0

@@ -1,0 +1,194 @@
+"""Moves: progress, slopes, ETA, MoveRatio, MoveTime and the recommended throttle."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas import moves
+from exporter.formulas.law import gross, net
+from exporter.formulas.ops import ARRAYS, NUMBERS
+
+INF = math.inf
+MB = 1e6
+
+
+@pytest.mark.parametrize(
+    ("copied", "remaining", "expected"), [(0, 100, 0.0), (25, 75, 0.25), (100, 0, 1.0), (0, 0, 1.0)]
+)
+def test_progress(copied: float, remaining: float, expected: float) -> None:
+    """Copied over the whole; an empty replica is done."""
+    assert moves.progress(NUMBERS, copied, remaining) == expected
+    assert moves.progress(ARRAYS, np.array([copied]), np.array([remaining]))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("why", "remaining", "rate", "expected"),
+    [
+        ("81 MB at 1 MB/s", 81 * MB, 1 * MB, 81),
+        ("nothing remains, however slow", 0, -1, 0),
+        ("no gain", 1, 0, INF),
+        ("inbound outruns it", 1, -5, INF),
+    ],
+)
+def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
+    """What remains over the net rate; never when that is not above 0."""
+    assert moves.eta(NUMBERS, remaining, rate) == expected, why
+    assert moves.eta(ARRAYS, np.array([remaining]), np.array([rate]))[0] == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "times", "values", "expected"),
+    [
+        ("no sample", [], [], None),
+        ("one sample", [0], [100], None),
+        ("10 s are noise", [0, 10], [100, 90], None),
+        ("12 s of 20 s", [0, 10, 20], [100, 90, 80], (-1.0, 12)),
+        ("24 s of 30 s", [0, 10, 20, 30], [100, 90, 80, 70], (-1.0, 24)),
+        ("never more than 36 s", [0, 60, 96], [1000, 100, 64], (-1.0, 36)),
+        ("the start of the span is interpolated", [0, 10, 20], [100, 100, 88], (-1.0, 12)),
+        ("standing still", [0, 12], [100, 100], (0.0, 12)),
+        ("the clock stands still", [5, 5, 5], [100, 90, 80], None),
+        ("clocks are floats", [0, 11.9999999], [12, 0], (-1.0, 12)),
+    ],
+)
+def test_slope(why: str, times: list[float], values: list[float], expected: tuple[float, float] | None) -> None:
+    """The change per second over the longest multiple of 12 s that was watched."""
+    seen = moves.slope(times, values)
+
+    assert (seen is None) == (expected is None), why
+    if seen is not None and expected is not None:
+        assert seen == pytest.approx(expected, rel=1e-6), why
+
+
+@pytest.mark.parametrize(
+    ("why", "law", "measured", "copied", "expected"),
+    [
+        ("at first the law", 1.0, None, 0, 1.0),
+        ("12 s are too short", 1.0, (3.0, 12), 1000, 1.0),
+        ("four bursts are too few", 1.0, (3.0, 24), 39, 1.0),
+        ("24 s and five bursts", 1.0, (3.0, 24), 50, 3.0),
+        ("a measured loss is believed too", 1.0, (-3.0, 36), 50, -3.0),
+        ("without a throttle only what was measured", INF, (3.0, 12), 0, 3.0),
+        ("without a throttle and a slope nothing", INF, None, 0, None),
+        ("no law: inbound unknown", None, (3.0, 12), 0, 3.0),
+    ],
+)
+def test_believed_net(
+    why: str, law: float | None, measured: tuple[float, float] | None, copied: float, expected: float | None
+) -> None:
+    """The law until the slope is as good as it: 24 s and five bursts of 10 bytes."""
+    assert moves.believed_net(law, measured, copied, burst=10) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "remaining", "rates", "expected"),
+    [
+        ("the slowest binds", {"a": 100, "b": 100}, {"a": 10, "b": 5}, ("b", 20)),
+        ("not the one with most bytes", {"a": 1000, "b": 10}, {"a": 1000, "b": 1}, ("b", 10)),
+        ("one that never ends binds", {"a": 100, "b": 1}, {"a": 10, "b": 0}, ("b", INF)),
+        ("it does so even beside an unknown", {"a": 100, "b": 1}, {"a": None, "b": 0}, ("b", INF)),
+        ("an unknown rate makes the whole unknown", {"a": 100, "b": 1}, {"a": None, "b": 1}, None),
+        ("a finished one needs no rate", {"a": 0, "b": 10}, {"a": None, "b": 1}, ("b", 10)),
+        ("nothing remains", {"a": 0}, {"a": 1}, None),
+        ("nothing moves", {}, {}, None),
+    ],
+)
+def test_bottleneck(
+    why: str, remaining: dict[str, float], rates: dict[str, float | None], expected: tuple[str, float] | None
+) -> None:
+    """Which of several ends last, and when."""
+    assert moves.bottleneck(remaining, rates) == expected, why
+
+
+def test_move_ratio() -> None:
+    """Partitions to move over all of them; an empty cluster moves nothing."""
+    assert moves.move_ratio(NUMBERS, 10, 100) == 0.1
+    assert moves.move_ratio(NUMBERS, 0, 0) == 0
+
+
+@pytest.mark.parametrize(("busiest", "expected"), [(30 * MB, 5000), (50 * MB, INF), (60 * MB, INF)])
+def test_move_time(busiest: float, expected: float) -> None:
+    """Ratio 0.1, 100 GB on each of 10 brokers, 50 MB/s: 5,000 s beside 30 MB/s inbound, never beside 50."""
+    assert moves.move_time(NUMBERS, 0.1, 100e9, 10, 50 * MB, busiest) == pytest.approx(expected)
+
+
+def test_a_move_outside_the_bound_ends() -> None:
+    """IN 50 MB/s, one partition of 1 MB/s moves at limit 10: outside KIP-73's bound, and it ends all the same."""
+    gained = net(gross(NUMBERS, 10 * MB, 1 * MB), 1 * MB)
+
+    assert moves.move_time(NUMBERS, 0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
+    assert moves.eta(NUMBERS, 1000 * MB, gained) < 150
+
+
+def test_needed_limit() -> None:
+    """Floor 2, inbound 1 and 3,600 MB in an hour need 4 MB/s of use, which is a limit of 5."""
+    assert moves.needed_limit(2 * MB, 1 * MB, 3600 * MB, 3600) == pytest.approx(5 * MB)
+
+
+@pytest.mark.parametrize(
+    ("why", "needed", "lower", "upper", "expected"),
+    [
+        ("the side that binds", [5, 3], [1], [100], 5),
+        ("KIP-73's lower bound lifts it", [5], [7, 2], [100], 7),
+        ("none fits below the upper bound", [5], [7], [6], None),
+        ("equality fits", [5], [5], [5], 5),
+        ("no network configured", [5], [], [], 5),
+        ("nothing moves", [], [7], [100], None),
+    ],
+)
+def test_recommended_limit(
+    why: str, needed: list[float], lower: list[float], upper: list[float], expected: float | None
+) -> None:
+    """The lowest throttle that ends the moves in time, inside the bounds; none when none fits."""
+    assert moves.recommended_limit(needed, lower, upper) == expected, why
+
+
+amounts = st.floats(0, 1e15)
+rates = st.floats(-1e10, 1e10)
+
+
+@given(amounts, rates, st.floats(0, 1e10))
+def test_faster_is_never_later(remaining: float, rate: float, more: float) -> None:
+    """A higher net rate never gives a later ETA, and no ETA is negative or NaN."""
+    sooner, later = moves.eta(NUMBERS, remaining, rate + more), moves.eta(NUMBERS, remaining, rate)
+
+    assert 0 <= sooner <= later
+
+
+@given(amounts, st.floats(-1e9, 1e9), st.floats(0, 1e9), st.floats(1, 1e8), st.floats(0, 1e9))
+def test_a_higher_limit_is_never_later(
+    remaining: float, headroom: float, more: float, size: float, bytes_in: float
+) -> None:
+    """Raising the throttle never delays the end, all the way through the law."""
+    before = net(gross(NUMBERS, headroom, size), bytes_in)
+    after = net(gross(NUMBERS, headroom + more, size), bytes_in)
+
+    assert moves.eta(NUMBERS, remaining, after) <= moves.eta(NUMBERS, remaining, before)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e15)), max_size=20), st.floats(-1e6, 1e6))
+def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> None:
+    """Any ascending series gives a finite slope over a multiple of 12 s, or none; when it began does not matter."""
+    samples.sort()
+    times, values = [at for at, _ in samples], [value for _, value in samples]
+    seen = moves.slope(times, values)
+
+    if seen is not None:
+        assert math.isfinite(seen[0])
+        assert seen[1] in {12, 24, 36}
+        shifted = moves.slope([at + shift for at in times], values)
+        assert shifted is None or shifted[1] in {12, 24, 36}
+
+
+@given(st.floats(1, 1e9), st.floats(0, 1e9), st.floats(0, 1e15), st.floats(60, 1e6), st.floats(1, 100))
+def test_a_shorter_deadline_needs_more(
+    floor: float, bytes_in: float, remaining: float, deadline: float, factor: float
+) -> None:
+    """Less time never needs a lower throttle, and any throttle needs more than the in-sync floor."""
+    limit = moves.needed_limit(floor, bytes_in, remaining, deadline)
+
+    assert moves.needed_limit(floor, bytes_in, remaining, deadline * factor) <= limit * (1 + 1e-9)
+    assert limit > floor
