@@ -22,6 +22,10 @@ class ForbiddenRequestError(KafkaWardenError):
     """The code tried to send a request that is not on the read-only allow-list: a bug, never a condition."""
 
 
+class PollAbandonedError(KafkaWardenError):
+    """The sidecar is stopping; the poll that was under way was given up."""
+
+
 class SourceError(KafkaWardenError):
     """A question to one process was not answered. Its own numbers are missing, nobody else's."""
 

@@ -101,7 +101,8 @@ def _number(value: float) -> str:
         return "+Inf"
     if value == -math.inf:
         return "-Inf"
-    return repr(value)
+    # 3030268 reads better than 3030268.0, and both formats allow it.
+    return repr(int(value)) if value == int(value) else repr(value)
 
 
 def _page(families: "list[tuple[Metric | SidecarMetric, list[str]]]", *, openmetrics: bool) -> bytes:

@@ -1,11 +1,11 @@
 """The admin side of a sandbox cluster: everything that changes it over the protocol.
 
-Every request goes to a broker that runs, by the cluster's own knowledge of which it paused or killed; brokers forward to the
-active controller what only that one may do.
+Every request goes to a broker that runs, by the cluster's own knowledge of which it paused or killed; brokers forward
+to the active controller what only that one may do.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka.protocol.metadata import MetadataRequest
@@ -45,7 +45,7 @@ class Admin(MoveAdmin, QuotaAdmin, PrincipalAdmin):
         """
         deadline = time.monotonic() + self.timeout
         failures: dict[int, str] = {}
-        while (left := deadline - time.monotonic()) > 0:
+        while (left := deadline - time.monotonic()) > 0 and (node is None or node in self._addresses()):
             for broker, address in self._addresses().items():
                 if node in {None, broker}:
                     try:
@@ -53,8 +53,8 @@ class Admin(MoveAdmin, QuotaAdmin, PrincipalAdmin):
                     except link.NoAnswerError as error:
                         failures[broker] = str(error)
             time.sleep(RETRY_SECONDS)
-        who = "no broker" if node is None else f"broker {node} does not"
-        raise NoBrokerAnswersError(f"{type(request).__name__}: {who} answers; {'; '.join(failures.values())}")
+        who = "no broker answers" if node is None else f"broker {node} does not answer"
+        raise NoBrokerAnswersError(f"{type(request).__name__}: {who}; {'; '.join(failures.values()) or 'none runs'}")
 
     def running_brokers(self) -> tuple[int, ...]:
         """Ids of the brokers that should answer: neither paused nor killed."""

@@ -97,7 +97,7 @@ class MoveAdmin(TopicAdmin, ConfigAdmin):
         self.alter_broker_config(broker, {LEADER_RATE: rate, FOLLOWER_RATE: rate})
 
     def clear_throttle(self, topics: Iterable[str]) -> None:
-        """What `kafka-reassign-partitions --verify` deletes in the end: the rates of the brokers and the lists of these topics.
+        """What `kafka-reassign-partitions --verify` deletes in the end: rates of brokers and lists of these topics.
 
         A broker that is down keeps its rates: the tool cannot reach it, either.
         """

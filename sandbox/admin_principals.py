@@ -33,19 +33,17 @@ class PrincipalAdmin(Asker):
     def set_password(self, user: str, password: str) -> None:
         """Change a user's SCRAM credentials; a connection that is authenticated already stays so."""
         upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
-        upsertions = [
-            upsertion(
+        # Kafka refuses two credentials of one user in one request
+        for credential in scram_credentials(password):
+            one = upsertion(
                 name=user,
                 mechanism=SCRAM_NUMBERS[credential.mechanism],
                 iterations=credential.iterations,
                 salt=credential.salt,
                 salted_password=credential.salted_password,
             )
-            for credential in scram_credentials(password)
-        ]
-        reply = self.ask(AlterUserScramCredentialsRequest(deletions=[], upsertions=upsertions))
-        for result in reply.results:
-            check(f"set password of {user}", result.error_code, result.error_message)
+            for result in self.ask(AlterUserScramCredentialsRequest(deletions=[], upsertions=[one])).results:
+                check(f"set password of {user}", result.error_code, result.error_message)
 
     def grant(self, user: str, acls: Iterable[Acl] = MONITORING) -> None:
         """Allow a principal something, from everywhere; by default all that monitoring needs."""

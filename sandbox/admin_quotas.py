@@ -20,7 +20,7 @@ class QuotaAdmin(Asker):
         client_id: str | None = None,
         values: Mapping[str, float | None] | None = None,
     ) -> None:
-        """Set quotas of one entity, e.g. {"controller_mutation_rate": 5}; None deletes, `DEFAULT` is a default entity."""
+        """Set quotas of one entity, as {"controller_mutation_rate": 5}; None deletes, `DEFAULT` is a default entity."""
         entry = AlterClientQuotasRequest.EntryData
         entity = [
             entry.EntityData(entity_type=kind, entity_name=None if name == DEFAULT else name)

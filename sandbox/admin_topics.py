@@ -11,6 +11,7 @@ from kafka.protocol.admin import (
     DeleteTopicsRequest,
     ElectLeadersRequest,
 )
+from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from sandbox.admin_base import REQUEST_TIMEOUT_MS, Asker, check
@@ -20,6 +21,8 @@ from sandbox.waiting import wait_for
 MOST_PARTITIONS_PER_REQUEST = 4000
 ELECTION_NOT_NEEDED = 84
 UNKNOWN_TOPIC = 3
+LATEST, EARLIEST, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -4, -5
+CONSUMER, DEBUGGING = -1, -2
 Partition = tuple[str, int]
 
 
@@ -124,6 +127,35 @@ class TopicAdmin(Asker):
         """The in-sync replicas by partition, of one partition where it is named."""
         states = self.describe(name)
         return {p: state.isr for p, state in states.items() if partition in {None, p}}
+
+    def offsets(
+        self, name: str, timestamp: int = LATEST, node: int | None = None, replica_id: int = CONSUMER
+    ) -> dict[int, int]:
+        """Offsets by partition, from ListOffsets.
+
+        Args:
+            name: The topic.
+            timestamp: `LATEST`, `EARLIEST`, `EARLIEST_LOCAL`, `LATEST_TIERED`, or ms since the epoch.
+            node: The broker to ask; each leader by default.
+            replica_id: `CONSUMER`, or `DEBUGGING` to hear a follower's own log end, too.
+        """
+        by_broker: dict[int, list[int]] = {}
+        for partition, state in self.describe(name).items():
+            by_broker.setdefault(state.leader if node is None else node, []).append(partition)
+        topic = ListOffsetsRequest.ListOffsetsTopic
+        found = {}
+        for broker, partitions in by_broker.items():
+            wanted = [
+                topic.ListOffsetsPartition(partition_index=partition, timestamp=timestamp, current_leader_epoch=-1)
+                for partition in partitions
+            ]
+            request = ListOffsetsRequest(
+                replica_id=replica_id, isolation_level=0, topics=[topic(name=name, partitions=wanted)]
+            )
+            for result in self.ask(request, broker).topics[0].partitions:
+                check(f"offsets of {name}-{result.partition_index}", result.error_code)
+                found[result.partition_index] = result.offset
+        return found
 
     def out_of_sync(self) -> dict[Partition, tuple[int, ...]]:
         """Replicas that are missing from their ISR, of every topic, internal ones too."""

@@ -69,6 +69,10 @@ class Blueprint:
         ports = self.listeners[node]
         return f"{LOOPBACK}:{ports[listener] if listener else next(iter(ports.values()))}"
 
+    def jmx_addresses(self) -> dict[int, str]:
+        """Host and port of every JMX agent, by node."""
+        return {node: f"{LOOPBACK}:{port}" for node, port in self.jmx.items()}
+
     def directory(self, node: int) -> Path:
         """The directory of a node."""
         return self.root / str(node)

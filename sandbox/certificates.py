@@ -1,6 +1,6 @@
 """A certificate authority of one's own, and PEM files that Java, OpenSSL and librdkafka all read."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from sandbox.ports import LOOPBACK
 from sandbox.passwords import write_secret
+from sandbox.ports import LOOPBACK
 
-DAY = datetime.timedelta(days=1)
+DAY = dt.timedelta(days=1)
 HERE = (LOOPBACK, "localhost")
 
 
@@ -47,7 +47,7 @@ class Authority:
         self.certificate.write_bytes(_pem(certificate.sign(self._key, hashes.SHA256())))
 
     def issue(
-        self, file_name: str, common_name: str, hosts: Sequence[str] = (), lifetime: datetime.timedelta = DAY
+        self, file_name: str, common_name: str, hosts: Sequence[str] = (), lifetime: dt.timedelta = DAY
     ) -> Identity:
         """Issue a certificate for `common_name`, which Kafka takes as the principal.
 
@@ -67,7 +67,9 @@ class Authority:
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode("ascii")
-        identity = Identity(*(self._directory / f"{file_name}.{kind}.pem" for kind in ("certificate", "key", "keystore")))
+        identity = Identity(
+            *(self._directory / f"{file_name}.{kind}.pem" for kind in ("certificate", "key", "keystore"))
+        )
         identity.certificate.write_text(certificate, encoding="ascii")
         write_secret(identity.key, private)
         write_secret(identity.keystore, private + certificate)
@@ -86,9 +88,9 @@ def _host(host: str) -> x509.GeneralName:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: datetime.timedelta
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: dt.timedelta
 ) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

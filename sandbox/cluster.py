@@ -11,50 +11,49 @@ from typing import Self
 from sandbox import readiness, reset
 from sandbox.admin import Admin
 from sandbox.blueprint import Blueprint
+from sandbox.endpoints import Endpoints
 from sandbox.errors import SandboxError
-from sandbox.jvm import JMX_USER
 from sandbox.load import Load
 from sandbox.node import Node
 from sandbox.passwords import new_password
 from sandbox.ports import Ports
-from sandbox.properties import CLIENT_LISTENER
 from sandbox.protection import ADMIN, MONITOR
+from sandbox.sasl import ScramProtection
 from sandbox.security import make_protection
-from sandbox.settings import ClusterSettings, Security
+from sandbox.settings import ClusterSettings
 from sandbox.storage import kafka_uuid
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 
 
-class Cluster:
+class Cluster(Endpoints):
     """A KRaft cluster whose every node is a process of its own.
 
-    Use it as a context manager: it is ready when the block begins, and nothing of it is left when the block ends. Should
-    this process die in any other way, the guards end the nodes and remove the files. Nodes are named by id: brokers 1, 2,
-    3 ..., controllers 101, 102 ...
+    Use it as a context manager: it is ready when the block begins, and nothing of it is left when the block ends.
+    Should this process die in any other way, the guards end the nodes and remove the files. Nodes are named by id:
+    brokers 1, 2, 3 ..., controllers 101, 102 ...
 
     Attributes:
-        settings: What it was made of.
         cluster_id: Kafka's id of it.
         root: The temporary directory that everything lies in.
-        protection: Users, passwords, certificates.
         nodes: The processes by id.
     """
 
     def __init__(self, settings: ClusterSettings | None = None) -> None:
-        self.settings = settings or ClusterSettings()
+        settings = settings or ClusterSettings()
         self.cluster_id = kafka_uuid()
+        self.nodes: dict[int, Node] = {}
         self.root = Path(tempfile.mkdtemp(prefix="kafka-warden-sandbox-"))
         self._ports = Ports()
         atexit.register(self.close)
         try:
-            self.protection = make_protection(self.settings, self.root)
-            self._blueprint = Blueprint(self.settings, self.root, self._ports, self.cluster_id, self.protection)
-            self.nodes: dict[int, Node] = {}
+            protection = make_protection(settings, self.root)
+            blueprint = Blueprint(settings, self.root, self._ports, self.cluster_id, protection)
         except BaseException:
             self.close()
             raise
+        super().__init__(settings, blueprint, protection)
 
     def __enter__(self) -> Self:
         self.open()
@@ -87,93 +86,11 @@ class Cluster:
 
     def close(self) -> None:
         """End every process at once and remove every file. May be called again."""
-        for node in getattr(self, "nodes", {}).values():
+        for node in self.nodes.values():
             node.kill()
         self._ports.close()
         shutil.rmtree(self.root, ignore_errors=True)
         atexit.unregister(self.close)
-
-    def reset(self) -> None:
-        """Bring everything back to where it was after `open`: nodes, moves, topics, quotas, dynamic configs."""
-        for node in self.nodes.values():
-            if not node.running:
-                node.start()
-            elif node.paused:
-                node.resume()
-        for node_id in (*self.controller_ids, *self.broker_ids):
-            self.wait_ready(node_id)
-        reset.clear(self.admin, self._defaults)
-        self.wait_in_sync()
-
-    @property
-    def broker_ids(self) -> tuple[int, ...]:
-        """Ids of the brokers: 1, 2, 3 ..."""
-        return self.settings.broker_ids
-
-    @property
-    def controller_ids(self) -> tuple[int, ...]:
-        """Ids of the controllers: 101, 102 ..."""
-        return self.settings.controller_ids
-
-    @property
-    def broker_addresses(self) -> dict[int, str]:
-        """Host and port by broker, dead or alive."""
-        return {node: self._blueprint.address(node) for node in self.broker_ids}
-
-    @property
-    def controller_addresses(self) -> dict[int, str]:
-        """Host and port by controller."""
-        return {node: self._blueprint.address(node) for node in self.controller_ids}
-
-    @property
-    def bootstrap(self) -> str:
-        """Addresses of all brokers, for clients."""
-        return ",".join(self.broker_addresses.values())
-
-    def listener_bootstrap(self, listener: str = CLIENT_LISTENER) -> str:
-        """Addresses of all brokers on another listener, such as those with bad certificates."""
-        return ",".join(self._blueprint.address(node, listener) for node in self.broker_ids)
-
-    @property
-    def jmx_brokers(self) -> dict[int, str]:
-        """JMX address by broker; empty where JMX is off."""
-        return self._jmx(self.broker_ids)
-
-    @property
-    def jmx_controllers(self) -> dict[int, str]:
-        """JMX address by controller; empty where JMX is off."""
-        return self._jmx(self.controller_ids)
-
-    def client_properties(self, user: str = ADMIN) -> dict[str, str]:
-        """Security properties of a standard client; the principals are admin, monitor, stranger (no ACLs), wrong (refused)."""
-        return self.protection.client_properties(user)
-
-    def secret_file(self, user: str) -> Path:
-        """A file of mode 600 with the password of a user and nothing else."""
-        return self.protection.secret_file(user)
-
-    def change_password(self, user: str, password: str | None = None) -> str:
-        """Give a user another password, a new one by default, in the cluster and then in the secret file.
-
-        Raises:
-            SandboxError: This cluster has no SCRAM users.
-        """
-        if self.settings.security is not Security.SASL_SSL_SCRAM:
-            raise SandboxError(f"the password of {user} cannot change: only SCRAM keeps passwords in the cluster")
-        password = password or new_password()
-        self.admin.set_password(user, password)
-        self.protection.set_password(user, password)
-        return password
-
-    @property
-    def jmx_user(self) -> str | None:
-        """The JMX user, who may read; None where JMX is open."""
-        return JMX_USER if self.protection.jmx else None
-
-    @property
-    def jmx_password_file(self) -> Path | None:
-        """A file of mode 600 with the JMX user's password and nothing else; None where JMX is open."""
-        return self.protection.jmx.password_file if self.protection.jmx else None
 
     @cached_property
     def admin(self) -> Admin:
@@ -181,13 +98,26 @@ class Cluster:
         return self.admin_as(ADMIN)
 
     def admin_as(self, user: str, timeout: float = 60.0) -> Admin:
-        """Admin requests of any principal."""
+        """Admin requests of any principal; `timeout` in seconds, for each."""
         return Admin(self._answering, self.protection.python_config(user), timeout)
 
     @cached_property
     def load(self) -> Load:
-        """Producers."""
+        """Producers and consumers of the super user."""
         return Load(self.bootstrap, self.client_properties(ADMIN))
+
+    def change_password(self, user: str, password: str | None = None) -> str:
+        """Give a user another password, a new one by default, in the cluster and then in the secret file.
+
+        Raises:
+            SandboxError: This cluster has no SCRAM users.
+        """
+        if not isinstance(self.protection, ScramProtection):
+            raise SandboxError(f"the password of {user} cannot change: only SCRAM keeps passwords in the cluster")
+        password = password or new_password()
+        self.admin.set_password(user, password)
+        self.protection.set_password(user, password)
+        return password
 
     def pause(self, node: int) -> None:
         """SIGSTOP: connections are still accepted, nothing is answered."""
@@ -202,7 +132,11 @@ class Cluster:
         self._node(node).kill()
 
     def stop(self, node: int, timeout: float = STOP_SECONDS) -> None:
-        """Controlled shutdown."""
+        """Controlled shutdown.
+
+        Raises:
+            SandboxError: It took longer than `timeout` seconds, and was killed.
+        """
         self._node(node).stop(timeout)
 
     def start(self, node: int) -> None:
@@ -219,7 +153,7 @@ class Cluster:
         """Restart the brokers one by one, each once every replica of the cluster is in sync again."""
         for node in self.broker_ids:
             self.restart(node)
-            readiness.wait_in_sync(self.admin)
+            self.wait_in_sync()
 
     def wipe(self, node: int) -> None:
         """Replace the disks of a node that is down by empty, formatted ones.
@@ -234,7 +168,7 @@ class Cluster:
         self._blueprint.format(node)
 
     def wait_ready(self, node: int, timeout: float = START_SECONDS) -> None:
-        """Wait until a node takes part: a broker is unfenced and answers, a controller has caught up with the leader."""
+        """Wait until a node takes part: a broker is unfenced and answers, a controller has caught up."""
         if node in self.controller_ids:
             readiness.wait_controller(self.admin, self._node(node), timeout)
         else:
@@ -248,16 +182,21 @@ class Cluster:
         """Id of the controller that leads the metadata quorum."""
         return readiness.active_controller(self.admin)
 
-    def log_dirs(self, node: int) -> tuple[Path, ...]:
-        """Where a node keeps its data."""
-        return self._blueprint.log_dirs(node)
+    def reset(self) -> None:
+        """Bring everything back to where it was after `open`: nodes, moves, topics, quotas, dynamic configs."""
+        for node in self.nodes.values():
+            if not node.running:
+                node.start()
+            elif node.paused:
+                node.resume()
+        for node_id in (*self.controller_ids, *self.broker_ids):
+            self.wait_ready(node_id)
+        reset.clear(self.admin, self._defaults)
+        self.wait_in_sync()
 
     def pids(self) -> dict[int, int]:
-        """Process ids of the JVMs that exist."""
+        """Process ids of the JVMs that exist, by node."""
         return {node.node_id: node.pid for node in self.nodes.values() if node.running and node.pid is not None}
-
-    def _jmx(self, ids: tuple[int, ...]) -> dict[int, str]:
-        return {node: f"127.0.0.1:{self._blueprint.jmx[node]}" for node in ids if node in self._blueprint.jmx}
 
     def _answering(self) -> dict[int, str]:
         up = [node for node in self.broker_ids if self._node(node).running and not self._node(node).paused]

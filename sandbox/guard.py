@@ -3,9 +3,9 @@
 usage: guard.py OWNER_PID ROOT PROGRAM ARGUMENT...
 
 The program dies with SIGKILL when its owner is gone, whatever ended the owner, and also when this guard is gone
-(PR_SET_PDEATHSIG). SIGKILL ends a process that SIGSTOP holds, too. The owner is watched by a pidfd, because a parent-death
-signal would fire as soon as the *thread* that started the node ends. The first line on standard output is the program's
-process id; the exit code is the program's, or 128 + the signal. ROOT is removed once the owner is gone.
+(PR_SET_PDEATHSIG). SIGKILL ends a process that SIGSTOP holds, too. The owner is watched by a pidfd, because a
+parent-death signal would fire as soon as the *thread* that started the node ends. The first line on standard output is
+the program's process id; the exit code is the program's, or 128 + the signal. ROOT is removed once the owner is gone.
 """
 
 import ctypes

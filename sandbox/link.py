@@ -1,7 +1,7 @@
 """One request to one address over one fresh connection, with kafka-python's protocol classes.
 
-A new connection for each request costs some milliseconds and has no memory: nothing of a broker that was paused, killed or
-restarted in between can linger. That is what a test wants, and the reason why KafkaAdminClient is not used.
+A new connection for each request costs some milliseconds and has no memory: nothing of a broker that was paused, killed
+or restarted in between can linger. That is what a test wants, and the reason why KafkaAdminClient is not used.
 """
 
 import logging
@@ -43,7 +43,7 @@ def ask(address: str, request: Any, config: Mapping[str, object], timeout: float
     """
     net = NetworkSelector()
     try:
-        future = net.call_soon_with_future(_exchange(net, address, request, config, timeout))
+        future = net.call_soon_with_future(_exchange(net, address, request, config, time.monotonic() + timeout))
         net.poll(timeout_ms=1000 * timeout, future=future)
         if not future.is_done:
             raise NoAnswerError(f"{address} did not answer within {timeout:g} s")
@@ -59,17 +59,32 @@ def error_name(code: int) -> str:
     return str(kafka.errors.for_code(code).__name__)
 
 
-async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, object], timeout: float) -> Any:
+class _LastWords:
+    """Keeps what arrives together with the end of a connection: the next read sees the end again.
+
+    kafka-python 3.0.12 throws it away, so that a broker's refusal to authenticate looks like a lost connection.
+    """
+
+    def _sock_recv(self) -> tuple[bytes, Exception | None]:
+        data, error = super()._sock_recv()  # type: ignore[misc]  # a mixin: the transport beside it has the method
+        return (data, None) if data else (data, error)
+
+
+class _TcpTransport(_LastWords, KafkaTCPTransport):  # type: ignore[misc]  # kafka-python has no types
+    """Plain TCP."""
+
+
+class _TlsTransport(_LastWords, KafkaSSLTransport):  # type: ignore[misc]  # kafka-python has no types
+    """TLS."""
+
+
+async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, object], deadline: float) -> Any:
     host, port = address.rsplit(":", 1)
-    deadline = time.monotonic() + timeout
     sock = await create_connection(net, host, int(port), timeout_at=deadline)
-    tls = config.get("security_protocol") in {"SSL", "SASL_SSL"}
-    ssl_config = {key: value for key, value in config.items() if key.startswith("ssl_")}
-    transport = (
-        KafkaSSLTransport(net, sock, host=host, **ssl_config) if tls else KafkaTCPTransport(net, sock, host=host)
-    )
+    transport = _transport(net, sock, host, config)
+    left_ms = 1000 * (deadline - time.monotonic())
     connection = KafkaConnection(
-        net, receive_message_max_bytes=LARGEST_REPLY_BYTES, request_timeout_ms=1000 * timeout, **config
+        net, receive_message_max_bytes=LARGEST_REPLY_BYTES, request_timeout_ms=left_ms, **config
     )
     try:
         await transport.handshake()
@@ -80,3 +95,10 @@ async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, o
     finally:
         connection.close()
         transport.close()
+
+
+def _transport(net: Any, sock: Any, host: str, config: Mapping[str, object]) -> Any:
+    if config.get("security_protocol") not in {"SSL", "SASL_SSL"}:
+        return _TcpTransport(net, sock, host=host)
+    ssl_config = {key: value for key, value in config.items() if key.startswith("ssl_")}
+    return _TlsTransport(net, sock, host=host, **ssl_config)

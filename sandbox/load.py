@@ -1,4 +1,4 @@
-"""Load: records produced with confluent-kafka (librdkafka): so many bytes, so many records, or so many bytes a second."""
+"""Load: records produced with confluent-kafka, so many bytes, so many records, or so many bytes a second."""
 
 import os
 import threading

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import yaml
 
 from sandbox.monitoring_process import Program
-from sandbox.monitoring_tools import ASSETS_LINK, Tools, tools
+from sandbox.monitoring_tools import Tools, tools
 from sandbox.ports import LOOPBACK
 
 ALERTS = Path(__file__).resolve().parent.parent / "alerts"
@@ -64,9 +64,7 @@ class Alertmanager(Program):
 
     def command(self) -> Sequence[str]:
         """Without a cluster of Alertmanagers, which would listen on all addresses."""
-        link = self.directory / ASSETS_LINK
-        if self._programs.assets is not None and not link.is_symlink():
-            link.symlink_to(self._programs.assets)
+        self._programs.link_assets(self.directory)
         return (
             os.fspath(self._programs.alertmanager),
             f"--config.file={self._config.resolve()}",
@@ -126,6 +124,7 @@ class Prometheus(Program):
 
     def command(self) -> Sequence[str]:
         """Writes its configuration first."""
+        self._programs.link_assets(self.directory)
         config = self.directory / "prometheus.yml"
         config.write_text(yaml.safe_dump(self._config, sort_keys=False), encoding="utf-8")
         return (

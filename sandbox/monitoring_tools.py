@@ -2,9 +2,9 @@
 
 Installing them would start daemons on ports 9090 and 9093. Programs on the PATH are used where they are new enough.
 
-Debian's Alertmanager reads its templates from a fixed directory below /usr/share, which does not exist where the
-package is not installed. So in the unpacked copy that path is replaced by one of the same length in its working
-directory.
+Debian's builds read templates and web pages from fixed directories below /usr/share, which do not exist where the
+packages are not installed. So in the unpacked programs these paths are replaced by paths of the same length in their
+working directory, where `Tools.link_assets` puts links.
 """
 
 import fcntl
@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +24,13 @@ PACKAGES = ("prometheus", "prometheus-alertmanager")
 LEAST_PROMETHEUS = (2, 42)
 """`keep_firing_for` came with it."""
 COMMAND_TIMEOUT_SECONDS = 300
-DEBIAN_ASSETS = b"/usr/share/prometheus/alertmanager"
-OUR_ASSETS = b"/proc/self/cwd/alertmanager-assets"
-ASSETS_LINK = "alertmanager-assets"
-"""What Alertmanager's working directory must call `Tools.assets`."""
+ASSETS = {
+    "/usr/share/prometheus/alertmanager": "/proc/self/cwd/alertmanager-assets",
+    "/usr/share/prometheus/web": "/proc/self/cwd/web-assets",
+}
+"""Debian's directory, and what stands in its place: of the same length, since it is replaced in the program."""
+WEB_PACKAGES = ("libjs-", "fonts-")
+"""What Prometheus depends on for its web pages starts with one of these; not followed further, but for d3."""
 ALTERNATIVE = (
     "put prometheus, promtool (2.42 or newer), alertmanager and amtool on the PATH, from your distribution's packages "
     "or the Prometheus project's releases: they are used then"
@@ -35,13 +39,23 @@ ALTERNATIVE = (
 
 @dataclass(frozen=True)
 class Tools:
-    """Paths of the four programs, and of the files that Debian's Alertmanager needs."""
+    """Paths of the four programs.
+
+    `root` is where Debian's packages are unpacked, None where the programs come from the PATH.
+    """
 
     prometheus: Path
     promtool: Path
     alertmanager: Path
     amtool: Path
-    assets: Path | None = None
+    root: Path | None = None
+
+    def link_assets(self, working_directory: Path) -> None:
+        """Let programs that run in this directory find their templates and web pages."""
+        for original, replacement in ASSETS.items():
+            link = working_directory / Path(replacement).name
+            if self.root is not None and not link.is_symlink():
+                link.symlink_to(self.root / original.lstrip("/"))
 
 
 def tools() -> Tools:
@@ -66,7 +80,7 @@ def tools() -> Tools:
         programs / "promtool",
         programs / "prometheus-alertmanager",
         programs / "amtool",
-        assets=directory / os.fsdecode(DEBIAN_ASSETS).lstrip("/"),
+        root=directory,
     )
 
 
@@ -90,31 +104,45 @@ def _fetch(directory: Path) -> None:
         if shutil.which(program) is None:
             raise SandboxError(f"{program} is missing, so Debian's Prometheus cannot be fetched: {ALTERNATIVE}")
     with tempfile.TemporaryDirectory(prefix="prometheus-debian.", dir=directory.parent) as scratch:
-        _download(Path(scratch))
+        for package in _download(Path(scratch)):
+            _run(["dpkg", "-x", os.fspath(package), "unpacked"], Path(scratch))
         unpacked = Path(scratch) / "unpacked"
-        for package in sorted(Path(scratch).glob("*.deb")):
-            _run(["dpkg", "-x", os.fspath(package), os.fspath(unpacked)], Path(scratch))
         if _version(unpacked / "usr" / "bin" / "promtool") < LEAST_PROMETHEUS:
             raise SandboxError(f"apt's Prometheus is older than 2.42: {ALTERNATIVE}")
-        _relocate(unpacked / "usr" / "bin" / "prometheus-alertmanager")
+        # 200 MB of time zones as single files, beside the scripts that hold them all.
+        shutil.rmtree(unpacked / "usr" / "share" / "javascript" / "moment-timezone" / "data", ignore_errors=True)
+        for program in ("prometheus", "prometheus-alertmanager"):
+            _relocate(unpacked / "usr" / "bin" / program)
         unpacked.rename(directory)
 
 
-def _relocate(alertmanager: Path) -> None:
-    program = alertmanager.read_bytes()
-    alertmanager.write_bytes(program.replace(DEBIAN_ASSETS, OUR_ASSETS))
+def _relocate(program: Path) -> None:
+    code = program.read_bytes()
+    for original, replacement in ASSETS.items():
+        code = code.replace(original.encode(), replacement.encode())
+    program.write_bytes(code)
 
 
-def _download(scratch: Path) -> None:
-    """Download the packages; where apt does not know them yet, let it read its lists first."""
+def _download(scratch: Path) -> list[Path]:
+    """The packages and what their web pages need; where apt does not know them yet, it reads its lists first."""
     # As root apt hands the download to a user who may not write here, and warns.
     user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-    download = ["apt-get", "-q", *user, "download", *PACKAGES]
+    download = ["apt-get", "-q", *user, "download"]
     try:
-        _run(download, scratch)
+        _run([*download, *PACKAGES], scratch)
     except SandboxError:
         _update_lists(scratch)
-        _run(download, scratch)
+        _run([*download, *PACKAGES], scratch)
+    # Graphs in a browser are a convenience: nothing else needs these.
+    with suppress(SandboxError):
+        _run([*download, *_web_dependencies(scratch)], scratch)
+    return sorted(scratch.glob("*.deb"))
+
+
+def _web_dependencies(scratch: Path) -> list[str]:
+    fields = [_run(["dpkg", "-f", os.fspath(package), "Depends"], scratch) for package in scratch.glob("*.deb")]
+    names = {entry.split()[0] for field in fields for entry in re.split(r"[,|]", field) if entry.strip()}
+    return [*sorted(name for name in names if name.startswith(WEB_PACKAGES)), "libjs-d3"]
 
 
 def _update_lists(scratch: Path) -> None:
@@ -124,7 +152,7 @@ def _update_lists(scratch: Path) -> None:
         raise SandboxError(f"{error}; run `apt-get update` as root, or {ALTERNATIVE}") from error
 
 
-def _run(command: list[str], directory: Path) -> None:
+def _run(command: list[str], directory: Path) -> str:
     try:
         done = subprocess.run(
             command, cwd=directory, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_SECONDS, check=False
@@ -134,3 +162,4 @@ def _run(command: list[str], directory: Path) -> None:
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise SandboxError(f"{' '.join(command)} failed: {lines[-1] if lines else 'no message'}")
+    return done.stdout

@@ -23,9 +23,7 @@ class ScramCredential:
     def format_argument(self, user: str) -> str:
         """The value of kafka-storage's --add-scram."""
         salt, salted = (base64.b64encode(part).decode() for part in (self.salt, self.salted_password))
-        return (
-            f'{self.mechanism}=[name={user},iterations={self.iterations},salt="{salt}",saltedpassword="{salted}"]'
-        )
+        return f'{self.mechanism}=[name={user},iterations={self.iterations},salt="{salt}",saltedpassword="{salted}"]'
 
 
 def new_password() -> str:

@@ -1,8 +1,9 @@
 """Free ports on loopback that nobody else takes while they are ours.
 
-A port that was free when looked at may be taken before the broker binds it, or while a killed broker is down: by another
-sandbox, or by any outgoing connection of the machine. So ports come from below the kernel's ephemeral range, and each is
-reserved by an abstract Unix socket of its number, which the kernel frees when the process ends, however it ends.
+A port that was free when looked at may be taken before the broker binds it, or while a killed broker is down: by
+another sandbox, or by any outgoing connection of the machine. So ports come from below the kernel's ephemeral range,
+and each is reserved by an abstract Unix socket of its number, which the kernel frees when the process ends, however it
+ends.
 """
 
 import errno

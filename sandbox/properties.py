@@ -45,7 +45,7 @@ def broker_properties(settings: ClusterSettings, layout: Layout, security: Mappi
     """The properties of a broker; `security` are those of its listeners."""
     return {
         "process.roles": "broker",
-        **_common(settings, layout),
+        **_common(layout),
         "inter.broker.listener.name": CLIENT_LISTENER,
         "auto.create.topics.enable": False,
         "log.cleaner.dedupe.buffer.size": CLEANER_BUFFER_BYTES,
@@ -64,7 +64,7 @@ def controller_properties(
     session = {key: FAST[key] for key in ("broker.session.timeout.ms", "broker.heartbeat.interval.ms")}
     return {
         "process.roles": "controller",
-        **_common(settings, layout),
+        **_common(layout),
         # a controller that does not know that tiered storage is on refuses topics with remote.storage.enable
         "remote.log.storage.system.enable": settings.tiered,
         **(session if settings.profile == "fast" else {}),
@@ -83,7 +83,7 @@ def _escape(value: object) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def _common(settings: ClusterSettings, layout: Layout) -> dict[str, object]:
+def _common(layout: Layout) -> dict[str, object]:
     return {
         "node.id": layout.node_id,
         "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in layout.listeners.items()),

@@ -1,11 +1,10 @@
 """What servers and clients must say to each other: the protection of a PLAINTEXT cluster, which has none.
 
-Principals: `broker` is what brokers and controllers are to each other, and `admin` the one who sets things up: both are
-super users. `monitor` has the ACLs of a monitoring principal and no more, `stranger` has none. `wrong` is `monitor` with a
-password, or a certificate, that is refused.
+Principals: `broker` is what brokers and controllers are to each other, and `admin` the one who sets things up: both
+are super users. `monitor` has the ACLs of a monitoring principal and no more, `stranger` has none. `wrong` is `monitor`
+with a password, or a certificate, that is refused.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.errors import SandboxError
@@ -48,8 +47,8 @@ class Protection:
 
     def __init__(self, settings: ClusterSettings, directory: Path) -> None:
         self.directory = directory
-        self.extra_listeners: Sequence[str] = (EXPIRED_LISTENER, MISNAMED_LISTENER) if settings.bad_certificates else ()
-        self.format_arguments: Sequence[str] = ()
+        self.extra_listeners = (EXPIRED_LISTENER, MISNAMED_LISTENER) if settings.bad_certificates else ()
+        self.format_arguments: tuple[str, ...] = ()
         self.jmx: JmxAccess | None = None
         if settings.jmx_password:
             password = new_password()

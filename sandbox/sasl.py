@@ -1,7 +1,8 @@
 """SASL over TLS: SCRAM, whose credentials the cluster keeps, and PLAIN, whose users stand in the brokers' own files.
 
-A controller cannot check SCRAM before it has read the metadata log, and it cannot read that before the other controllers
-know it. So on a SCRAM cluster the nodes themselves come to the controllers with PLAIN; clients use SCRAM there, too.
+A controller cannot check SCRAM before it has read the metadata log, and it cannot read that before the other
+controllers know it. So on a SCRAM cluster the nodes themselves come to the controllers with PLAIN; clients use SCRAM
+there, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,12 +110,12 @@ class ScramProtection(SaslProtection):
 
     def __init__(self, settings: ClusterSettings, directory: Path) -> None:
         super().__init__(settings, directory)
-        self.format_arguments = [
+        self.format_arguments = tuple(
             argument
             for user in (BROKER, *CLIENT_USERS)
             for credential in scram_credentials(self._passwords[user])
             for argument in ("--add-scram", credential.format_argument(user))
-        ]
+        )
 
     def set_password(self, user: str, password: str) -> None:
         """Use another password from now on, in `client_properties` and in the secret file."""

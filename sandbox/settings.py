@@ -30,13 +30,13 @@ class ClusterSettings:
         brokers: Number of brokers; their ids are 1, 2, 3 ...
         controllers: Number of controllers, each a process of its own; their ids are 101, 102, 103 ...
         version: Version of Kafka: 4.1.1 or 3.9.1 are tried.
-        profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks ...);
-            `default` leaves Kafka's own values.
+        profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks
+            ...); `default` leaves Kafka's own values.
         jmx: Whether every node has a JMX port.
         jmx_password: Whether JMX wants a user and a password.
         tiered: Whether tiered storage is on, with LocalTieredStorage.
         security: How everyone talks to everyone.
-        bad_certificates: Whether secured brokers have two more listeners, with an expired and with a misnamed certificate.
+        bad_certificates: Whether secured brokers have two more listeners, EXPIRED and MISNAMED, whose certificates are.
         log_dirs: Log directories per broker.
         broker_heap: Maximal heap of a broker in MiB.
         controller_heap: Maximal heap of a controller in MiB.

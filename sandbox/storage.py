@@ -1,7 +1,7 @@
 """Formatting: what `kafka-storage format` writes into a node's directories.
 
-The tool itself runs once per cluster, for the first controller; it knows which features a new cluster of that version has.
-Brokers need no more than meta.properties, and the other controllers a copy of the first one's bootstrap records.
+The tool itself runs once per cluster, for the first controller; it knows which features a new cluster of that version
+has. Brokers need no more than meta.properties, and the other controllers a copy of the first one's bootstrap records.
 """
 
 import base64

@@ -9,7 +9,7 @@ import numpy as np
 
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.network import Network
-from exporter.errors import SourceError
+from exporter.errors import PollAbandonedError, SourceError
 from exporter.model import Bools, Longs, Source
 from exporter.poller.links import Links
 from exporter.poller.memory import Cadence, Memory
@@ -35,6 +35,8 @@ class Desk:
     book: StatusBook
     log_dirs_due: Cadence
     slow_due: Cadence
+    controllers: tuple[tuple[str, int], ...] = ()
+    """Listeners of controllers as configured, where DescribeQuorum does not tell them."""
     lead: int | None = None
     """The broker that answered the questions about the cluster last."""
 
@@ -61,6 +63,8 @@ class Round:
     async def ask(self, source: Source, broker: str, link: BrokerLink, read: Read[T], until: float) -> T | None:
         """Ask one question and note how it went; `None` when it was not answered."""
         desk, started = self.desk, time.monotonic()
+        if desk.links.closed:
+            raise PollAbandonedError("the sidecar is stopping")
         fault: SourceError | None = desk.links.refused(link, started)
         answer: T | None = None
         if fault is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from exporter.clients.secrets import SecretSource
 from exporter.errors import SourceError
 from exporter.model import Broker, ProcessBeans, Source
 from exporter.poller.memory import Memory
@@ -27,7 +28,7 @@ class JmxPlan:
     controllers: Mapping[str, tuple[str, int]] | None = None
     """By node id as text, or by address where the id is not configured."""
     user: str | None = None
-    password_file: Path | None = None
+    password: SecretSource | None = None
 
 
 class JmxQuestions:
@@ -76,10 +77,14 @@ class JmxQuestions:
     def _target(self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"]) -> JmxTarget:
         host, port = address
         return JmxTarget(
-            key=key, host=host, port=port, kind=kind, user=self._plan.user, password_file=self._plan.password_file
+            key=key, host=host, port=port, kind=kind, user=self._plan.user, password_file=_file(self._plan.password)
         )
 
 
 def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
     """Drop answers from before a monotonic time: what nobody repeated for three intervals is not shown."""
     return {key: answer for key, answer in beans.items() if answer.at >= oldest}
+
+
+def _file(password: SecretSource | None) -> Path | None:
+    return password.paths()[0] if password is not None else None

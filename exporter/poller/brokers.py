@@ -100,11 +100,13 @@ class BrokerQuestions:
     async def _at_rest(self, broker: int, link: BrokerLink, until: float) -> None:
         """Ask for what lies on the broker's disks, and how it is configured."""
         desk = self.round.desk
-        everything = desk.log_dirs_due.due(broker, self.round.clock)
+        failing = desk.book.failing(Source.LOG_DIRS, str(broker))
+        everything = failing or desk.log_dirs_due.due(broker, self.round.clock)
         moving = None if everything else self._moving_rows(broker)
         if (moving is None or moving) and await self._log_dirs(broker, link, moving, until) and everything:
             desk.log_dirs_due.done(broker, self.round.clock)
-        if desk.slow_due.due(("broker", broker), self.round.clock) or self.round.watched(self.layout).any():
+        failing = desk.book.failing(Source.CONFIGS, str(broker))
+        if failing or desk.slow_due.due(("broker", broker), self.round.clock) or self.round.watched(self.layout).any():
             await self._broker_config(broker, link, until)
 
     async def _log_dirs(self, broker: int, link: BrokerLink, moving: RowIndex | None, until: float) -> bool:

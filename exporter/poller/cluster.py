@@ -1,13 +1,14 @@
 """The questions about the cluster as a whole, asked of one broker, which forwards some to the active controller."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from exporter.clients.kafka.link import BrokerLink
-from exporter.model import NO_BROKER, UNKNOWN, Source
+from exporter.model import NO_BROKER, UNKNOWN, ControllerWindow, Quorum, Source
 from exporter.poller.asking import Round
 from exporter.sources.configs import read_controller_window, read_topic_configs
 from exporter.sources.metadata import Layout, read_fenced, read_metadata
@@ -108,19 +109,25 @@ class ClusterQuestions:
         ]
 
     async def _controller_window(self) -> None:
+        """Ask the active controller on its own listener; one of several configured ones, only it knows its own id."""
         desk, quorum = self.round.desk, self.round.desk.memory.quorum
-        if quorum is None or quorum.leader not in quorum.controllers:
+        if quorum is None or not desk.slow_due.due(("window", quorum.leader), self.round.clock):
             return
         node = quorum.leader
-        if not desk.slow_due.due(("window", node), self.round.clock):
-            return
-        host, _, port = quorum.controllers[node].rpartition(":")
-        link = desk.links.controller(node, host, int(port))
+        for host, port in self._controller_addresses(quorum):
+            link = desk.links.controller(host, port)
 
-        async def read(link: BrokerLink, until: float) -> Any:
-            return await read_controller_window(link, node, until)
+            async def read(link: BrokerLink, until: float) -> ControllerWindow:
+                return await read_controller_window(link, node, until)
 
-        window = await self.round.ask(Source.CONFIGS, str(node), link, read, self.round.soon())
-        if window is not None:
-            desk.memory.window = window
-            desk.slow_due.done(("window", node), self.round.clock)
+            window = await self.round.ask(Source.CONFIGS, str(node), link, read, self.round.soon())
+            if window is not None:
+                desk.memory.window = window
+                desk.slow_due.done(("window", node), self.round.clock)
+                return
+
+    def _controller_addresses(self, quorum: Quorum) -> Sequence[tuple[str, int]]:
+        if quorum.leader not in quorum.controllers:
+            return self.round.desk.controllers
+        host, _, port = quorum.controllers[quorum.leader].rpartition(":")
+        return [(host, int(port))]

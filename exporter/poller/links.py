@@ -25,6 +25,7 @@ class Links:
 
     network: Network
     settings: KafkaClientSettings
+    closed: bool = False
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
 
@@ -38,9 +39,9 @@ class Links:
         """Return the link to a broker."""
         return self._at(f"broker {broker.id}", broker.host, broker.port)
 
-    def controller(self, node: int, host: str, port: int) -> BrokerLink:
+    def controller(self, host: str, port: int) -> BrokerLink:
         """Return the link to a controller's own listener."""
-        return self._at(f"controller {node}", host, port)
+        return self._at(f"controller {host}:{port}", host, port)
 
     def doors(self, brokers: Mapping[int, Broker], last: int | None) -> Iterator[tuple[int | None, BrokerLink]]:
         """Whom to ask about the cluster, best first: who answered last, the other brokers, the bootstrap addresses."""
@@ -75,7 +76,8 @@ class Links:
             self._refused.pop(link.address, None)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection for good; whoever is waiting for an answer over one gets none."""
+        self.closed = True
         self.network.run(self._close_all)
 
     def _at(self, key: str, host: str, port: int) -> BrokerLink:

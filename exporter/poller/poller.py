@@ -32,6 +32,8 @@ class PollerSettings:
     log_dirs: float = 60.0
     controller_window: ControllerWindow | None = None
     """As configured, for a controller whose own listener cannot be read."""
+    controllers: tuple[tuple[str, int], ...] = ()
+    """Listeners of controllers as `(host, port)`, where DescribeQuorum does not tell them (before Kafka 3.9)."""
 
 
 class Poller:
@@ -48,6 +50,7 @@ class Poller:
             StatusBook(),
             log_dirs_due=Cadence(settings.log_dirs),
             slow_due=Cadence(SLOW),
+            controllers=settings.controllers,
         )
         self._last: Snapshot | None = None
 

@@ -2,7 +2,7 @@
 
 hypercorn and asyncio have no limit on connections. The place in front of them is `accept()`: what it returns is known
 here, and shutting such a socket down makes the server above see a client that hung up. A new connection is always let
-in, so whoever holds connections open, before or after a request, or reads an answer byte by byte, cannot keep others out.
+in, so whoever holds connections open, before or after a request, or reads an answer slowly, cannot keep others out.
 """
 
 import contextlib
@@ -123,6 +123,6 @@ def bind(address: Address, connections: Connections) -> Listener:
     except OSError as failure:
         raise ConfigError(f"web.listen: cannot listen on {address}: {failure.strerror or failure}") from None
     listener = Listener(fileno=plain.detach())
-    listener.setblocking(False)
+    listener.setblocking(False)  # noqa: FBT003  # the socket module's own signature
     listener.connections = connections
     return listener

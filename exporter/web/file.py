@@ -5,16 +5,14 @@ that nobody verifies, TLS below 1.2. HTTP/1.1 is served whatever `http2` says; P
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from exporter.clients.ciphers import openssl_ciphers
-from exporter.clients.strict import did_you_mean, parse_duration, read_yaml
-from exporter.errors import ConfigError
-
-T = TypeVar("T")
+from exporter.clients.strict import parse_duration, read_yaml
+from exporter.web.section import Section, boolean, expected, text, texts
 
 VERSIONS: Final = ("TLS12", "TLS13")
 CLIENT_AUTH: Final = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
@@ -92,11 +90,11 @@ def read_web_file(path: Path) -> WebFile:
     Raises:
         ConfigError: one line with the file, the key and what is expected.
     """
-    top = _Section(path, "", read_yaml(path))
+    top = Section(path, "", read_yaml(path))
     top.only(*_SECTIONS)
     tls, http, limit = (top.section(name) for name in ("tls_server_config", "http_server_config", "rate_limit"))
     http.only("http2", "headers")
-    http.read("http2", _boolean, default=True)
+    http.read("http2", boolean, default=True)
     return WebFile(
         tls=_tls(tls) if tls.content else None,
         users=_users(top.section("basic_auth_users")),
@@ -105,42 +103,7 @@ def read_web_file(path: Path) -> WebFile:
     )
 
 
-class _Section:
-    """One mapping of the file, which knows where it stands."""
-
-    def __init__(self, path: Path, name: str, content: Mapping[Any, Any]) -> None:
-        self.path = path
-        self.name = name
-        self.content = {" ".join(str(key).split()): value for key, value in content.items()}
-
-    def error(self, key: str, problem: str) -> ConfigError:
-        return ConfigError(f"{self.path}: {self.name}{key}: {problem}")
-
-    def only(self, *known: str) -> None:
-        for key in self.content:
-            if key not in known:
-                raise self.error(key, f"unknown key{did_you_mean(key, known)}")
-
-    def section(self, key: str) -> "_Section":
-        content = self.content.get(key)
-        if content is not None and not isinstance(content, Mapping):
-            raise self.error(key, "expected keys and values below it")
-        return _Section(self.path, f"{self.name}{key}.", content or {})
-
-    def read(self, key: str, read: Callable[[Any], T], default: T) -> T:
-        if self.content.get(key) is None:
-            return default
-        try:
-            return read(self.content[key])
-        except ValueError as failure:
-            raise self.error(key, str(failure)) from None
-
-    def file(self, key: str) -> Path | None:
-        text = self.read(key, _text, "")
-        return self.path.absolute().parent / text if text else None
-
-
-def _tls(section: _Section) -> TlsServer:
+def _tls(section: Section) -> TlsServer:
     for key in ("cert", "key"):
         if key in section.content:
             raise section.error(key, f"not supported inline; put it into a file and set {key}_file")
@@ -154,20 +117,20 @@ def _tls(section: _Section) -> TlsServer:
         cert_file=cert,
         key_file=key_file,
         client_auth_type=section.read("client_auth_type", _client_auth, "NoClientCert"),
-        client_ca=section.read("client_ca", _text, "") or None,
+        client_ca=section.read("client_ca", text, "") or None,
         client_ca_file=section.file("client_ca_file"),
         client_allowed_sans=section.read("client_allowed_sans", _sans, None),
         min_version=section.read("min_version", _version, "TLS12"),
         max_version=section.read("max_version", _version, "TLS13"),
-        ciphers=section.read("cipher_suites", lambda value: openssl_ciphers(_texts(value)), ""),
-        prefer_server_cipher_suites=section.read("prefer_server_cipher_suites", _boolean, default=True),
+        ciphers=section.read("cipher_suites", lambda value: openssl_ciphers(texts(value)), ""),
+        prefer_server_cipher_suites=section.read("prefer_server_cipher_suites", boolean, default=True),
         curve=section.read("curve_preferences", _curve, None),
     )
     _check_together(section, tls)
     return tls
 
 
-def _check_together(section: _Section, tls: TlsServer) -> None:
+def _check_together(section: Section, tls: TlsServer) -> None:
     has_authorities = tls.client_ca is not None or tls.client_ca_file is not None
     verifies = tls.client_auth_type != "NoClientCert"
     if verifies and not has_authorities:
@@ -182,7 +145,7 @@ def _check_together(section: _Section, tls: TlsServer) -> None:
         raise section.error("min_version", "must not be above max_version")
 
 
-def _users(section: _Section) -> dict[str, str]:
+def _users(section: Section) -> dict[str, str]:
     for user, hashed in section.content.items():
         if not isinstance(hashed, str) or not _HASH.fullmatch(hashed):
             raise section.error(user, "expected a bcrypt hash; make one with: htpasswd -nBC 10 USER")
@@ -191,10 +154,10 @@ def _users(section: _Section) -> dict[str, str]:
     return dict(section.content)
 
 
-def _headers(section: _Section) -> dict[str, str]:
+def _headers(section: Section) -> dict[str, str]:
     section.only(*HEADERS)
     for name, allowed in HEADERS.items():
-        value = section.read(name, _text, "")
+        value = section.read(name, text, "")
         if value and allowed and value not in allowed:
             raise section.error(name, f"expected {' or '.join(allowed)}, got {value!r}")
         if not (value.isascii() and value.isprintable()):
@@ -202,7 +165,7 @@ def _headers(section: _Section) -> dict[str, str]:
     return {name: value for name, value in section.content.items() if value}
 
 
-def _rate_limit(section: _Section) -> RateLimit | None:
+def _rate_limit(section: Section) -> RateLimit | None:
     section.only("interval", "burst")
     interval = section.read("interval", _interval, 0.0)
     return RateLimit(interval, section.read("burst", _burst, 1)) if interval else None
@@ -217,41 +180,19 @@ def _interval(value: Any) -> float:
 
 def _burst(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _expected("a whole number above 0", value)
+        raise expected("a whole number above 0", value)
     return value
-
-
-def _expected(what: str, value: Any) -> ValueError:
-    return ValueError(f"expected {what}, got {value!r}")
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("expected text")  # noqa: TRY004  # every reader says so with ValueError
-    return value
-
-
-def _texts(value: Any) -> list[str]:
-    if not isinstance(value, list):
-        raise ValueError("expected a list of texts")  # noqa: TRY004  # the same
-    return [_text(item) for item in value]
 
 
 def _sans(value: Any) -> frozenset[str] | None:
-    return frozenset(_texts(value))
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _expected("true or false", value)
-    return value
+    return frozenset(texts(value))
 
 
 def _version(value: Any) -> str:
     if value in ("TLS10", "TLS11"):
         raise ValueError(f"{value} is not safe; expected {' or '.join(VERSIONS)}")
     if value not in VERSIONS:
-        raise _expected(" or ".join(VERSIONS), value)
+        raise expected(" or ".join(VERSIONS), value)
     return str(value)
 
 
@@ -259,12 +200,12 @@ def _client_auth(value: Any) -> str:
     if value in ("RequestClientCert", "RequireAnyClientCert", "RequireClientCert"):
         raise ValueError(f"{value} verifies nothing and is not supported; use RequireAndVerifyClientCert")
     if value not in CLIENT_AUTH:
-        raise _expected(f"one of {', '.join(CLIENT_AUTH)}", value)
+        raise expected(f"one of {', '.join(CLIENT_AUTH)}", value)
     return str(value)
 
 
 def _curve(value: Any) -> str | None:
-    names = _texts(value)
+    names = texts(value)
     if len(names) > 1 or any(name not in CURVES for name in names):
         raise ValueError(f"expected one of {', '.join(CURVES)}; Python's TLS takes a single curve")
     return CURVES[names[0]] if names else None

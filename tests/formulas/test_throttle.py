@@ -123,7 +123,7 @@ def test_bounds() -> None:
 
     assert lower.values.tolist() == [50 * MB, 49 * MB, 0]
     assert upper.values.tolist() == [125 * MB - 1 * MB - 24.5 * MB, 125 * MB - 24.5 * MB, 125 * MB]
-    assert 10 * MB < lower.values[0]
+    assert lower.values[0] > 10 * MB
 
 
 def test_bounds_are_withheld_when_a_rate_is_unknown() -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,14 +93,13 @@ class ChildProcess:
             return
         drain = threading.Thread(target=self._drain, name="jmx child stderr", daemon=True)
         drain.start()
-        for line in process.stdout:
-            self._take(json.loads(line))
+        garbled = self._listen(process.stdout)
         code = process.wait()
         drain.join()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
                 pipe.close()
-        self._finish(f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
+        self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
 
     def _spawn(self) -> None:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
@@ -121,6 +120,16 @@ class ChildProcess:
         if self._process.stdin:
             os.set_blocking(self._process.stdin.fileno(), False)
         self.send(self._hello)
+
+    def _listen(self, answers: Iterable[bytes]) -> str | None:
+        """Until the child ends, or says what no child says: what it read came from elsewhere, so it may be anything."""
+        for line in answers:
+            try:
+                self._take(json.loads(line))
+            except (ValueError, TypeError, KeyError, AttributeError) as garbled:
+                self.kill()
+                return f"it said what cannot be understood: {garbled!r}"
+        return None
 
     def _take(self, body: dict[str, Any]) -> None:
         with self._changed:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from exporter.clients.jmx.password import Passwords, Stamp
 from exporter.clients.jmx.process import ChildProcess
 from exporter.clients.jmx.protocol import Hello, Kind, Question, RawBeans, Request, TlsFiles, decode_reply, encode
-from exporter.clients.jmx.slots import FORGET, OVERDUE, Answer, JmxTarget, Place, Slot, Wanted
+from exporter.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted
 from exporter.errors import AnswerTimeoutError, AuthenticationError, ProtocolError, SourceError, UnsupportedError
 
 __all__ = ["Answer", "JmxSession", "JmxTarget", "RawBeans", "TlsFiles"]
@@ -30,6 +30,7 @@ class JmxSession:
         tls: PEM files, where the JMX ports speak TLS.
         java_options: more flags for the child's JVM, which win over its own.
         timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
+        overdue: seconds after which a call counts as hung, twice what the child allows itself for a reading.
     """
 
     def __init__(
@@ -39,10 +40,11 @@ class JmxSession:
         tls: TlsFiles | None = None,
         java_options: Sequence[str] = (),
         timeout: float = 1.0,
+        overdue: float = 10.0,
     ) -> None:
-        self._hello = encode(
-            Hello({str(kind): question for kind, question in questions.items()}, tls, tuple(java_options), timeout)
-        )
+        by_kind = {str(kind): question for kind, question in questions.items()}
+        self._hello = encode(Hello(by_kind, tls, tuple(java_options), timeout))
+        self._overdue = overdue
         self._changed = threading.Condition()
         self._ids = itertools.count()
         self._slots: dict[Place, Slot] = {}
@@ -102,8 +104,8 @@ class JmxSession:
             return
         if slot.held_back(now, stamp):
             wanted.answer = slot.answer
-        elif slot.overdue(now):
-            wanted.answer = _hangs(wanted.target)
+        elif slot.overdue(now, self._overdue):
+            wanted.answer = _hangs(wanted.target, self._overdue)
         elif slot.outstanding is not None:
             wanted.awaited, wanted.late = slot.outstanding, True
         else:
@@ -149,7 +151,7 @@ class JmxSession:
     def _useless(self, child: ChildProcess, now: float) -> bool:
         """Whether it has ended, does not start, or every call in it hangs."""
         self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
-        hanging = [slot.overdue(now) for slot in self._slots.values()]
+        hanging = [slot.overdue(now, self._overdue) for slot in self._slots.values()]
         slow = not child.ready and now - self._child_since > START_LIMIT
         return child.over or slow or (bool(hanging) and all(hanging))
 
@@ -178,9 +180,9 @@ class JmxSession:
             slot.take(reply, time.monotonic())
 
 
-def _hangs(target: JmxTarget) -> AnswerTimeoutError:
+def _hangs(target: JmxTarget, overdue: float) -> AnswerTimeoutError:
     return AnswerTimeoutError(
-        f"a JMX call to {target.host}:{target.port} has hung for more than {OVERDUE:.0f} s: left alone until it ends"
+        f"a JMX call to {target.host}:{target.port} has hung for more than {overdue:g} s: left alone until it ends"
     )
 
 

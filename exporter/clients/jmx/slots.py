@@ -8,9 +8,6 @@ from exporter.clients.jmx.password import Stamp
 from exporter.clients.jmx.protocol import Kind, RawBeans, Reply, result
 from exporter.errors import AuthenticationError, SourceError
 
-OVERDUE: Final = 10.0
-"""Seconds after which a call counts as hung: twice what the child allows itself for a reading."""
-
 AUTH_HOLD: Final = 60.0
 """Seconds for which a refused password is not tried again, unless its file changes: some servers lock accounts."""
 
@@ -63,9 +60,9 @@ class Slot:
         if isinstance(self.answer, AuthenticationError):
             self.refused_until = now + AUTH_HOLD
 
-    def overdue(self, now: float) -> bool:
+    def overdue(self, now: float, after: float) -> bool:
         """Whether its call hangs."""
-        return self.outstanding is not None and now - self.since > OVERDUE
+        return self.outstanding is not None and now - self.since > after
 
     def held_back(self, now: float, stamp: Stamp | None) -> bool:
         """Whether this very password was refused a short while ago."""

@@ -172,6 +172,7 @@ class BrokerLink:
                 return
 
     def _drop(self, connection: ReadOnlyConnection) -> None:
+        """Leave a connection that failed: nobody waits for anything over it any more."""
         if connection is self._connection:
             self._connection = None
         if not connection.closed:
@@ -181,5 +182,5 @@ class BrokerLink:
     def close(self) -> None:
         """Close the connection, if there is one. The next question opens a new one."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            self._drop(connection)
+        if connection is not None and not connection.closed:
+            connection.close()

@@ -1,0 +1,107 @@
+"""The only place that wires: configuration to poller, poller to judgement, judgement to the page, the page to the web."""
+
+import json
+import os
+import platform
+import signal
+import sys
+import threading
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Final
+
+import structlog
+
+from exporter.catalogue import Build
+from exporter.clients.jmx.session import JmxSession
+from exporter.config import Config, JmxConfig
+from exporter.cycle import Cycle
+from exporter.log import configure
+from exporter.model import ControllerWindow
+from exporter.poller import Poller, PollerSettings
+from exporter.poller.beans import JmxPlan, JmxQuestions
+from exporter.sources.jmx import QUESTIONS
+from exporter.timer import Timer
+from exporter.web.server import WebServer, WebSettings
+
+log = structlog.get_logger(__name__)
+
+SWITCH_INTERVAL: Final = 0.0005
+"""Seconds after which a computing thread lets others run: scrapes beside one took 32 ms at the default, 8 ms so."""
+
+STOP_WITHIN: Final = 4.0
+"""Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""
+
+
+def run(config: Config) -> int:
+    """Run until SIGTERM or SIGINT; return the exit code."""
+    configure(config.log.level, config.log.format)
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    for name in config.not_in_effect():
+        log.warning("this setting has no effect yet", setting=name)
+    poller = make_poller(config)
+    cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build())
+    timer = Timer(cycle.once, cycle.expire, config.poll.interval)
+    server = WebServer(web_settings(config), cycle.holder, health=timer.health)
+    port = server.start()
+    log.info("listening", host=config.web.listen.host, port=port)
+    timer.start()
+    stopping.wait()
+    _stop(timer, poller, server)
+    return 0
+
+
+def web_settings(config: Config) -> WebSettings:
+    """Tell the web server where to listen."""
+    return WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
+
+
+def make_poller(config: Config) -> Poller:
+    """Make the poller that the configuration describes."""
+    window = config.controllers.quota_window
+    settings = PollerSettings(
+        interval=config.poll.interval,
+        deadline=config.poll.deadline,
+        log_dirs=config.poll.log_dirs,
+        controller_window=ControllerWindow(samples=1, seconds=window) if window is not None else None,
+        controllers=config.controllers.bootstrap,
+    )
+    jmx = make_jmx(config.jmx) if config.jmx.enabled else None
+    return Poller(settings, config.kafka.settings, jmx)
+
+
+def make_jmx(config: JmxConfig) -> JmxQuestions:
+    """Make what asks JMX. Nothing is started before the first poll."""
+    controllers = {
+        str(controller.id) if controller.id is not None else str(controller.address): controller.address
+        for controller in config.controllers
+    }
+    plan = JmxPlan(config.port, config.brokers, controllers, config.user, config.password)
+    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls))
+
+
+def build() -> Build:
+    """Tell which program this is: its version, and the commit where it was installed from one."""
+    try:
+        installed = distribution("kafka-warden")
+    except PackageNotFoundError:
+        return Build("unknown", "unknown", platform.python_version())
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    revision = origin.get("vcs_info", {}).get("commit_id", "unknown")
+    return Build(installed.version, revision, platform.python_version())
+
+
+def _stop(timer: Timer, poller: Poller, server: WebServer) -> None:
+    """Stop in order, but not for longer than anybody waits: a hung broker or a JVM must not keep the process."""
+    log.info("stopping")
+    last_resort = threading.Timer(STOP_WITHIN, os._exit, (0,))
+    last_resort.daemon = True
+    last_resort.start()
+    timer.stop()
+    poller.close()
+    timer.join()
+    server.stop(1.0)
+    last_resort.cancel()
+    log.info("stopped")

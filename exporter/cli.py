@@ -1,0 +1,87 @@
+"""The command: reads flags and configuration, then hands over to the application."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from exporter.errors import ConfigError
+
+BAD_CONFIGURATION: Final = 2
+"""Exit code, that of argparse too."""
+
+_EPILOGUE: Final = (
+    "Every option of the file can be set in the environment, too: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
+    " A flag wins over the environment, which wins over the file. Secrets come from files or the environment only."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; `arguments` are those of the process when not given."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        return _run(parsed)
+    except ConfigError as failure:
+        print(f"kafka-warden: {' '.join(str(failure).split())}", file=sys.stderr)  # noqa: T201  # before there is a log
+        return BAD_CONFIGURATION
+
+
+def version() -> str:
+    """Return the version of the installed distribution."""
+    try:
+        return metadata.version("kafka-warden")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kafka-warden",
+        description="Prometheus exporter and alerting sidecar for Apache Kafka. It only ever reads from the cluster.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"kafka-warden {version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="poll a cluster and serve /metrics",
+        description="Poll a cluster and serve /metrics.",
+        epilog=_EPILOGUE,
+        allow_abbrev=False,
+    )
+    run.add_argument("--config", type=Path, metavar="FILE", help="configuration file, YAML")
+    run.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="brokers to start from")
+    run.add_argument("--jmx-port", metavar="PORT", help="JMX port of every broker; without one JMX is off")
+    run.add_argument("--poll-interval", metavar="DURATION", help="time between two polls (default: 10s)")
+    run.add_argument("--listen", metavar="HOST:PORT", help="where to serve (default: 127.0.0.1:10073)")
+    run.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning or error (default: info)")
+    run.add_argument("--log-format", metavar="FORMAT", help="logfmt, json or console (default: logfmt)")
+    run.add_argument(
+        "--check-config", action="store_true", help="check the configuration and every file in it, and end"
+    )
+    return parser
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    # Not needed for --help and --version, and half a second to import.
+    from exporter.config import FLAGS, load  # noqa: PLC0415
+    from exporter.web.current import check_web_file  # noqa: PLC0415
+
+    given = {flag: getattr(parsed, flag[2:].replace("-", "_")) for flag in FLAGS}
+    flags = {flag: value for flag, value in given.items() if value is not None}
+    config = load(flags, os.environ, parsed.config)
+    if config.web.config_file is not None:
+        check_web_file(config.web.config_file)
+    if parsed.check_config:
+        print("kafka-warden: the configuration is fine")  # noqa: T201  # what was asked for
+        return 0
+    from exporter import app  # noqa: PLC0415  # the whole machinery, which a check does not need
+
+    return int(app.run(config))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""One turn: poll, judge, render, swap the page. Knows when what is shown is too old to be shown."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import structlog
+
+from exporter.catalogue import Build, Sidecar, View
+from exporter.derive import Memory, derive
+from exporter.errors import PollAbandonedError
+from exporter.exposition import Exposition, Rendered
+from exporter.model import Bools, Parameters, Snapshot
+from exporter.poller import SHOWN_FOR, Poller
+from exporter.web.page import Page, PageHolder
+from exporter.window import Window, append
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What the page shows."""
+
+    snapshot: Snapshot | None = None
+    view: View | None = None
+
+
+class Cycle:
+    """Everything between the timer and the page."""
+
+    def __init__(
+        self, poller: Poller, parameters: Parameters, shows_topic: Callable[[str], bool], build: Build
+    ) -> None:
+        self.holder = PageHolder()
+        self._poller = poller
+        self._parameters = parameters
+        self._shows_topic = shows_topic
+        self._build = build
+        self._exposition = Exposition(parameters.series_budget)
+        self._window = Window()
+        self._memory: Memory | None = None
+        self._shown = _Shown()
+        self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
+        self._rendering = threading.Lock()
+        self._publish(None)
+
+    def once(self) -> None:
+        """Poll once and show what was seen. Never raises: the next turn may go better."""
+        try:
+            snapshot = self._poller.poll()
+        except PollAbandonedError:
+            return
+        except Exception:
+            log.exception("the poll failed; this is a bug, please report it")
+            snapshot = self._shown.snapshot
+        try:
+            self._show(snapshot)
+        except Exception:
+            log.exception("the snapshot could not be judged; this is a bug, please report it")
+            self._publish(None)
+
+    def expire(self) -> None:
+        """Take numbers off the page that nobody renewed for three intervals."""
+        if self._shown.view is not None and not self._fresh(self._shown.snapshot):
+            self._publish(None)
+
+    def _show(self, snapshot: Snapshot | None) -> None:
+        if snapshot is None or not self._fresh(snapshot):
+            self._publish(None)
+            return
+        if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
+            self._window = append(self._window, snapshot)
+            self._memory, derived = derive(self._window, self._memory, self._parameters)
+            view = View(
+                derived=derived,
+                sidecar=self._sidecar(snapshot),
+                topics=self._allowed(snapshot.topics),
+                max_broker_partitions=self._parameters.max_broker_partitions,
+                max_partitions=self._parameters.max_partitions,
+            )
+            self._shown = _Shown(snapshot, view)
+        self._publish(self._shown.view)
+        self.holder.ready = True
+
+    def _publish(self, view: View | None) -> None:
+        with self._rendering:
+            rendered = self._exposition.render(self._sidecar(self._shown.snapshot), view)
+            self.holder.page = _page(rendered)
+            if view is None:
+                self._shown.view = None
+
+    def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
+        return Sidecar(self._poller.status, self._build, snapshot.time if snapshot is not None else None)
+
+    def _fresh(self, snapshot: Snapshot | None) -> bool:
+        oldest = time.monotonic() - SHOWN_FOR * self._parameters.poll_interval
+        return snapshot is not None and snapshot.clock >= oldest
+
+    def _allowed(self, topics: tuple[str, ...]) -> Bools:
+        if self._topics[0] is not topics:
+            self._topics = (topics, np.array([self._shows_topic(topic) for topic in topics], dtype=bool))
+        return self._topics[1]
+
+
+def _page(rendered: Rendered) -> Page:
+    return Page(rendered.text, rendered.text_gzip, rendered.openmetrics, rendered.openmetrics_gzip)

@@ -1,0 +1,201 @@
+"""The rules load, do what their promtool tests say, and name only what the sidecar serves."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.monitoring import ALERTS
+from sandbox.monitoring_rules import seconds, shorten
+from sandbox.monitoring_tools import Tools, tools
+
+RULE_FILES = sorted(ALERTS.glob("*.rules.yml"))
+TEST_FILES = sorted((ALERTS / "tests").glob("*.test.yml"))
+RUNBOOKS = sorted((ALERTS / "runbooks").glob("*.md"))
+TARGET_LABELS = {"cluster", "job", "instance"}
+PREFIX = "kafka_warden_"
+METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
+SELECTOR_LABEL = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
+LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
+THRESHOLD = re.compile(r"(?:[<>]=?)\s*(\d+(?:\.\d+)?)(\s*# seconds)?")
+
+
+@pytest.fixture(scope="module")
+def programs() -> Tools:
+    """Promtool and amtool."""
+    return tools()
+
+
+def rules_of(file: Path) -> list[dict[str, Any]]:
+    """Recording and alerting rules of one file."""
+    return [rule for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
+
+
+def alerts() -> list[Any]:
+    """Every alerting rule, as a test parameter with the alert's name."""
+    rules = [rule for file in RULE_FILES for rule in rules_of(file)]
+    return [pytest.param(rule, id=rule["alert"]) for rule in rules if "alert" in rule]
+
+
+def texts(rule: dict[str, Any]) -> list[str]:
+    """The expression and the annotations' templates."""
+    return [rule["expr"], *rule.get("annotations", {}).values()]
+
+
+def run(*command: object) -> subprocess.CompletedProcess[str]:
+    """Run a program and keep what it printed."""
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)
+def test_rule_files_load(file: Path, programs: Tools) -> None:
+    """Prometheus loads every rule file, with no duplicate rule."""
+    done = run(programs.promtool, "check", "rules", "--lint=all", "--lint-fatal", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", TEST_FILES, ids=lambda file: file.name)
+def test_rules_fire_and_stay_silent(file: Path, programs: Tools) -> None:
+    """The promtool tests pass: each alert fires, stays silent and resolves when it should."""
+    done = run(programs.promtool, "test", "rules", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_alertmanager_configuration_loads(programs: Tools) -> None:
+    """Alertmanager accepts its configuration."""
+    done = run(programs.amtool, "check-config", ALERTS / "alertmanager.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("rule", alerts())
+def test_alert_is_complete(rule: dict[str, Any]) -> None:
+    """Every alert has a severity, durations, texts, a runbook page and labels that do not change."""
+    name = rule["alert"]
+    assert rule["labels"].keys() == {"severity"}
+    assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+    assert seconds(rule["for"]) > 0
+    assert seconds(rule["keep_firing_for"]) > 0
+    assert {"summary", "description", "runbook_url"} <= rule["annotations"].keys()
+    assert rule["annotations"]["runbook_url"] == f"alerts/runbooks/{name}.md"
+    page = (ALERTS / "runbooks" / f"{name}.md").read_text()
+    assert page.startswith(f"# {name}\n")
+    for part in ("## Run this", "## Look at this", "## What to do", "## When not to act"):
+        assert part in page
+
+
+@pytest.mark.parametrize("rule", alerts())
+def test_alert_is_tested_for_silence(rule: dict[str, Any]) -> None:
+    """Every alert has promtool tests that it fires, and cases in which it must not."""
+    blocks = [block for file in TEST_FILES for block in yaml.safe_load(file.read_text())["tests"]]
+    mine = [block["name"] for block in blocks if rule["alert"] in yaml.safe_dump(block)]
+    firing = [
+        case for block in blocks for case in block.get("alert_rule_test", ()) if case["alertname"] == rule["alert"]
+    ]
+    assert any(case.get("exp_alerts") for case in firing)
+    for case in ("rolling restart", "burst", "normal move", "restart of the sidecar", "two sidecars", "resolves"):
+        assert any(case in name for name in mine), case
+
+
+def catalogue() -> dict[str, set[str]]:
+    """Labels by full name of every metric that the sidecar serves."""
+    from exporter.catalogue import CATALOGUE  # noqa: PLC0415  a broken catalogue must fail one test, not all of this file
+
+    return {PREFIX + metric.name: set(metric.labels) for metric in CATALOGUE}
+
+
+def test_rules_name_only_what_is_served() -> None:
+    """Every metric in an expression, an annotation's query or a runbook is in the catalogue, and so is every label."""
+    served = catalogue()
+    recorded = {rule["record"] for file in RULE_FILES for rule in rules_of(file) if "record" in rule}
+    known = set().union(TARGET_LABELS, *served.values())
+    promql = [text for file in RULE_FILES for rule in rules_of(file) for text in texts(rule)]
+    for text in [*promql, *(query for page in RUNBOOKS for query in queries(page))]:
+        for name, selector in METRIC.findall(text):
+            assert PREFIX + name in served, f"{PREFIX}{name} in: {text}"
+            labels = set(SELECTOR_LABEL.findall(selector))
+            assert labels <= served[PREFIX + name] | TARGET_LABELS, f"{labels} of {PREFIX}{name} in: {text}"
+        for names in LABEL_LIST.findall(text):
+            assert {label.strip() for label in names.split(",") if label.strip()} <= known, text
+        assert set(SELECTOR_LABEL.findall(text)) <= known | {"alertname", "alertstate"}, text
+        assert set(re.findall(r"\w+:kafka_warden_\w+:\w+", text)) <= recorded, text
+
+
+def queries(page: Path) -> list[str]:
+    """The PromQL of a runbook page, one query per paragraph or line."""
+    found = []
+    for block in re.findall(r"```promql\n(.*?)```", page.read_text(), re.DOTALL):
+        lines = block.splitlines()
+        single = all(line.count("(") == line.count(")") for line in lines)
+        found += lines if single else [block]
+    return found
+
+
+@pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)
+def test_runbook_queries_parse(page: Path, programs: Tools, tmp_path: Path) -> None:
+    """Every query of a runbook page is valid PromQL."""
+    rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries(page))]
+    file = tmp_path / "queries.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    done = run(programs.promtool, "check", "rules", file)
+    assert rules
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def documented() -> dict[str, list[str]]:
+    """Values of the table of thresholds in README.md by alert or record, in seconds."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in (ALERTS / "README.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and cells[0] != "Alert or record":  # the header
+            name = cells[0].strip("`") or name
+            found.setdefault(name, []).append(cells[2])
+    return found
+
+
+@pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)
+def test_thresholds_are_documented(file: Path) -> None:
+    """Every duration and threshold of a rule stands in README.md with its reason, and no other."""
+    table = documented()
+    for rule in rules_of(file):
+        name = rule.get("alert") or rule["record"]
+        used = [f"{number} s" if mark else number for number, mark in THRESHOLD.findall(rule["expr"])]
+        used += sorted(set(re.findall(r"\[(\w+)\]", rule["expr"])))
+        used += [rule[key] for key in ("for", "keep_firing_for") if key in rule]
+        assert sorted(used) == sorted(value for value in table.get(name, []) if value), name
+
+
+@pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)
+def test_short_rendering_differs_in_durations_only(file: Path, programs: Tools, tmp_path: Path) -> None:
+    """The demo's rules are these rules with shorter durations and thresholds in seconds; nothing else differs."""
+    original = yaml.safe_load(file.read_text())
+    short = shorten(original, scale=1 / 30, floor=10.0)
+    rendered = tmp_path / file.name
+    rendered.write_text(yaml.safe_dump(short))
+    assert run(programs.promtool, "check", "rules", rendered).returncode == 0
+    assert short != original
+    assert without_durations(short) == without_durations(original)
+    for group, short_group in zip(original["groups"], short["groups"], strict=True):
+        for rule, short_rule in zip(group["rules"], short_group["rules"], strict=True):
+            for key in {"for", "keep_firing_for"} & rule.keys():
+                assert seconds(short_rule[key]) == max(10.0, seconds(rule[key]) / 30)
+            for before, after in zip(durations(rule["expr"]), durations(short_rule["expr"]), strict=True):
+                assert after == max(10.0, before / 30)
+
+
+def durations(expression: str) -> list[float]:
+    """Ranges, then thresholds of an expression, in seconds."""
+    ranges = [seconds(text) for text in re.findall(r"\[(\w+)\]", expression)]
+    return ranges + [float(number) for number, mark in THRESHOLD.findall(expression) if mark]
+
+
+def without_durations(rules: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules of a file with durations and thresholds in seconds taken out of what is evaluated."""
+    return [
+        rule | {"expr": re.sub(r"\[\w+\]|\d+(?=\s*# seconds)", "", rule["expr"]), "for": "", "keep_firing_for": ""}
+        for group in rules["groups"]
+        for rule in group["rules"]
+    ]

@@ -1,0 +1,114 @@
+"""A small JVM with a real JMX port, for tests that need no Kafka; see java/JmxServer.java for its beans."""
+
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from exporter.clients.jmx.protocol import BeanQuery, Question
+from exporter.clients.jmx.session import Answer, JmxTarget, RawBeans
+from sandbox.passwords import write_secret
+from sandbox.ports import LOOPBACK, Ports
+
+SOURCE = Path(__file__).with_name("java") / "JmxServer.java"
+NUMBERS = "test:type=Numbers"
+NUMBER = (NUMBERS, "Number")
+ASK_NUMBER = Question(beans=(BeanQuery(NUMBERS, ("Number",)),))
+READER = "monitor"
+
+
+def compile_java(directory: Path, source: Path = SOURCE) -> Path:
+    """Compile the server into the directory, and return that."""
+    subprocess.run(["javac", "--release", "17", "-d", directory, source], check=True)
+    return directory
+
+
+def number(answer: Answer) -> object:
+    """The number of the process that gave this answer."""
+    assert isinstance(answer, RawBeans), answer
+    return answer.values[NUMBER]
+
+
+class JmxServer:
+    """One such process; a context manager. Open to everyone unless options say otherwise."""
+
+    def __init__(
+        self,
+        classes: Path,
+        *,
+        number: int = 1,
+        options: Sequence[str] = (),
+        host: str = LOOPBACK,
+        gadget: Path = Path("gadget"),
+        pause: float = 0.0,
+    ) -> None:
+        self._ports = Ports()
+        self.port = self._ports.reserve()
+        self.rmi_port = self._ports.reserve()
+        agent = {
+            "port": self.port,
+            "rmi.port": self.rmi_port,
+            "host": LOOPBACK,
+            "authenticate": "false",
+            "ssl": "false",
+        }
+        self._command = [
+            "java",
+            "-Xmx32m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            f"-Djava.rmi.server.hostname={host}",
+            *(f"-Dcom.sun.management.jmxremote.{key}={value}" for key, value in agent.items()),
+            *options,
+            "-cp",
+            str(classes),
+            "JmxServer",
+            str(number),
+            str(gadget),
+            str(round(1000 * pause)),
+        ]
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        self._ports.close()
+
+    def start(self) -> None:
+        """Start, and return when the port answers."""
+        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE)
+        assert self.process.stdout
+        assert self.process.stdout.readline() == b"ready\n"
+
+    def kill(self) -> None:
+        """End it, stopped or not."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+
+    def pause(self) -> None:
+        """SIGSTOP: its port accepts connections and answers nothing."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def target(self, key: str = "one", **options: object) -> JmxTarget:
+        """How a session asks it."""
+        return JmxTarget(key, LOOPBACK, self.port, **options)  # type: ignore[arg-type]  # the caller names real fields
+
+
+def password_options(directory: Path, password: str, access: str = "readonly") -> list[str]:
+    """JVM options of a server that wants this password of `READER`."""
+    passwords = write_secret(directory / "jmxremote.password", f"{READER} {password}\n")
+    readers = write_secret(directory / "jmxremote.access", f"{READER} {access}\n" if access else "other readonly\n")
+    files = {"authenticate": "true", "password.file": passwords, "access.file": readers}
+    return [f"-Dcom.sun.management.jmxremote.{key}={value}" for key, value in files.items()]

@@ -1,0 +1,336 @@
+"""Kafka client properties in both spellings, as settings for kafka-python and for confluent-kafka."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import confluent_kafka.admin
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.net.connection import KafkaConnection
+
+from exporter.clients.kafka.known_properties import KNOWN
+from exporter.clients.kafka.librdkafka import librdkafka
+from exporter.clients.kafka.properties import SECRET_PROPERTIES, translate
+from exporter.clients.secrets import Secret, SecretFile
+from exporter.errors import ConfigError
+from tests.support.certificates import Authority
+
+CANARY = "canary-Tr0ub4dor"
+JAAS = (
+    "org.apache.kafka.common.security.scram.ScramLoginModule required\n"
+    ' username="monitor"\n password="canary \\"quoted\\" ; Tr0ub4dor";'
+)
+SASL = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """One authority for the module; its files are in its own folder."""
+    return Authority(tmp_path_factory.mktemp("tls"))
+
+
+def _secret_file(folder: Path, content: str = CANARY) -> SecretFile:
+    path = folder / "password"
+    path.write_text(content)
+    path.chmod(0o600)
+    return SecretFile(path)
+
+
+def test_plaintext_needs_bootstrap_servers_only() -> None:
+    """The defaults: no TLS, no login, replies of 256 MiB, port 9092."""
+    settings = translate({"bootstrap.servers": "one:1, two ,[::1]:3"})
+
+    assert [str(address) for address in settings.bootstrap] == ["one:1", "two:9092", "[::1]:3"]
+    assert settings.bootstrap[0] == ("one", 1)
+    assert settings.ssl_context() is None
+    assert settings.connection_options() == {
+        "client_id": "kafka-warden",
+        "security_protocol": "PLAINTEXT",
+        "receive_message_max_bytes": 1 << 28,
+    }
+    assert not settings.changed()
+
+
+def test_options_are_what_kafka_python_takes(tmp_path: Path) -> None:
+    """Every option is a setting of KafkaConnection, so that none is dropped silently by it."""
+    properties = {**SASL, "sasl.username": "u", "request.timeout.ms": "1500", "client.id": "me"}
+
+    options = translate(properties, {"sasl.password": _secret_file(tmp_path)}).connection_options()
+
+    assert set(options) <= set(KafkaConnection.DEFAULT_CONFIG)
+    assert options["sasl_plain_password"] == CANARY
+    assert (options["request_timeout_ms"], options["client_id"]) == (1500, "me")
+
+
+def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -> None:
+    """The words of librdkafka and of Java give equal files, login and time-outs."""
+    pair = authority.issue("both")
+    store = tmp_path / "store.pem"
+    store.write_bytes(pair.key.read_bytes() + pair.certificate.read_bytes())
+    ours = {
+        "metadata.broker.list": "a:1",
+        "security.protocol": "sasl_ssl",
+        "sasl.mechanisms": "SCRAM-SHA-512",
+        "sasl.username": "monitor",
+        "ssl.ca.location": str(authority.ca),
+        "ssl.certificate.location": str(store),
+        "socket.timeout.ms": "2000",
+    }
+    javas = {
+        "bootstrap.servers": "a:1",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority.ca),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(store),
+        "ssl.endpoint.identification.algorithm": "https",
+        "request.timeout.ms": "2000",
+    }
+    first = translate(ours, {"sasl.password": Secret('canary "quoted" ; Tr0ub4dor')})
+    second = translate(javas, {"sasl.jaas.config": Secret(JAAS)})
+
+    assert first.connection_options() == second.connection_options()
+    assert first.tls is not None
+    assert second.tls is not None
+    assert first.tls.files == second.tls.files
+    assert (first.bootstrap, first.request_timeout) == (second.bootstrap, second.request_timeout)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bootstrap.servers": ""}, "kafka.bootstrap.servers: missing"),
+        ({"bootstrap.servers": "a:b"}, "kafka.bootstrap.servers: expected host:port"),
+        ({"bootstrap.servers": "::1:9092"}, "kafka.bootstrap.servers: expected host:port"),
+        ({"bootstrap.server": "a:1"}, "did you mean bootstrap.servers?"),
+        ({"metadata.broker.list": "b:1"}, "not both"),
+        ({"security.protocol": "SASL-SSL"}, "got 'SASL-SSL'; did you mean SASL_SSL?"),
+        ({"security.protocol": "SASL_SSL"}, "kafka.sasl.mechanism: missing"),
+        (
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "GSSAPI"},
+            "'GSSAPI' is not supported; expected one of PLAIN",
+        ),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "is not supported"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "kafka.sasl.username: missing"),
+        ({**SASL, "sasl.username": "u"}, "kafka.sasl.password.file: missing"),
+        ({**SASL, "sasl.username": "u", "sasl.password": "p", "sasl.jaas.config": JAAS}, "not both"),
+        ({**SASL, "sasl.jaas.config": JAAS}, "does not do PLAIN"),
+        ({**SASL, "sasl.jaas.config": f"password={CANARY}"}, "expected <login module>"),
+        ({"sasl.username": "u"}, "no effect with security.protocol PLAINTEXT; set that to SASL_SSL"),
+        ({"ssl.ca.location": "/ca.pem"}, "set that to SSL or SASL_SSL"),
+        ({"security.protocol": "SSL", "ssl.ca.location": "/missing.pem"}, "/missing.pem: cannot read"),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/missing.jks"}, "cannot read /missing.jks"),
+        ({"security.protocol": "SSL", "ssl.truststore.type": "JKS"}, "expected PEM, got 'JKS'; convert"),
+        ({"security.protocol": "SSL", "ssl.key.location": "/key.pem"}, "set kafka.ssl.certificate.location, too"),
+        ({"security.protocol": "SSL", "ssl.key.pem": CANARY}, "set kafka.ssl.key.location"),
+        ({"security.protocol": "SSL", "ssl.ca.pem": "nonsense"}, "no usable certificate authorities"),
+        ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1"}, "expected TLSv1.2, TLSv1.3 or both"),
+        ({"security.protocol": "SSL", "ssl.cipher.suites": "TLS_NULL"}, "unknown or unsafe cipher suite"),
+        ({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "http"}, "expected https or none"),
+        ({"security.protocol": "SSL", "enable.ssl.certificate.verification": "no"}, "expected true or false"),
+        ({"receive.message.max.bytes": "0"}, "expected a whole number from 1"),
+        ({"socket.timeout.ms": "5s"}, "kafka.socket.timeout.ms: expected a whole number"),
+    ],
+)
+def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str], message: str) -> None:
+    """Each mistake is a ConfigError of one line; none quotes a secret."""
+    with pytest.raises(ConfigError) as caught:
+        translate({"bootstrap.servers": "a:1", **changes})
+
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert CANARY not in str(caught.value)
+
+
+def test_known_properties_without_effect_are_told() -> None:
+    """A consumer's property is no mistake, and is told once."""
+    assert translate({"bootstrap.servers": "a:1", "group.id": "g", "linger.ms": "5"}).ignored == (
+        "group.id",
+        "linger.ms",
+    )
+
+
+def test_every_secret_property_is_a_known_one() -> None:
+    """The list of secret properties has no misspelt name, and names what looks secret among the known ones."""
+    assert SECRET_PROPERTIES <= KNOWN
+    looks_secret = {name for name in KNOWN if name.endswith((".password", ".secret", ".passphrase", ".key", "key.pem"))}
+    assert looks_secret <= SECRET_PROPERTIES | {"transactional.id"}
+
+
+def test_a_rotated_password_is_used_for_the_next_connection(tmp_path: Path) -> None:
+    """A new file is noticed once and read; while it is unreadable the last good password stays."""
+    source = _secret_file(tmp_path)
+    settings = translate({**SASL, "sasl.username": "u"}, {"sasl.password": source})
+    settings.connection_options()
+
+    source.path.unlink()
+    assert settings.connection_options()["sasl_plain_password"] == CANARY
+    assert not settings.changed()
+
+    _secret_file(tmp_path, "second-password\n")
+    assert (settings.changed(), settings.changed()) == (True, False)
+    assert settings.connection_options()["sasl_plain_password"] == "second-password"
+
+
+def test_settings_do_not_print_the_password() -> None:
+    """The repr of the settings, whole, shows no secret."""
+    settings = translate({**SASL, "sasl.username": "u", "sasl.password": CANARY})
+    settings.connection_options()
+
+    assert CANARY not in repr(settings)
+
+
+@contextmanager
+def _server(context: ssl.SSLContext) -> Iterator[int]:
+    """Accept TLS connections on loopback, one after the other, until the test ends."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            while True:
+                try:
+                    plain, _ = listener.accept()
+                except OSError:
+                    return
+                try:
+                    with plain, context.wrap_socket(plain, server_side=True) as secured:
+                        secured.sendall(b"hello")
+                except OSError:
+                    continue
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(60)
+
+
+def _greeting(context: ssl.SSLContext, port: int, name: str = "localhost") -> bytes:
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=60) as plain,
+        context.wrap_socket(plain, server_hostname=name) as secured,
+    ):
+        return secured.recv(5)
+
+
+def _context(authority: Authority, certificate: str = "server", **changes: str) -> ssl.SSLContext:
+    properties = {"bootstrap.servers": "a:1", "security.protocol": "SSL", "ssl.ca.location": str(authority.ca)}
+    context = translate({**properties, **changes}).ssl_context()
+    assert isinstance(context, ssl.SSLContext)
+    return context
+
+
+def _server_context(authority: Authority, *, client_certificates: bool = False) -> ssl.SSLContext:
+    pair = authority.issue("server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair.certificate, pair.key)
+    if client_certificates:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(authority.ca)
+    return context
+
+
+def test_certificate_and_name_are_verified(authority: Authority, tmp_path: Path) -> None:
+    """The right authority and name connect; another name or authority does not, unless that is asked for."""
+    stranger = Authority(tmp_path, "stranger")
+    with _server(_server_context(authority)) as port:
+        assert _greeting(_context(authority), port) == b"hello"
+        with pytest.raises(ssl.SSLCertVerificationError, match=r"[Hh]ostname"):
+            _greeting(_context(authority), port, "elsewhere")
+        unnamed = _context(authority, **{"ssl.endpoint.identification.algorithm": "none"})
+        assert _greeting(unnamed, port, "elsewhere") == b"hello"
+        with pytest.raises(ssl.SSLCertVerificationError):
+            _greeting(_context(stranger), port)
+        unverified = _context(stranger, **{"enable.ssl.certificate.verification": "false"})
+        assert _greeting(unverified, port, "elsewhere") == b"hello"
+
+
+def test_a_revoked_certificate_is_refused(authority: Authority) -> None:
+    """ssl.crl.location ends the handshake with a certificate that it names."""
+    pair = authority.issue("revoked")
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(pair.certificate, pair.key)
+    with _server(server) as port:
+        assert _greeting(_context(authority), port) == b"hello"
+        with pytest.raises(ssl.SSLCertVerificationError, match="revoked"):
+            _greeting(_context(authority, **{"ssl.crl.location": str(authority.revoke(pair))}), port)
+
+
+def test_a_client_certificate_with_an_encrypted_key_is_sent(authority: Authority) -> None:
+    """Mutual TLS works with ssl.key.password; a wrong password is an error and never a question on the terminal."""
+    pair = authority.issue("client", password=CANARY)
+    files = {"ssl.certificate.location": str(pair.certificate), "ssl.key.location": str(pair.key)}
+    with _server(_server_context(authority, client_certificates=True)) as port:
+        assert _greeting(_context(authority, **files, **{"ssl.key.password": CANARY}), port) == b"hello"
+        with pytest.raises(OSError, match=r"(?i)certificate|reset"):
+            assert _greeting(_context(authority), port) == b"hello"
+    for wrong in ({}, {"ssl.key.password": "wrong"}):
+        with pytest.raises(ConfigError, match="no usable certificate and key"):
+            _context(authority, **files, **wrong)
+
+
+def test_tls_below_1_2_is_never_spoken(authority: Authority) -> None:
+    """The context's least version is 1.2, and may be raised."""
+    assert _context(authority).minimum_version is ssl.TLSVersion.TLSv1_2
+    raised = _context(authority, **{"ssl.enabled.protocols": "TLSv1.3"})
+    assert raised.minimum_version is ssl.TLSVersion.TLSv1_3
+
+
+def test_a_new_authority_is_used_for_the_next_connection(authority: Authority, tmp_path: Path) -> None:
+    """A changed file makes a new context; an unusable one leaves the old in use and says so."""
+    ca = tmp_path / "ca.pem"
+    ca.write_bytes(authority.ca.read_bytes())
+    settings = translate({"bootstrap.servers": "a:1", "security.protocol": "SSL", "ssl.ca.location": str(ca)})
+    first = settings.ssl_context()
+    assert settings.ssl_context() is first
+
+    ca.write_text("not a certificate")
+    assert settings.ssl_context() is first
+    assert settings.tls is not None
+    assert str(ca) in str(settings.tls.problem)
+
+    ca.write_bytes(Authority(tmp_path, "next").ca.read_bytes())
+    assert settings.ssl_context() is not first
+    assert settings.tls.problem is None
+
+
+def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: Path) -> None:
+    """A client of confluent-kafka can be made from Java's spelling, which it does not know itself."""
+    pair = authority.issue("confluent", password="key-password")
+    store = tmp_path / "store.pem"
+    store.write_bytes(pair.key.read_bytes() + pair.certificate.read_bytes())
+    properties = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "ssl.truststore.location": str(authority.ca),
+        "ssl.keystore.location": str(store),
+        "ssl.endpoint.identification.algorithm": "",
+        "ssl.enabled.protocols": "TLSv1.2",
+        "request.timeout.ms": "3000",
+        "default.api.timeout.ms": "1",
+    }
+
+    options = librdkafka(properties, {"sasl.jaas.config": Secret(JAAS), "ssl.key.password": Secret("key-password")})
+
+    assert options["sasl.password"] == 'canary "quoted" ; Tr0ub4dor'
+    assert options["ssl.endpoint.identification.algorithm"] == "none"
+    assert options["socket.timeout.ms"] == "3000"
+    confluent_kafka.admin.AdminClient(options)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(KNOWN)) | st.text(max_size=20), st.text(max_size=40), max_size=6))
+def test_any_properties_give_settings_or_one_line(properties: dict[str, str]) -> None:
+    """Whatever is written, the answer is settings or a ConfigError of one line."""
+    problem = ""
+    try:
+        translate(properties)
+    except ConfigError as failure:
+        problem = str(failure)
+
+    assert len(problem.splitlines()) <= 1

@@ -1,0 +1,168 @@
+"""Secrets: what does not print, and which files are taken."""
+
+import copy
+import json
+import os
+import pickle
+import traceback
+from pathlib import Path
+
+import pytest
+
+from exporter.clients.secrets import FileWatch, Secret, SecretFile, scrub
+from exporter.errors import SecretError
+
+CANARY = "canary-Tr0ub4dor"
+
+
+def _file(folder: Path, content: bytes = b"canary-Tr0ub4dor\n", mode: int = 0o600) -> Path:
+    path = folder / "password"
+    path.write_bytes(content)
+    path.chmod(mode)
+    return path
+
+
+def test_a_secret_prints_redacted_everywhere() -> None:
+    """No way of printing a secret shows it, except asking for it."""
+    secret = Secret(CANARY)
+
+    shown = [str(secret), repr(secret), f"{secret}", f"{secret!r:>30}", repr([secret]), repr({"a": secret})]
+
+    assert not [text for text in shown if CANARY in text]
+    assert secret.reveal() == CANARY
+
+
+def test_a_secret_is_not_in_a_traceback() -> None:
+    """A traceback with local variables does not show the value."""
+    secret = Secret(CANARY)
+    try:
+        json.dumps(secret)
+    except TypeError as failure:
+        told = "".join(traceback.TracebackException.from_exception(failure, capture_locals=True).format())
+
+    assert CANARY not in told.replace(f"CANARY = {CANARY!r}", "")
+    assert "<redacted>" in told
+
+
+def test_a_secret_cannot_be_pickled_and_is_not_copied() -> None:
+    """Pickling raises; copying gives the same object, so that dataclasses.asdict works."""
+    secret = Secret(CANARY)
+
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+    assert copy.deepcopy([secret])[0] is secret
+    assert copy.copy(secret) is secret
+
+
+def test_equality_is_of_values_and_there_is_no_hash() -> None:
+    """Two secrets are equal when their values are; a secret is not equal to its text and has no hash."""
+    assert Secret(CANARY) == Secret(CANARY)
+    assert Secret(CANARY) != Secret("other")
+    assert Secret(CANARY) != CANARY
+    with pytest.raises(TypeError):
+        hash(Secret(CANARY))
+
+
+def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
+    """Text that holds a secret loses it, the longer one of two that overlap first; very short ones are left alone."""
+    secrets = [Secret(CANARY), Secret(f"{CANARY}-longer"), Secret("abc")]
+
+    cleaned = scrub(f"x {CANARY}-longer y {CANARY} z abc")
+
+    assert cleaned == "x <redacted> y <redacted> z abc"
+    assert len(secrets) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"pw", "pw"),
+        (b"pw\n", "pw"),
+        (b"pw\r\n", "pw"),
+        (b"pw\n\n", "pw\n"),
+        (b" pw ", " pw "),
+        ("pä\n".encode(), "pä"),
+    ],
+)
+def test_one_newline_at_the_end_does_not_belong_to_the_secret(tmp_path: Path, content: bytes, expected: str) -> None:
+    """An editor's last newline is dropped, nothing else is."""
+    assert SecretFile(_file(tmp_path, content)).read().reveal() == expected
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", b"x" * 70_000])
+def test_what_is_no_secret_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Empty, binary and huge files are errors that name the file and quote nothing."""
+    path = _file(tmp_path, content)
+
+    with pytest.raises(SecretError, match=str(path)) as caught:
+        SecretFile(path).read()
+    assert "xxx" not in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o660, 0o666, 0o620])
+def test_a_file_that_others_may_read_is_refused_with_the_command_to_run(tmp_path: Path, mode: int) -> None:
+    """The message says chmod, with the path."""
+    path = _file(tmp_path, mode=mode)
+    if os.getuid() == 0:
+        # root's own group is one that a secret may be handed out to
+        os.chown(path, 12345, 12345)
+
+    with pytest.raises(SecretError) as caught:
+        SecretFile(path).read()
+
+    assert f"chmod 600 {path}" in str(caught.value)
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400])
+def test_a_private_file_is_taken(tmp_path: Path, mode: int) -> None:
+    """The owner alone may read it."""
+    assert SecretFile(_file(tmp_path, mode=mode)).read() == Secret(CANARY)
+
+
+def test_a_kubernetes_secret_volume_is_taken_with_its_default_mode(tmp_path: Path) -> None:
+    """With name -> ..data/name ..data -> ..timestamp it is one: there 0644 is what everyone has, and only the pod sees it."""
+    version = tmp_path / "..2026_11_21_08_15_01.1"
+    version.mkdir()
+    _file(version, mode=0o644)
+    (tmp_path / "..data").symlink_to(version.name)
+    (tmp_path / "password").symlink_to("..data/password")
+
+    assert SecretFile(tmp_path / "password").read() == Secret(CANARY)
+
+
+def test_a_missing_file_and_a_folder_are_one_line_errors(tmp_path: Path) -> None:
+    """Both are SecretErrors that name the path."""
+    for path in (tmp_path / "missing", tmp_path):
+        with pytest.raises(SecretError, match=str(path)):
+            SecretFile(path).read()
+
+
+def test_a_rotation_is_noticed_once(tmp_path: Path) -> None:
+    """Writing, replacing and swapping the Kubernetes link are changes; a file that is gone for a moment is not."""
+    path = _file(tmp_path)
+    file = SecretFile(path)
+    assert not file.changed()
+
+    path.write_bytes(b"canary-second\n")
+    assert (file.changed(), file.changed()) == (True, False)
+
+    other = tmp_path / "new"
+    other.write_bytes(b"canary-third!\n")
+    path.unlink()
+    assert not file.changed()
+    other.rename(path)
+    assert (file.changed(), file.changed()) == (True, False)
+
+
+def test_a_watch_covers_all_of_its_files(tmp_path: Path) -> None:
+    """One change among several files is a change, a file that appears too."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("1")
+    watch = FileWatch((first, second))
+    assert not watch.changed()
+
+    second.write_text("2")
+
+    assert watch.changed()
+    assert not watch.changed()

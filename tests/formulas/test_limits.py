@@ -1,0 +1,95 @@
+"""KIP-578: what fits. Counts are replicas per broker."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas import limits
+
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("why", "counts", "partitions", "factor", "expected"),
+    [
+        ("KIP-578: 1 x RF 3", (8, 6, 9), 1, 3, (9, 7, 10)),
+        ("then 1 x RF 3: broker 3 is full", (9, 7, 10), 1, 3, None),
+        ("then 1 x RF 2", (9, 7, 10), 1, 2, (10, 8, 10)),
+        ("2 x RF 3 from the start fails whole", (8, 6, 9), 2, 3, None),
+    ],
+)
+def test_toy_example(
+    why: str, counts: tuple[int, ...], partitions: int, factor: int, expected: tuple[int, ...] | None
+) -> None:
+    """Limit 10 on brokers that host 8, 6 and 9."""
+    assert limits.counts_after_creation(counts, 10, partitions, factor) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("partitions", "factor", "expected"),
+    [(30, 2, (40, 40, 40)), (31, 2, None), (10, 3, (20, 30, 40)), (11, 3, None)],
+)
+def test_limit_40(partitions: int, factor: int, expected: tuple[int, ...] | None) -> None:
+    """Limit 40 on brokers that host 10, 20 and 30."""
+    assert limits.counts_after_creation((10, 20, 30), 40, partitions, factor) == expected
+
+
+@pytest.mark.parametrize(
+    ("why", "brokers", "cluster", "partitions", "factor", "expected"),
+    [
+        ("no limits", [INF, INF, INF], INF, 10**6, 3, True),
+        ("the cluster's limit is the stricter", [INF, INF, INF], 9, 10, 1, False),
+        ("equality fits", [5, 5], 5, 5, 2, True),
+        ("a broker over its limit has room for none, and takes none from others", [-100, 5, 5], INF, 5, 2, True),
+        ("more replicas than brokers", [INF, INF], INF, 1, 3, False),
+        ("a cluster over its limit", [INF], -1, 1, 1, False),
+    ],
+)
+def test_creation_fits(
+    why: str, brokers: list[float], cluster: float, partitions: int, factor: int, expected: bool
+) -> None:
+    """Both limits hold, the stricter decides, and a creation fits whole or not at all."""
+    assert limits.creation_fits(brokers, cluster, partitions, factor) is expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "adding", "expected"),
+    [
+        ("fits exactly", {1: 2}, True),
+        ("one too many", {1: 3}, False),
+        ("a broker without a limit", {9: 1000}, True),
+        ("nothing is added to a broker over its limit", {2: 0, 1: 1}, True),
+        ("something is", {2: 1}, False),
+    ],
+)
+def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> None:
+    """A reassignment is judged by brokers' limits only."""
+    assert limits.reassignment_fits({1: 2, 2: -3}, adding) is expected, why
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [("orders", True), ("__consumer_offsets", False), ("__transaction_state", False), ("__share_group_state", True)],
+)
+def test_is_counted(topic: str, expected: bool) -> None:
+    """Two internal topics are left out, nothing else."""
+    assert limits.is_counted(topic) is expected
+
+
+def test_headroom_is_negative_when_over() -> None:
+    """What exists goes on working: headroom says by how much a broker is over."""
+    assert limits.headroom(10, 12) == -2
+    assert limits.headroom(INF, 12) == INF
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=5), st.integers(0, 12), st.integers(1, 5))
+def test_whatever_fits_can_be_placed(counts: list[int], partitions: int, factor: int) -> None:
+    """The sum's verdict is right: a fitting creation puts P x RF replicas and no broker over its limit."""
+    after = limits.counts_after_creation(counts, 10, partitions, factor)
+
+    if after is not None:
+        assert sum(after) == sum(counts) + partitions * factor
+        assert all(new <= max(10, old) for new, old in zip(after, counts, strict=True))
+        assert all(new - old <= partitions for new, old in zip(after, counts, strict=True))

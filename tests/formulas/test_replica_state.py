@@ -1,0 +1,137 @@
+"""The state of a follower: each row of the table, its order, and the two polls that must agree."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas.ops import UNKNOWN
+from exporter.formulas.replica_state import (
+    STATES,
+    FollowerFacts,
+    ReplicaState,
+    agreed,
+    restarted_log,
+    state,
+    throttle_binds,
+)
+
+U = UNKNOWN
+S = ReplicaState
+
+
+def facts(**given_facts: bool | int) -> FollowerFacts:
+    """One follower; what is not said is a healthy broker, three samples, and else False."""
+    values = {
+        column.name: np.array(
+            [given_facts.get(column.name, column.name in {"broker_available", "leader_available", "answers"})]
+        )
+        for column in fields(FollowerFacts)
+    }
+    return FollowerFacts(**(values | {"samples": np.array([given_facts.get("samples", 3)])}))
+
+
+def state_of(one: FollowerFacts) -> ReplicaState:
+    """The state of one follower."""
+    return STATES[int(state(one)[0])]
+
+
+ROWS: list[tuple[str, dict[str, bool | int], ReplicaState]] = [
+    ("its broker is fenced, gone, or its log dir offline", {"broker_available": False, "in_isr": True}, S.OFFLINE),
+    ("nobody can tell what it lacks", {"leader_available": False, "in_isr": True}, S.LEADER_UNAVAILABLE),
+    ("it does not answer us, and its leader is content", {"answers": False, "in_isr": True}, S.UNKNOWN),
+    ("two samples judge nothing", {"samples": 2, "in_isr": True}, S.UNKNOWN),
+    ("in the ISR and caught up", {"in_isr": True, "advancing": True}, S.IN_SYNC),
+    ("in the ISR, adding and caught up: it has arrived", {"in_isr": True, "adding": True}, S.IN_SYNC),
+    ("a move from one broker to another", {"adding": True, "move_removes": True, "advancing": True}, S.MOVING),
+    ("a higher replication factor", {"adding": True, "advancing": True}, S.BOOTSTRAPPING),
+    ("its disk was wiped", {"restarted": True, "advancing": True, "leader_ahead": True}, S.BOOTSTRAPPING),
+    ("wiped and throttled", {"restarted": True, "throttled": True}, S.BOOTSTRAPPING),
+    ("held back by a throttle", {"throttled": True, "leader_ahead": True}, S.THROTTLED),
+    ("out of the ISR and standing still", {"leader_ahead": True}, S.STUCK),
+    ("out of the ISR and silent", {"answers": False, "leader_ahead": True}, S.STUCK),
+    (
+        "in the ISR still, and standing still for too long",
+        {"in_isr": True, "behind": True, "leader_ahead": True},
+        S.STUCK,
+    ),
+    ("advancing, and inbound outruns it", {"advancing": True, "leader_ahead": True}, S.SLOW),
+    ("always 20 s behind, past the limit", {"in_isr": True, "behind": True, "advancing": True}, S.SLOW),
+    ("catching up", {"advancing": True, "leader_ahead": True, "shrinking": True}, S.RECOVERING),
+    ("caught up, not yet back in the ISR", {}, S.RECOVERING),
+    ("in sync by the ISR though a throttle binds for others", {"in_isr": True, "throttled": True}, S.IN_SYNC),
+]
+
+
+@pytest.mark.parametrize(("why", "known", "expected"), ROWS)
+def test_state(why: str, known: dict[str, bool | int], expected: ReplicaState) -> None:
+    """The first row of the table that matches is the state."""
+    assert state_of(facts(**known)) is expected, why
+
+
+def test_every_state_has_a_row() -> None:
+    """No state without a proof, and states keep the order of the table."""
+    assert {expected for _, _, expected in ROWS} == set(ReplicaState)
+
+
+@given(st.fixed_dictionaries({c.name: st.booleans() for c in fields(FollowerFacts) if c.name != "samples"}))
+def test_earlier_rows_win(known: dict[str, bool]) -> None:
+    """A broker that is away is offline, and a follower without a leader has no other state, whatever else is true."""
+    seen = facts(**known)
+
+    assert (state_of(seen) is S.OFFLINE) is not known["broker_available"]
+    assert state_of(replace(seen, leader_available=np.array([False]))) in {S.OFFLINE, S.LEADER_UNAVAILABLE}
+
+
+@pytest.mark.parametrize(
+    ("listed", "rate", "limit", "expected"),
+    [
+        (True, 0.9, 1.0, True),
+        (True, 0.89, 1.0, False),
+        (True, 5.0, 1.0, True),
+        (False, 5.0, 1.0, False),
+        (True, 5.0, np.inf, False),
+        (True, np.nan, 1.0, False),
+        (True, 0.0, 0.0, True),
+        (True, np.nan, 0.0, False),
+    ],
+)
+def test_throttle_binds(listed: bool, rate: float, limit: float, expected: bool) -> None:
+    """A listed replica is held back from nine tenths of the limit on; nothing is held back without a limit."""
+    assert throttle_binds(np.array([listed]), np.array([rate]), np.array([limit])).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("why", "polls", "expected"),
+    [
+        ("a restart that kept its data", [(500, False), (500, False), (600, False)], False),
+        ("its end fell", [(500, True), (0, False), (100, False)], True),
+        ("it stays so until it is in the ISR", [(500, True), (0, False), (900, False), (1000, True)], False),
+        ("first seen at the leader's start", [(0, False), (100, False)], True),
+        ("first seen beyond it", [(700, False), (800, False)], False),
+        ("first seen in the ISR", [(0, True), (0, False)], False),
+        ("silent for a while", [(500, False), (U, False), (500, False)], False),
+    ],
+)
+def test_restarted_log(why: str, polls: list[tuple[int, bool]], expected: bool) -> None:
+    """A replica bootstraps when its log began anew during its present absence from the ISR; leader's start is 50."""
+    restarted, last = np.array([False]), np.array([U])
+    for end, in_isr in polls:
+        restarted = restarted_log(restarted, np.array([in_isr]), np.array([end]), last, np.array([50]))
+        last = np.where(np.array([end]) == U, last, np.array([end]))
+
+    assert restarted.tolist() == [expected], why
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"), [([3], 3), ([3, 7], 3), ([3, 7, 7], 7), ([3, 7, 3], 3), ([3, 7, 8, 8], 8), ([3, 7, 3, 7], 3)]
+)
+def test_agreed(seen: list[int], expected: int) -> None:
+    """A state changes only after two polls that agree; the first is shown at once."""
+    shown = candidate = np.array([U], dtype=np.int8)
+    for code in seen:
+        shown, candidate = agreed(shown, candidate, np.array([code], dtype=np.int8))
+
+    assert shown.tolist() == [expected]

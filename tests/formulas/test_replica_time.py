@@ -1,0 +1,145 @@
+"""Lag as time. Offsets and seconds; the leader of most rows gains 100 offsets a second, polled every 10 s."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas import lag
+from exporter.formulas.ops import UNKNOWN, Floats, Longs
+from exporter.formulas.replica_time import behind, caught_up, end_at, lag_seconds
+
+U = UNKNOWN
+NAN = float("nan")
+Window = list[tuple[float, int]]
+CONSTANT: Window = [(0, 0), (10, 1000), (20, 2000), (30, 3000)]
+
+
+def window(samples: Window) -> tuple[Floats, Longs]:
+    """Times and ends of one follower's leader, (T, 1)."""
+    return np.array([[float(at)] for at, _ in samples]), np.array([[end] for _, end in samples])
+
+
+@pytest.mark.parametrize(
+    ("why", "samples", "follower", "now", "expected", "at_least"),
+    [
+        ("caught up", CONSTANT, 3000, 30, 0, False),
+        ("ahead of the leader's last answer", CONSTANT, 3100, 30, 0, False),
+        ("between two polls, interpolated", CONSTANT, 2500, 30, 5, False),
+        ("exactly at a poll", CONSTANT, 1000, 30, 20, False),
+        ("the first record is missing", CONSTANT, 0, 30, 30, False),
+        ("now is later than the last answer", CONSTANT, 2500, 31, 6, False),
+        ("older than the window: at least", [(10, 1000), (20, 2000)], 500, 20, 10, True),
+        ("idle, then a burst: since the burst began", [(0, 5), (10, 5), (20, 5), (30, 9)], 5, 30, 10, False),
+        ("nothing written since the follower caught up", [(0, 5), (10, 5)], 5, 10, 0, False),
+        ("a poll without an answer is bridged", [(0, 0), (10, U), (20, 2000)], 500, 20, 15, False),
+        ("the leader is silent now: by its last end", [(0, 0), (10, 1000), (20, U)], 500, 20, 15, False),
+        ("another epoch before: at least since this one", [(0, U), (10, 1000), (20, 2000)], 500, 20, 10, True),
+        ("no end known", [(0, U)], 500, 20, NAN, False),
+        ("the follower is unknown", CONSTANT, U, 30, NAN, False),
+        ("the clock went back", CONSTANT, 2500, 0, 0, False),
+        ("the leader fell and came back: since it passed last", [(0, 9), (10, 3), (20, 9)], 3, 20, 10, False),
+    ],
+)
+def test_lag_seconds(why: str, samples: Window, follower: int, now: float, expected: float, at_least: bool) -> None:
+    """The age of the oldest record that the follower lacks."""
+    seen = lag_seconds(np.array([follower]), *window(samples), now)
+
+    np.testing.assert_allclose(seen.values, [expected], err_msg=why)
+    assert seen.at_least.tolist() == [at_least], why
+
+
+@pytest.mark.parametrize(
+    ("why", "when", "expected"),
+    [
+        ("at a poll", 10, 1000),
+        ("between", 14.5, 1450),
+        ("later", 99, 3000),
+        ("before the window", -1, NAN),
+        ("first", 0, 0),
+    ],
+)
+def test_end_at(why: str, when: float, expected: float) -> None:
+    """The leader's end at an earlier moment, interpolated."""
+    np.testing.assert_allclose(end_at(*window(CONSTANT), np.array([float(when)])), [expected], err_msg=why)
+
+
+@pytest.mark.parametrize(
+    ("why", "follower", "expected"),
+    [
+        ("all of it", 3000, True),
+        ("what the leader had 0.5 s ago", 2950, True),
+        ("one record less than that", 2949, False),
+        ("unknown", U, False),
+    ],
+)
+def test_caught_up(why: str, follower: int, expected: bool) -> None:
+    """A follower is caught up when it has what its leader had one fetch wait earlier."""
+    seen = caught_up(np.array([follower]), *window(CONSTANT), np.array([30.0]), slack=0.5)
+
+    assert seen.tolist() == [expected], why
+
+
+def test_caught_up_with_one_sample_compares_with_it() -> None:
+    """On the first poll there is no earlier end: the follower must have the one that is known."""
+    for follower, expected in ((1000, True), (999, False)):
+        seen = caught_up(np.array([follower]), *window([(10, 1000)]), np.array([10.0]), slack=0.5)
+        assert seen.tolist() == [expected]
+    assert caught_up(np.array([5]), *window([(10, U)]), np.array([10.0]), slack=0.5).tolist() == [False]
+
+
+def test_follower_always_20_s_behind() -> None:
+    """At constant load, limit 30 s: lag stays 20 s for ever, behind grows, and the follower is out after 30 s."""
+    times = [float(at) for at in range(0, 101, 10)]
+    state, verdicts, lags = np.array([NAN]), {}, []
+    for index, now in enumerate(times):
+        # Caught up until 20 s, from then on it stays 2,000 offsets behind.
+        follower = 100 * int(now) if now <= 20 else 100 * int(now) - 2000
+        samples: Window = [(at, 100 * int(at)) for at in times[: index + 1]]
+        caught = caught_up(np.array([follower]), *window(samples), np.array([now]), slack=0.5)
+        state, seconds = behind(state, now, caught)
+        verdicts[now] = lag.out_of_sync_by_time(seconds[0], 30.0)
+        if now > 20:
+            lags.append(float(lag_seconds(np.array([follower]), *window(samples), now).values[0]))
+
+    assert lags == pytest.approx([20.0] * len(lags))
+    assert [now for now, out in verdicts.items() if out] == [60.0, 70.0, 80.0, 90.0, 100.0]
+
+
+def test_behind_starts_with_the_first_sight() -> None:
+    """A follower that was never seen caught up is behind since it was first seen, at least."""
+    state, seconds = behind(np.array([NAN]), 100.0, np.array([False]))
+    assert seconds.tolist() == [0.0]
+    _, seconds = behind(state, 130.0, np.array([False]))
+    assert seconds.tolist() == [30.0]
+
+
+samples_of_one = st.lists(st.tuples(st.floats(0, 1e5), st.integers(U, 10**12)), min_size=1, max_size=8).map(sorted)
+
+
+@given(samples_of_one, st.integers(U, 10**12), st.floats(0, 1e5))
+def test_lag_seconds_is_bounded(samples: Window, follower: int, now: float) -> None:
+    """Lag is unknown or between 0 and the age of the window."""
+    seen = lag_seconds(np.array([follower]), *window(samples), now).values[0]
+
+    assert np.isnan(seen) or 0 <= seen <= max(now - samples[0][0], 0) + 1e-6
+
+
+@given(st.lists(st.integers(0, 1000), min_size=2, max_size=8), st.integers(0, 4000), st.integers(0, 1000))
+def test_more_copied_is_never_later(gains: list[int], follower: int, more: int) -> None:
+    """A follower that has more never has a longer lag."""
+    samples: Window = [(10.0 * index, sum(gains[: index + 1])) for index in range(len(gains))]
+    now = samples[-1][0]
+    ages = [lag_seconds(np.array([end]), *window(samples), now).values[0] for end in (follower, follower + more)]
+
+    assert ages[1] <= ages[0] + 1e-9
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), min_size=1, max_size=20))
+def test_behind_is_never_negative(polls: list[tuple[float, bool]]) -> None:
+    """Whatever the clock does, behind is 0 while caught up and never negative."""
+    state = np.array([NAN])
+    for clock, caught in polls:
+        state, seconds = behind(state, clock, np.array([caught]))
+        assert seconds[0] >= 0
+        assert not caught or seconds[0] == 0

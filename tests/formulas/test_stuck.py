@@ -1,0 +1,116 @@
+"""When a move is stuck, and the order of its causes."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas.folds import Stall
+from exporter.formulas.law import Verdict, Window
+from exporter.formulas.stuck import Cause, MoveFacts, cause, is_settled, is_stuck, single_stall_limit, stall_limit
+
+MIB = 1 << 20
+Facts = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("poll", "window", "expected"),
+    [(10, Window(), 30), (5, Window(), 22), (1, Window(), 22), (10, Window(30, 1.0), 60)],
+)
+def test_stall_limit(poll: float, window: Window, expected: float) -> None:
+    """Three polls and two quota windows, whichever is longer."""
+    assert stall_limit(poll, window) == expected
+
+
+@pytest.mark.parametrize(
+    ("why", "moves", "headroom", "expected"),
+    [
+        ("100 moves at 1 MB/s with 1 MiB fetches: a turn every 105 s each, five of them", 100, 1e6, 524.288),
+        ("few moves on a high limit: the pair's limit", 3, 10e6, 30),
+        ("no throttle: the pair's limit", 100, math.inf, 30),
+        ("nothing left of the limit: the pair is judged, no single replica", 100, 0.0, None),
+        ("in-sync traffic above the limit", 100, -1e6, None),
+        ("unknown headroom", 100, None, None),
+    ],
+)
+def test_single_stall_limit(why: str, moves: int, headroom: float | None, expected: float | None) -> None:
+    """A replica among many waits for its turn; five missed turns are too many."""
+    assert single_stall_limit(30, moves, MIB, headroom) == pytest.approx(expected), why
+
+
+@pytest.mark.parametrize(
+    ("why", "pair", "single", "single_limit", "settled", "expected"),
+    [
+        ("the pair stands still", Stall(30, 3), Stall(30, 3), 500.0, True, True),
+        ("two polls are too few, however long they took", Stall(300, 2), Stall(300, 2), 30.0, True, False),
+        ("29 s are too short, however many polls", Stall(29, 9), Stall(29, 9), 30.0, True, False),
+        ("the pair advances, the replica waits for its turn", Stall(0, 0), Stall(105, 10), 524.0, True, False),
+        ("the longest healthy wait that was seen", Stall(0, 0), Stall(69, 7), 524.0, True, False),
+        ("the pair advances, the replica missed five turns", Stall(0, 0), Stall(524, 50), 524.0, True, True),
+        ("the pair advances, no limit for the replica alone", Stall(0, 0), Stall(9999, 99), None, True, False),
+        ("a throttle was just lowered: nothing moves for a window", Stall(30, 3), Stall(30, 3), 30.0, False, False),
+        ("nothing known", None, None, 30.0, True, False),
+    ],
+)
+def test_is_stuck(
+    why: str, pair: Stall | None, single: Stall | None, single_limit: float | None, settled: bool, expected: bool
+) -> None:
+    """A move is stuck when its pair of brokers is, or when it alone missed its turns."""
+    assert is_stuck(pair, single, 30, single_limit, settled=settled) is expected, why
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0, False), (12, False), (21.9, False), (22, True)])
+def test_is_settled(seconds: float, expected: bool) -> None:
+    """12 s and a poll of 10 s after a change, standing still means something again."""
+    assert is_settled(seconds, poll_interval=10) is expected
+
+
+NOTHING = MoveFacts(usable_bytes=1e12, next_fetch_bytes=MIB, remaining_bytes=1e9)
+CAUSES: list[tuple[Facts, Cause]] = [
+    ({"target_answers": False}, Cause.TARGET_DOWN),
+    ({"leader_answers": False}, Cause.LEADER_UNRESPONSIVE),
+    ({"leader_exists": False, "leader_answers": False}, Cause.NO_LEADER),
+    ({"log_dir_online": False}, Cause.LOG_DIR_OFFLINE),
+    ({"usable_bytes": 0.0}, Cause.LOG_DIR_FULL),
+    ({"usable_bytes": MIB - 1.0}, Cause.LOG_DIR_FULL),
+    ({"usable_bytes": 0.9e9}, Cause.TARGET_DISK_TOO_SMALL),
+    ({"failed_partitions": 1.0}, Cause.FETCHER_FAILED),
+    ({"dead_threads": 1.0}, Cause.FETCHER_FAILED),
+    ({"aux_state_errors": 1.0}, Cause.AUX_STATE_ERROR),
+    ({"leader_limit": 0.0}, Cause.THROTTLE_BLOCKED),
+    ({"follower_limit": 0.0}, Cause.THROTTLE_BLOCKED),
+    ({"verdict": Verdict.NEVER}, Cause.THROTTLE_BELOW_INBOUND),
+    ({"verdict": Verdict.NEVER, "throttle_may_lose": False}, Cause.NO_PROGRESS),
+    ({"verdict": Verdict.DOES_NOT_CONVERGE}, Cause.NO_PROGRESS),
+    ({"adding_in_isr": True}, Cause.COPIED_NOT_COMPLETED),
+    ({}, Cause.NO_PROGRESS),
+    ({"usable_bytes": None}, Cause.NO_PROGRESS),
+]
+
+
+@pytest.mark.parametrize(("facts", "expected"), CAUSES)
+def test_cause(facts: Facts, expected: Cause) -> None:
+    """Each fact alone names its cause; without any, there is just no progress."""
+    assert cause(replace(NOTHING, **facts)) is expected
+
+
+def test_every_cause_has_a_row() -> None:
+    """No cause can be added without a proof."""
+    assert {expected for _, expected in CAUSES} == set(Cause)
+
+
+@given(st.lists(st.sampled_from(CAUSES[:-2]), min_size=1, max_size=5))
+def test_the_first_cause_wins(chosen: list[tuple[Facts, Cause]]) -> None:
+    """Where several facts hold, the one that comes first in the list of causes is named."""
+    facts: Facts = {}
+    for each, _ in chosen:
+        facts = each | facts
+    order = list(Cause)
+    single = [cause(replace(NOTHING, **{name: value})) for name, value in facts.items()]
+    named = cause(replace(NOTHING, **facts))
+
+    assert order.index(named) <= max(map(order.index, single))
+    assert named in {*single, Cause.NO_LEADER, Cause.NO_PROGRESS}

@@ -1,0 +1,195 @@
+"""Prometheus and Alertmanager of the sandbox: real, on loopback, and gone afterwards."""
+
+import http.server
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox import SandboxError, wait_for
+from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
+from sandbox.monitoring_rules import seconds, shorten, shorten_files
+from sandbox.monitoring_tools import tools
+
+STUCK = {"alertname": "KafkaReassignmentStuck", "severity": "warning", "cluster": "prod", "topic": "orders"}
+OUT = {**STUCK, "alertname": "KafkaReplicaOutOfSyncTooLong"}
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """A page of a sidecar that knows of one stuck move."""
+
+    stuck = True
+
+    def do_GET(self) -> None:
+        """Serve the page as of now."""
+        lines = [
+            f"kafka_warden_snapshot_timestamp_seconds {time.time()}",
+            'kafka_warden_up{source="reassignments"} 1',
+        ]
+        if self.stuck:
+            labels = 'topic="orders",partition="0",broker="2",cause="throttle_below_inbound"'
+            lines.append(f"kafka_warden_reassignment_stuck{{{labels}}} 1")
+        body = ("\n".join(lines) + "\n").encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the standard library's
+        """Say nothing."""
+
+
+@pytest.fixture
+def page() -> Iterator[str]:
+    """Address of a server with that page."""
+    Page.stuck = True
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_alert_reaches_alertmanager_and_resolves(page: str, tmp_path: Path) -> None:
+    """A stuck move on two pages is one alert in Alertmanager, and none once it goes on."""
+    rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), tmp_path / "rules", scale=1 / 300, floor=2.0)
+    second = page.replace("127.0.0.1", "localhost")
+    with (
+        Alertmanager(tmp_path / "alertmanager") as alertmanager,
+        Prometheus(
+            tmp_path / "prometheus",
+            [page, second],
+            rules,
+            alertmanager.address,
+            scrape_interval=0.5,
+            target_labels={"cluster": "sandbox"},
+        ) as prometheus,
+    ):
+        wait_for(alertmanager.alerts, 60, "the alert reaches Alertmanager", interval=0.5)
+        (alert,) = alertmanager.alerts()
+        assert len(prometheus.query("kafka_warden_reassignment_stuck")) == 2
+        assert alert.labels == {
+            "alertname": "KafkaReassignmentStuck",
+            "severity": "warning",
+            "cluster": "sandbox",
+            "topic": "orders",
+            "partition": "0",
+            "broker": "2",
+        }
+        assert "throttle_below_inbound" in alert.annotations["description"]
+        assert [known.state for known in prometheus.alerts()] == ["firing"]
+        Page.stuck = False
+        wait_for(lambda: not alertmanager.alerts(), 60, "the alert resolves", interval=0.5)
+
+
+def test_a_stuck_move_keeps_its_replica_to_one_page(tmp_path: Path) -> None:
+    """The replica that a stuck move adds does not page as out of sync too; other replicas do."""
+    with Alertmanager(tmp_path) as alertmanager:
+        alertmanager.post([{**STUCK, "broker": "2"}, {**OUT, "broker": "2"}, {**OUT, "broker": "3"}])
+        wait_for(lambda: len(alertmanager.alerts()) == 3, 30, "three alerts", interval=0.1)
+        wait_for(lambda: any(alert.inhibited_by for alert in alertmanager.alerts()), 30, "one is inhibited")
+        suppressed = [alert.labels for alert in alertmanager.alerts() if alert.state == "suppressed"]
+        assert suppressed == [{**OUT, "broker": "2"}]
+
+
+def test_programs_end_with_their_block(tmp_path: Path) -> None:
+    """Neither program is left, and no port stays taken, when the block ends by an error."""
+    prometheus = Prometheus(tmp_path, [])
+    with suppress(KeyError), prometheus:
+        pid = prometheus.pid
+        raise KeyError
+    assert not Path(f"/proc/{pid}").exists()
+    with pytest.raises(OSError, match="refused"):
+        prometheus.request("GET", "/-/ready")
+
+
+def test_programs_die_with_their_owner(tmp_path: Path) -> None:
+    """A program is gone and its directory removed when the process that started it is killed."""
+    directory = tmp_path / "alertmanager"
+    script = (
+        "import pathlib, sys, time\n"
+        "from sandbox.monitoring import Alertmanager\n"
+        "with Alertmanager(pathlib.Path(sys.argv[1])) as alertmanager:\n"
+        "    print(alertmanager.pid, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        [sys.executable, "-c", script, directory], stdout=subprocess.PIPE, text=True, cwd=root
+    ) as owner:
+        assert owner.stdout is not None
+        pid = int(owner.stdout.readline())
+        assert Path(f"/proc/{pid}").exists()
+        os.kill(owner.pid, signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{pid}").exists() and not directory.exists(), 20, "nothing is left")
+
+
+def test_rules_that_do_not_load_are_said_so(tmp_path: Path) -> None:
+    """Prometheus that ends by itself raises an error with the end of its log."""
+    broken = tmp_path / "broken.rules.yml"
+    broken.write_text("groups: [{name: x, rules: [{alert: X, expr: 'sum('}]}]")
+    with pytest.raises(SandboxError, match=r"prometheus ended by itself:(.|\n)*broken\.rules\.yml"):
+        Prometheus(tmp_path / "prometheus", [], [broken]).__enter__()
+
+
+def test_missing_apt_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the programs and without apt the error names the programs to put on the PATH."""
+    monkeypatch.setenv("KAFKA_WARDEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxError, match=r"apt-get is missing.*promtool.*amtool on the PATH"):
+        tools()
+
+
+def test_programs_on_the_path_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs on the PATH are taken as they are when Prometheus is new enough for the rules, else not at all."""
+    real = tools()
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    for name in ("prometheus", "promtool", "alertmanager", "amtool"):
+        (directory / name).symlink_to(getattr(real, name))
+    monkeypatch.setenv("KAFKA_WARDEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(directory))
+    assert tools().promtool == directory / "promtool"
+    (directory / "promtool").unlink()
+    (directory / "promtool").write_text("#!/bin/sh\necho 'promtool, version 2.31.1'\n")
+    (directory / "promtool").chmod(0o755)
+    with pytest.raises(SandboxError, match=r"2\.42 or newer"):
+        tools()
+
+
+@pytest.mark.parametrize(("duration", "expected"), [("5m", 300.0), ("1h30m", 5400.0), ("250ms", 0.25), ("1d", 86400.0)])
+def test_seconds_of_a_duration(duration: str, expected: float) -> None:
+    """Durations are read as Prometheus writes them."""
+    assert seconds(duration) == expected
+
+
+def test_shorten_keeps_what_is_not_a_duration() -> None:
+    """Ranges, `for` and marked thresholds shrink to the floor at most; other numbers, labels and texts stay."""
+    text = """
+    groups:
+      - name: g
+        rules:
+          - alert: A
+            expr: |
+              max_over_time(x{y="5m"}[10m]) > 600  # seconds: how long
+                and
+              z > 0.9
+            for: 1h
+            keep_firing_for: 5s
+            annotations: {description: '600 [10m] for 1h'}
+    """
+    (rule,) = shorten(yaml.safe_load(text), scale=0.01, floor=10.0)["groups"][0]["rules"]
+    assert rule["expr"] == ('max_over_time(x{y="5m"}[10000ms]) > 10  # seconds: how long\n  and\nz > 0.9\n')
+    assert rule["for"] == "36000ms"
+    assert rule["keep_firing_for"] == "5000ms"
+    assert rule["annotations"] == {"description": "600 [10m] for 1h"}
