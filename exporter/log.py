@@ -75,7 +75,12 @@ def _annotations() -> list[Processor]:
 
 def _last_steps(form: str) -> list[Processor]:
     if form == "console":
-        return [structlog.processors.format_exc_info, redact, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # Not structlog's own traceback: it shows local variables, and those may be secret.
+        console = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            exception_formatter=structlog.dev.plain_traceback,
+        )
+        return [structlog.processors.format_exc_info, redact, console]
     order = ["time", "level", "logger", "event"]
     if form == "json":
         return [structlog.processors.format_exc_info, redact, structlog.processors.JSONRenderer(default=_text)]

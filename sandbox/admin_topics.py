@@ -84,6 +84,21 @@ class TopicAdmin(Asker):
             self.create_partitions(name, count, assignment)
         self.wait_for_topic(name, total)
 
+    def create_tiered_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        segment_bytes: int = 1 << 20,
+        local_bytes: int = 1 << 20,
+    ) -> None:
+        """Create a topic with remote storage: segments of `segment_bytes`, and about `local_bytes` kept by the brokers.
+
+        Kafka 4 has no smaller segments than 1 MiB.
+        """
+        sizes = {"segment.bytes": segment_bytes, "local.retention.bytes": local_bytes}
+        self.create_topic(name, partitions, replication_factor, {"remote.storage.enable": True, **sizes})
+
     def create_partitions(self, name: str, count: int, assignment: Mapping[int, Sequence[int]] | None = None) -> None:
         """Let a topic have `count` partitions; `assignment` names the brokers of the new ones."""
         topic = CreatePartitionsRequest.CreatePartitionsTopic

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sandbox import jars, jvm, storage
+from sandbox import jars, storage
+from sandbox.jvm import java_arguments
 from sandbox.node import Node
 from sandbox.passwords import write_secret
 from sandbox.ports import LOOPBACK, Ports
@@ -90,11 +91,11 @@ class Blueprint:
         directory.mkdir()
         controller = node in self.settings.controller_ids
         write_secret(self._properties_file(node), render(self._server_properties(node, controller=controller)))
-        management = None
+        agent_file = None
         if node in self.jmx:
-            management = jvm.write_management(directory, self.jmx[node], self._protection.jmx)
+            agent_file = self._protection.jmx.write_agent_file(directory, self.jmx[node])
         heap = self.settings.controller_heap if controller else self.settings.broker_heap
-        arguments = jvm.java_arguments(class_path, heap, self._properties_file(node), management)
+        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file)
         return Node(node, self.root, directory, arguments)
 
     def _server_properties(self, node: int, *, controller: bool) -> Mapping[str, object]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sandbox.blueprint import Blueprint
-from sandbox.jvm import JMX_USER
+from sandbox.jmx import JMX_USER
 from sandbox.properties import CLIENT_LISTENER
 from sandbox.protection import ADMIN, Protection
 from sandbox.settings import ClusterSettings
@@ -65,12 +65,12 @@ class Endpoints:
     @property
     def jmx_user(self) -> str | None:
         """The JMX user, who may read; None where JMX is open."""
-        return JMX_USER if self.protection.jmx else None
+        return JMX_USER if self.protection.jmx.password else None
 
     @property
     def jmx_password_file(self) -> Path | None:
         """A file of mode 600 with the JMX user's password and nothing else; None where JMX is open."""
-        return self.protection.jmx.password_file if self.protection.jmx else None
+        return self.protection.jmx.password_file
 
     def client_properties(self, user: str = ADMIN) -> dict[str, str]:
         """Security properties of a standard client: admin, monitor, stranger (no ACLs) or wrong (refused)."""

@@ -5,17 +5,18 @@ or restarted in between can linger. That is what a test wants, and the reason wh
 """
 
 import logging
+import socket
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import kafka.errors
 from kafka.net.connection import KafkaConnection
-from kafka.net.inet import create_connection
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 LARGEST_REPLY_BYTES = 1 << 28
+LEAST_CONNECT_SECONDS = 0.01
 
 # Refused connections are everyday life here: without a handler of its own, logging would print each on standard error.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
@@ -79,9 +80,7 @@ class _TlsTransport(_LastWords, KafkaSSLTransport):  # type: ignore[misc]  # kaf
 
 
 async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, object], deadline: float) -> Any:
-    host, port = address.rsplit(":", 1)
-    sock = await create_connection(net, host, int(port), timeout_at=deadline)
-    transport = _transport(net, sock, host, config)
+    transport = _transport(net, _connect(address, deadline), config)
     left_ms = 1000 * (deadline - time.monotonic())
     connection = KafkaConnection(
         net, receive_message_max_bytes=LARGEST_REPLY_BYTES, request_timeout_ms=left_ms, **config
@@ -97,7 +96,16 @@ async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, o
         transport.close()
 
 
-def _transport(net: Any, sock: Any, host: str, config: Mapping[str, object]) -> Any:
+def _connect(address: str, deadline: float) -> socket.socket:
+    """Connect as any program does: kafka-python's own way leaves the socket open where the connection is refused."""
+    host, port = address.rsplit(":", 1)
+    sock = socket.create_connection((host, int(port)), max(deadline - time.monotonic(), LEAST_CONNECT_SECONDS))
+    sock.setblocking(False)
+    return sock
+
+
+def _transport(net: Any, sock: socket.socket, config: Mapping[str, object]) -> Any:
+    host = sock.getpeername()[0]
     if config.get("security_protocol") not in {"SSL", "SASL_SSL"}:
         return _TcpTransport(net, sock, host=host)
     ssl_config = {key: value for key, value in config.items() if key.startswith("ssl_")}

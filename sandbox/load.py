@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from sandbox.errors import SandboxError
 
 FLUSH_SECONDS = 120.0
 PAYLOAD_POOL_BYTES = 1 << 20
 TICK_SECONDS = 0.02
+# Brokers that come and go are what a sandbox is for: only emergencies go to standard error.
+QUIET = {"log_level": 2}
 
 
 class Load:
@@ -58,6 +60,26 @@ class Load:
         sender.flush()
         return {partition: sender.records[topic, partition] for partition in partitions}
 
+    def consume(self, topic: str, partitions: Sequence[int] = (0,), timeout: float = FLUSH_SECONDS) -> int:
+        """Read partitions from their very beginning, remote storage included, up to where they end now.
+
+        Returns:
+            Records read.
+
+        Raises:
+            SandboxError: The end was not reached within `timeout` seconds.
+        """
+        consumer = Consumer({**self._properties, "group.id": "sandbox", "enable.auto.commit": False, **QUIET})
+        try:
+            left: dict[int, int] = {}
+            for partition in partitions:
+                first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout)
+                left |= {partition: end} if end > first else {}
+            consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in partitions])
+            return _read(consumer, left, time.monotonic() + timeout)
+        finally:
+            consumer.close()
+
     def background(
         self,
         topic: str,
@@ -68,6 +90,21 @@ class Load:
     ) -> "BackgroundProducer":
         """A producer of `rate` bytes/s in total, spread over partitions; runs while its `with` block does."""
         return BackgroundProducer(_Sender(self._properties, properties, record_size), topic, rate, partitions)
+
+
+def _read(consumer: Any, ends: dict[int, int], deadline: float) -> int:
+    """Read until each partition has reached its end; `ends` is emptied."""
+    records = 0
+    while ends:
+        if time.monotonic() > deadline:
+            raise SandboxError(f"{records} records read, and the ends not reached: {ends}")
+        message = consumer.poll(TICK_SECONDS)
+        if message is None or message.error():
+            continue
+        records += 1
+        if message.offset() + 1 >= ends.get(message.partition(), 0):
+            ends.pop(message.partition(), None)
+    return records
 
 
 class BackgroundProducer:
@@ -140,8 +177,7 @@ class _Sender:
         self._producer = Producer(
             {
                 **base,
-                # brokers that come and go are what a sandbox is for: only emergencies go to standard error
-                "log_level": 2,
+                **QUIET,
                 "enable.idempotence": False,
                 "acks": "all",
                 "compression.type": "none",

@@ -155,9 +155,12 @@ class Program:
         """Send one HTTP request and return the answer, decoded from JSON.
 
         Raises:
-            SandboxError: It was refused; the message has the answer.
+            SandboxError: Nobody answered, or it was refused; the message has the answer.
         """
-        status, answer = self.request(method, path, body)
+        try:
+            status, answer = self.request(method, path, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise SandboxError(f"{self.name} did not answer to {path}: {error!r}") from error
         if status != http.HTTPStatus.OK:
             raise SandboxError(f"{self.name} answered {status} to {path}: {answer.decode(errors='replace')[:500]}")
         return json.loads(answer) if answer else None

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sandbox.waiting import wait_for
 GUARD = Path(__file__).with_name("guard.py")
 KILL_SECONDS = 20.0
 LOG_TAIL_LINES = 15
+PROGRAM = "java"
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Node:
         """
         if self.running:
             raise SandboxError(f"node {self.node_id} runs already")
-        command = [sys.executable, "-IS", os.fspath(GUARD), str(os.getpid()), os.fspath(self.root), "java"]
+        command = [sys.executable, "-IS", os.fspath(GUARD), str(os.getpid()), os.fspath(self.root), PROGRAM]
         with self.log_file.open("ab") as log:
             self._guard = subprocess.Popen(
                 [*command, *self.arguments],
@@ -70,9 +72,10 @@ class Node:
         self.pid, self.paused = int(line), False
 
     def pause(self) -> None:
-        """SIGSTOP: the kernel still accepts connections, nobody answers."""
+        """SIGSTOP, and wait until no thread runs: the kernel still accepts connections, nobody answers."""
         self.signal(signal.SIGSTOP)
         self.paused = True
+        wait_for(lambda: self.thread_states() <= {"T"}, KILL_SECONDS, f"{self.pid} is stopped", interval=0.01)
 
     def resume(self) -> None:
         """SIGCONT."""
@@ -110,6 +113,14 @@ class Node:
         if not self.running or self.pid is None:
             raise SandboxError(f"node {self.node_id} does not run")
         os.kill(self.pid, number)
+
+    def thread_states(self) -> set[str]:
+        """The kernel's states of the JVM's threads: R, S, D, T (stopped) ..."""
+        states = set()
+        for file in Path(f"/proc/{self.pid}/task").glob("*/stat"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                states.add(file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0])
+        return states
 
     def require_running(self) -> None:
         """Raise with the end of the log when the process has ended."""

@@ -8,8 +8,7 @@ with a password, or a certificate, that is refused.
 from pathlib import Path
 
 from sandbox.errors import SandboxError
-from sandbox.jvm import JMX_USER, JmxAccess
-from sandbox.passwords import new_password, write_secret
+from sandbox.jmx import JmxAccess
 from sandbox.properties import CLIENT_LISTENER, CONTROLLER_LISTENER
 from sandbox.settings import ClusterSettings
 
@@ -40,7 +39,7 @@ class Protection:
         directory: Where certificates and passwords lie.
         extra_listeners: Names of the brokers' listeners beside the one for clients.
         format_arguments: What kafka-storage format is told about users.
-        jmx: The JMX user, or None where JMX is open.
+        jmx: Who may read over JMX, and how.
     """
 
     protocol = "PLAINTEXT"
@@ -49,10 +48,7 @@ class Protection:
         self.directory = directory
         self.extra_listeners = (EXPIRED_LISTENER, MISNAMED_LISTENER) if settings.bad_certificates else ()
         self.format_arguments: tuple[str, ...] = ()
-        self.jmx: JmxAccess | None = None
-        if settings.jmx_password:
-            password = new_password()
-            self.jmx = JmxAccess(password, write_secret(directory / f"jmx-{JMX_USER}.password", password))
+        self.jmx = JmxAccess(settings, directory)
 
     def server_properties(self, *, controller: bool) -> dict[str, object]:
         """The properties of a node's listeners, and of its own connections to the others."""

@@ -34,6 +34,8 @@ class ClusterSettings:
             ...); `default` leaves Kafka's own values.
         jmx: Whether every node has a JMX port.
         jmx_password: Whether JMX wants a user and a password.
+        jmx_tls: Whether JMX speaks TLS, for the registry too.
+        jmx_client_certificate: Whether JMX over TLS wants a certificate of its readers.
         tiered: Whether tiered storage is on, with LocalTieredStorage.
         security: How everyone talks to everyone.
         bad_certificates: Whether secured brokers have two more listeners, EXPIRED and MISNAMED, whose certificates are.
@@ -50,6 +52,8 @@ class ClusterSettings:
     profile: str = "fast"
     jmx: bool = True
     jmx_password: bool = False
+    jmx_tls: bool = False
+    jmx_client_certificate: bool = False
     tiered: bool = True
     security: Security = Security.PLAINTEXT
     bad_certificates: bool = False
@@ -72,8 +76,10 @@ class ClusterSettings:
         _between("controller_heap", self.controller_heap, 64, 65536)
         if self.profile not in PROFILES:
             raise SettingsError(f"profile must be one of {', '.join(PROFILES)}, not {self.profile!r}")
-        if self.jmx_password and not self.jmx:
-            raise SettingsError("jmx_password needs jmx")
+        if (self.jmx_password or self.jmx_tls) and not self.jmx:
+            raise SettingsError("jmx_password and jmx_tls need jmx")
+        if self.jmx_client_certificate and not self.jmx_tls:
+            raise SettingsError("jmx_client_certificate needs jmx_tls")
         if self.bad_certificates and not self.secured:
             raise SettingsError("bad_certificates needs a secured cluster")
         if self.tiered and self.log_dirs > 1 and self.version.startswith("3."):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Cluster, ClusterSettings, wait_for
+from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
 
 RUN_VARIABLE = "KAFKA_WARDEN_TEST_RUN"
 LINGER_SECONDS = 20.0
@@ -23,7 +23,10 @@ def no_process_left() -> Iterator[None]:
     run = str(uuid.uuid4())
     os.environ[RUN_VARIABLE] = run
     yield
-    wait_for(lambda: not processes_of(run), LINGER_SECONDS, f"no process of this run is left: {processes_of(run)}")
+    try:
+        wait_for(lambda: not processes_of(run), LINGER_SECONDS)
+    except WaitTimeoutError:
+        pytest.fail(f"left behind by this run: {processes_of(run)}")
 
 
 def processes_of(run: str) -> dict[int, str]:

@@ -67,7 +67,12 @@ def _directory(value: Callable[[LogDir], float]) -> Read:
 
 CLUSTER = (
     Metric("broker_info", "A broker (Metadata)", ("broker", "host", "rack"), _info, Kind.INFO),
-    Metric("broker_state", "1 for the broker's state, 0 for the others", ("broker", "state"), _states),
+    Metric(
+        "broker_state",
+        "1 for the broker's state, 0 for the others (Metadata, DescribeCluster)",
+        ("broker", "state"),
+        _states,
+    ),
     Metric(
         "broker_replicas",
         "Replicas that the broker hosts, adding ones included (Metadata)",
@@ -93,26 +98,38 @@ CLUSTER = (
         ("node", "role"),
         _caught_up,
     ),
-    Metric("cluster_info", "The cluster", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
+    Metric("cluster_info", "The cluster (Metadata)", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
     Metric(
         "broker_partitions",
-        "Replicas that count against KIP-578's limit: all but those of internal topics",
+        "Replicas that count against KIP-578's limit: all but those of internal topics (Metadata)",
         BROKER,
         lambda view: view.brokers(view.derived.cluster.counted),
     ),
-    Metric("broker_partition_limit", "limits.max_broker_partitions. KIP-578", BROKER, _limit),
-    Metric("broker_partition_headroom", "Limit less partitions; negative when over. KIP-578", BROKER, _room),
+    Metric(
+        "broker_partition_limit",
+        "Partitions that a broker may have (option limits.max_broker_partitions). KIP-578",
+        BROKER,
+        _limit,
+    ),
+    Metric("broker_partition_headroom", "Limit less partitions; negative when over (Metadata). KIP-578", BROKER, _room),
     Metric(
         "cluster_partitions",
-        "Partitions, each once, but those of internal topics. KIP-578",
+        "Partitions, each once, but those of internal topics (Metadata). KIP-578",
         (),
         lambda view: [((), view.derived.cluster.partitions)],
     ),
-    Metric("cluster_replicas", "Replicas of all topics", (), lambda view: [((), len(view.snapshot.replicas))]),
-    Metric("cluster_partition_limit", "limits.max_partitions. KIP-578", (), lambda view: [((), view.max_partitions)]),
+    Metric(
+        "cluster_replicas", "Replicas of all topics (Metadata)", (), lambda view: [((), len(view.snapshot.replicas))]
+    ),
+    Metric(
+        "cluster_partition_limit",
+        "Partitions that the cluster may have (option limits.max_partitions). KIP-578",
+        (),
+        lambda view: [((), view.max_partitions)],
+    ),
     Metric(
         "cluster_partition_headroom",
-        "Limit less partitions; negative when over. KIP-578",
+        "Limit less partitions; negative when over (Metadata). KIP-578",
         (),
         lambda view: [((), view.max_partitions - view.derived.cluster.partitions)],
     ),

@@ -19,6 +19,8 @@ class Kind(StrEnum):
     GAUGE = "gauge"
     COUNTER = "counter"
     INFO = "info"
+    SUMMARY = "summary"
+    """Quantiles, which Prometheus refuses on anything else."""
 
 
 Labels = tuple[str, ...]

@@ -74,7 +74,7 @@ MOVES = (
     ),
     Metric(
         "reassignment_move_ratio",
-        "MoveRatio of KIP-73: partitions under reassignment over all partitions",
+        "MoveRatio of KIP-73: partitions under reassignment over all partitions (ListPartitionReassignments)",
         (),
         _total(lambda view: view.derived.totals.ratio),
     ),
@@ -98,7 +98,7 @@ MOVES = (
     ),
     Metric(
         "reassignment_progress_ratio",
-        "Copied bytes over copied and remaining bytes of the adding replica",
+        "Copied bytes over copied and remaining bytes of the adding replica (DescribeLogDirs, ListOffsets)",
         MOVE,
         _each(lambda move: move.progress),
     ),
@@ -110,43 +110,46 @@ MOVES = (
     ),
     Metric(
         "reassignment_eta_seconds",
-        "Seconds until the adding replica has caught up; +Inf when it never does. docs/throttle-law.md",
+        "Seconds until the adding replica has caught up; +Inf when it never does (DescribeLogDirs, ListOffsets, "
+        "DescribeConfigs). docs/throttle-law.md",
         MOVE,
         _each(lambda move: move.eta),
     ),
     Metric(
         "reassignment_never_ends",
-        "1 when what is produced outruns what the throttle lets through. docs/throttle-law.md",
+        "1 when what is produced outruns what the throttle lets through (DescribeConfigs, ListOffsets). "
+        "docs/throttle-law.md",
         MOVE,
         _each(lambda move: None if move.never_ends is None else float(move.never_ends)),
     ),
     Metric(
         "reassignment_stalled_seconds",
-        "Seconds since the bytes that remain last reached a new minimum",
+        "Seconds since the bytes that remain last reached a new minimum (DescribeLogDirs, ListOffsets)",
         MOVE,
         _each(lambda move: move.stalled),
     ),
     Metric(
         "reassignment_stuck",
-        "1 while the move is stuck, with the one cause that explains it best",
+        "1 while the move is stuck, with the one cause that explains it best (all sources; alerts/runbooks)",
         (*MOVE, "cause"),
         _stuck,
     ),
     Metric(
         "reassignment_total_bytes_remaining",
-        "Bytes that all adding replicas lack; absent while a part is unknown",
+        "Bytes that all adding replicas lack; absent while a part is unknown (DescribeLogDirs, ListOffsets)",
         (),
         _total(lambda view: view.derived.totals.remaining_bytes),
     ),
     Metric(
         "reassignment_total_eta_seconds",
-        "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves",
+        "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves "
+        "(DescribeLogDirs, ListOffsets, DescribeConfigs)",
         (),
         _total(lambda view: view.derived.totals.eta),
     ),
     Metric(
         "reassignment_predicted_seconds",
-        "MoveTime of KIP-73; absent when nothing moves or nothing is limited",
+        "MoveTime of KIP-73; absent when nothing moves or nothing is limited (DescribeLogDirs, DescribeConfigs)",
         (),
         _total(lambda view: view.derived.totals.predicted),
     ),

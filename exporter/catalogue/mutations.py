@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from exporter.catalogue.metric import Metric, Read, Sample, View, known
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View, known
 from exporter.derive.mutations import ClientMutations, active_controller
 from exporter.formulas.mutation import QUOTA_KEY
 
 CLIENT = ("user", "client_id")
 DEFAULT: Final = "<default>"
 QUANTILES: Final = {
-    "controller_event_queue_p50_seconds": "0.5",
-    "controller_event_queue_p75_seconds": "0.75",
-    "controller_event_queue_p95_seconds": "0.95",
-    "controller_event_queue_p99_seconds": "0.99",
-    "controller_event_queue_p999_seconds": "0.999",
+    "event_queue_time_p50": "0.5",
+    "event_queue_time_p75": "0.75",
+    "event_queue_time_p95": "0.95",
+    "event_queue_time_p99": "0.99",
+    "event_queue_time_p999": "0.999",
 }
 
 
@@ -75,13 +75,14 @@ MUTATIONS = (
     ),
     Metric(
         "controller_mutation_burst",
-        "B of KIP-599: quota x controller.quota.window.num x controller.quota.window.size.seconds",
+        "B of KIP-599: quota x controller.quota.window.num x controller.quota.window.size.seconds (DescribeConfigs)",
         CLIENT,
         _each(lambda client: client.burst),
     ),
     Metric(
         "controller_mutation_admission_delay_seconds",
-        "Seconds until the client's next mutation is admitted: -K / R, 0 while tokens are left. KIP-599",
+        "Seconds until the client's next mutation is admitted: -K / R, 0 while tokens are left "
+        "(bean ControllerMutation, tokens; DescribeClientQuotas). KIP-599",
         CLIENT,
         _each(lambda client: client.delay),
     ),
@@ -102,5 +103,6 @@ MUTATIONS = (
         "Time that events wait in the active controller's queue (bean EventQueueTimeMs)",
         ("quantile",),
         _queue,
+        Kind.SUMMARY,
     ),
 )

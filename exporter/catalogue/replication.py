@@ -72,8 +72,8 @@ def _unknown(view: View) -> Iterator[Sample]:
     return view.brokers(view.derived.lag.sum_messages.unknown)
 
 
-def _counter(name: str, what: str) -> Metric:
-    return broker_counter(f"broker_{name}", f"{what} (BrokerTopicMetrics, Count)", name)
+def _counter(name: str, bean: str, what: str) -> Metric:
+    return broker_counter(f"broker_{name}", f"{what} (bean {bean}, Count)", name)
 
 
 def _bean(short: str) -> Read:
@@ -121,25 +121,26 @@ REPLICATION = (
     ),
     Metric(
         "replication_throttle_floor_bytes_per_second",
-        "In-sync traffic that counts against the limit and is never held back. KIP-73, amendment",
+        "In-sync traffic that counts against the limit and is never held back (ListOffsets, DescribeLogDirs, "
+        "DescribeConfigs). KIP-73, amendment",
         BROKER_SIDE,
         _floor,
     ),
     Metric(
         "replication_throttle_headroom_bytes_per_second",
-        "Limit less floor: what is left for catching up. docs/throttle-law.md",
+        "Limit less floor: what is left for catching up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
         BROKER_SIDE,
         _headroom,
     ),
     Metric(
         "replication_throttle_lower_bound_bytes_per_second",
-        "Least throttle that KIP-73 advises: bytes in, over all replicas that the broker hosts",
+        "Least throttle that KIP-73 advises: bytes in, over all replicas that the broker hosts (ListOffsets)",
         BROKER,
         _lower_bound,
     ),
     Metric(
         "replication_throttle_upper_bound_bytes_per_second",
-        "Greatest throttle that KIP-73 advises; absent without network.bytes_per_second",
+        "Greatest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
         BROKER,
         _upper_bound,
     ),
@@ -158,20 +159,29 @@ REPLICATION = (
     ),
     Metric(
         "broker_led_replica_lag_bytes",
-        "Lag in bytes of the followers of what the broker leads; absent while a part is unknown. KIP-73",
+        "Lag in bytes of the followers of what the broker leads (ListOffsets, DescribeLogDirs); absent while a part is "
+        "unknown. KIP-73",
         BROKER,
         _led_bytes,
     ),
     Metric(
         "broker_replica_lag_unknown_replicas",
-        "Follower replicas whose lag is unknown: why a sum is absent",
+        "Follower replicas whose lag is unknown (ListOffsets): why a sum is absent",
         BROKER,
         _unknown,
     ),
-    _counter("bytes_in_total", "Bytes that clients produced to the broker"),
-    _counter("bytes_out_total", "Bytes that consumers fetched from the broker"),
-    _counter("replication_bytes_in_total", "Bytes that the broker replicated from leaders"),
-    _counter("replication_bytes_out_total", "Bytes that followers replicated from the broker"),
-    _counter("reassignment_bytes_in_total", "Bytes that the broker's adding replicas replicated. KIP-352"),
-    _counter("reassignment_bytes_out_total", "Bytes that adding replicas replicated from the broker. KIP-352"),
+    _counter("bytes_in_total", "BytesInPerSec", "Bytes that clients produced to the broker"),
+    _counter("bytes_out_total", "BytesOutPerSec", "Bytes that consumers fetched from the broker"),
+    _counter("replication_bytes_in_total", "ReplicationBytesInPerSec", "Bytes that the broker replicated from leaders"),
+    _counter(
+        "replication_bytes_out_total", "ReplicationBytesOutPerSec", "Bytes that followers replicated from the broker"
+    ),
+    _counter(
+        "reassignment_bytes_in_total", "ReassignmentBytesInPerSec", "Bytes that the broker's adding replicas replicated"
+    ),
+    _counter(
+        "reassignment_bytes_out_total",
+        "ReassignmentBytesOutPerSec",
+        "Bytes that adding replicas replicated from the broker",
+    ),
 )

@@ -49,22 +49,48 @@ TIERED = (
         for statistic in ("avg", "max")
     ),
     broker_counter(
-        "remote_copy_bytes_total", "Bytes copied to remote storage (Count). KIP-405", "remote_copy_bytes_total"
+        "remote_copy_bytes_total",
+        "Bytes copied to remote storage (bean RemoteCopyBytesPerSec, Count). KIP-405",
+        "remote_copy_bytes_total",
     ),
     broker_counter(
-        "remote_fetch_bytes_total", "Bytes read from remote storage (Count). KIP-405", "remote_fetch_bytes_total"
+        "remote_fetch_bytes_total",
+        "Bytes read from remote storage (bean RemoteFetchBytesPerSec, Count). KIP-405",
+        "remote_fetch_bytes_total",
     ),
-    broker_counter("remote_copy_errors_total", "Failed remote copies (Count). KIP-405", "remote_copy_errors_total"),
-    broker_counter("remote_fetch_errors_total", "Failed remote reads (Count). KIP-405", "remote_fetch_errors_total"),
     broker_counter(
-        "remote_delete_errors_total", "Failed remote deletions (Count). KIP-405", "remote_delete_errors_total"
+        "remote_copy_errors_total",
+        "Failed remote copies (bean RemoteCopyErrorsPerSec, Count). KIP-405",
+        "remote_copy_errors_total",
+    ),
+    broker_counter(
+        "remote_fetch_errors_total",
+        "Failed remote reads (bean RemoteFetchErrorsPerSec, Count). KIP-405",
+        "remote_fetch_errors_total",
+    ),
+    broker_counter(
+        "remote_delete_errors_total",
+        "Failed remote deletions (bean RemoteDeleteErrorsPerSec, Count). KIP-405",
+        "remote_delete_errors_total",
     ),
     broker_gauge(
-        "remote_copy_lag_bytes", f"Bean RemoteCopyLagBytes, which {COPY_LAG}. KIP-405", "remote_copy_lag_bytes"
+        "remote_copy_lag_bytes",
+        f"What is not copied yet (bean RemoteCopyLagBytes, which {COPY_LAG}). KIP-405",
+        "remote_copy_lag_bytes",
     ),
     broker_gauge(
-        "remote_copy_lag_segments", f"Bean RemoteCopyLagSegments, which {COPY_LAG}. KIP-405", "remote_copy_lag_segments"
+        "remote_copy_lag_segments",
+        f"What is not copied yet (bean RemoteCopyLagSegments, which {COPY_LAG}). KIP-405",
+        "remote_copy_lag_segments",
     ),
-    broker_gauge("remote_delete_lag_bytes", "Bean RemoteDeleteLagBytes. KIP-405", "remote_delete_lag_bytes"),
-    broker_gauge("remote_delete_lag_segments", "Bean RemoteDeleteLagSegments. KIP-405", "remote_delete_lag_segments"),
+    broker_gauge(
+        "remote_delete_lag_bytes",
+        "What is not deleted yet (bean RemoteDeleteLagBytes). KIP-405",
+        "remote_delete_lag_bytes",
+    ),
+    broker_gauge(
+        "remote_delete_lag_segments",
+        "What is not deleted yet (bean RemoteDeleteLagSegments). KIP-405",
+        "remote_delete_lag_segments",
+    ),
 )

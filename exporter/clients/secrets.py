@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
+from exporter.clients.strict import reason
 from exporter.errors import SecretError
 
 REDACTED: Final = "<redacted>"
@@ -108,8 +109,8 @@ class SecretFile:
             with self.path.open("rb") as file:
                 _refuse_shared(self.path, os.fstat(file.fileno()))
                 content = file.read(_LARGEST + 1)
-        except OSError as failure:
-            raise SecretError(f"{self.path}: cannot read the secret: {failure.strerror or failure}") from None
+        except (OSError, ValueError) as failure:
+            raise SecretError(f"{self.path}: cannot read the secret: {reason(failure)}") from None
         return Secret(_text(self.path, content))
 
     def paths(self) -> tuple[Path, ...]:
@@ -174,7 +175,7 @@ class FileWatch:
 def _status(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_mtime_ns, status.st_ino, status.st_size
 

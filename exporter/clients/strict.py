@@ -70,6 +70,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def reason(failure: Exception) -> str:
+    """Return why a file could not be read, without its path, on one line. A path with a NUL gives a ValueError."""
+    return " ".join(str(getattr(failure, "strerror", None) or failure).split())
+
+
 class _StrictLoader(yaml.SafeLoader):
     """PyYAML's safe loader takes the last of two equal keys silently; this one refuses the file."""
 
@@ -94,7 +99,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
     except OSError as failure:
-        raise ConfigError(f"{path}: cannot read the file: {failure.strerror or failure}") from None
+        raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: the file is not UTF-8 text") from None
     except yaml.MarkedYAMLError as failure:

@@ -20,7 +20,7 @@ _KAFKA: Final = "kafka."
 _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
-_SERVICE_LINK: Final = re.compile(r".*_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
+_SERVICE_LINK: Final = re.compile(r"(.*_)?SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
 """What Kubernetes puts into every pod's environment for a service whose name starts with `kafka-warden`."""
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://")
 
@@ -51,10 +51,11 @@ def _walk(path: Path, section: str, content: Mapping[Any, Any]) -> Iterator[tupl
     for name, value in content.items():
         key = " ".join(f"{section}{name}".split())
         where = f"{path}: {key}"
-        if key in BY_KEY or section == _KAFKA:
+        dotted = "." in str(name)
+        if section == _KAFKA or (key in BY_KEY and not dotted):
             _refuse_secret(key, where)
             yield key, Entry(value, where, path.absolute().parent)
-        elif key not in _SECTIONS and key != "kafka":
+        elif dotted or (key not in _SECTIONS and key != "kafka"):
             raise ConfigError(f"{where}: unknown key{_hint(key)}")
         elif isinstance(value, Mapping):
             yield from _walk(path, f"{key}.", value)
@@ -74,7 +75,7 @@ def _refuse_secret(key: str, where: str) -> None:
 def _hint(key: str) -> str:
     if key == JMX_PASSWORD:
         return f"; set jmx.password_file to the path of a file that holds it, or {variable(key)}"
-    if key in BY_KEY or key.startswith(_KAFKA):
+    if key in BY_KEY or key in _SECTIONS or key.startswith(_KAFKA):
         return f"; write it below {key.partition('.')[0]}:"
     return did_you_mean(key, (*BY_KEY, *_SECTIONS, "kafka"))
 
@@ -99,9 +100,11 @@ def from_environment(environment: Mapping[str, str]) -> Entries:
             continue
         if name in _VARIABLES:
             found[_VARIABLES[name]] = Entry(value, name)
+        elif _SERVICE_LINK.fullmatch(name.removeprefix(PREFIX)):
+            continue
         elif name.startswith(f"{PREFIX}KAFKA_"):
             found[_KAFKA + name.removeprefix(f"{PREFIX}KAFKA_").lower().replace("_", ".")] = Entry(value, name)
-        elif not _SERVICE_LINK.fullmatch(name.removeprefix(PREFIX)):
+        else:
             raise ConfigError(
                 f"{name}: unknown environment variable{did_you_mean(name, (*_VARIABLES, CONFIG_VARIABLE))}"
             )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from exporter.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
 from exporter.clients.kafka.ssl_properties import PATHS
 from exporter.clients.secrets import Secret, SecretFile, SecretSource
+from exporter.clients.strict import reason
 from exporter.config import values
 from exporter.config.given import (
     CONFIG_VARIABLE,
@@ -149,8 +150,8 @@ def _check_readable(path: Path | None, where: str) -> None:
     try:
         if path is not None:
             path.read_bytes()
-    except OSError as failure:
-        raise ConfigError(f"{where}: cannot read {path}: {failure.strerror or failure}") from None
+    except (OSError, ValueError) as failure:
+        raise ConfigError(f"{where}: cannot read {str(path)!r}: {reason(failure)}") from None
 
 
 def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:

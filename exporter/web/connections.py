@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final
 
-from exporter.clients.strict import Address
+from exporter.clients.strict import Address, reason
 from exporter.errors import ConfigError
 
 Peer = tuple[str, int]
@@ -121,7 +121,7 @@ def bind(address: Address, connections: Connections) -> Listener:
             found = socket.getaddrinfo(address.host or "0.0.0.0", address.port, type=socket.SOCK_STREAM)  # noqa: S104  # only when asked for
             plain = socket.create_server(found[0][4][:2], family=found[0][0])
     except OSError as failure:
-        raise ConfigError(f"web.listen: cannot listen on {address}: {failure.strerror or failure}") from None
+        raise ConfigError(f"web.listen: cannot listen on {address}: {reason(failure)}") from None
     listener = Listener(fileno=plain.detach())
     listener.setblocking(False)  # noqa: FBT003  # the socket module's own signature
     listener.connections = connections

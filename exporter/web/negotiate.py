@@ -24,7 +24,7 @@ def wants_openmetrics(accept: str) -> bool:
     """Tell whether OpenMetrics 1.0.0 is wanted more than the text format 0.0.4, which wins a tie."""
     ranges = tuple(_ranges(accept))
     openmetrics = _preference(ranges, "application", "openmetrics-text", ("1.0.0",))
-    return openmetrics > max(_preference(ranges, "text", "plain", ("0.0.4",)), (0.0, 0))
+    return openmetrics[0] > 0 and openmetrics > _preference(ranges, "text", "plain", ("0.0.4",))
 
 
 def wants_gzip(accept_encoding: str) -> bool:

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Final
 
+from exporter.clients.strict import reason
 from exporter.errors import ConfigError
 from exporter.web.file import TlsServer
 
@@ -47,9 +48,9 @@ def _load(tls: TlsServer, key: str, load: Callable[[], None]) -> None:
         load()
     except ssl.SSLError as failure:
         raise ConfigError(f"tls_server_config.{key}: unusable, expected PEM: {failure.reason or failure}") from None
-    except OSError as failure:
+    except (OSError, ValueError) as failure:
         unreadable = next((path for path in tls.paths() if not path.is_file()), tls.key_file)
-        raise ConfigError(f"tls_server_config.{key}: cannot read {unreadable}: {failure.strerror or failure}") from None
+        raise ConfigError(f"tls_server_config.{key}: cannot read {str(unreadable)!r}: {reason(failure)}") from None
 
 
 def _with_allowed_names(allowed: frozenset[str]) -> type[ssl.SSLObject]:

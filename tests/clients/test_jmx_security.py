@@ -1,6 +1,5 @@
 """JmxSession where somebody means harm, or has set a password: each on a real JVM."""
 
-import os
 import socket
 import subprocess
 import time
@@ -22,6 +21,7 @@ from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
 from tests.clients.jmx_server import ASK_NUMBER, READER, JmxServer, compile_java, number, password_options
 
+STORE_PASSWORD = "changeit"
 ELSEWHERE = "127.0.0.9"
 ASK_GADGET = Question((BeanQuery("test:type=Hostile", ("Gadget",)),))
 
@@ -170,6 +170,8 @@ class Certificates:
     misnamed: Identity
     client: Identity
     foreign: Authority
+    trust: Path
+    """A store of Java's with the authority."""
 
 
 @pytest.fixture(scope="module")
@@ -177,12 +179,17 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """Two authorities; only one is the server's."""
     directory = tmp_path_factory.mktemp("certificates")
     authority = Authority(directory, "authority")
+    trust = directory / "trust.p12"
+    keytool = ["keytool", "-importcert", "-noprompt", "-alias", "authority", "-file", authority.certificate]
+    store = ["-keystore", trust, "-storetype", "PKCS12", "-storepass", STORE_PASSWORD]
+    subprocess.run([*keytool, *store], check=True, capture_output=True)
     return Certificates(
         authority,
         authority.issue("server", "server", HERE),
         authority.issue("misnamed", "server", ("kafka.elsewhere.example",)),
         authority.issue("client", "client"),
         Authority(directory / "foreign", "foreign"),
+        trust,
     )
 
 
@@ -254,23 +261,20 @@ def test_a_stopped_tls_target_is_a_time_out(
 def _tls_options(
     directory: Path, certificates: Certificates, identity: Identity, *, registry: bool = True, client: bool = True
 ) -> Sequence[str]:
-    password = new_password()
+    password = STORE_PASSWORD
     certificate = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
     authority = x509.load_pem_x509_certificate(certificates.authority.certificate.read_bytes())
     key = load_pem_private_key(identity.key.read_bytes(), None)
     store = directory / f"{identity.key.name}.p12"
     encryption = BestAvailableEncryption(password.encode())
     store.write_bytes(pkcs12.serialize_key_and_certificates(b"own", key, certificate, [authority], encryption))  # type: ignore[arg-type]  # a key of a kind that PKCS #12 knows
-    trust = directory / "trust.p12"
-    subprocess.run(
-        ["keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", certificates.authority.certificate]
-        + ["-keystore", trust, "-storetype", "PKCS12", "-storepass:env", "STORE_PASSWORD"],
-        env={**os.environ, "STORE_PASSWORD": password},
-        check=True,
-        capture_output=True,
-    )
     agent = {"ssl": "true", "registry.ssl": str(registry).lower(), "ssl.need.client.auth": str(client).lower()}
-    stores = {"keyStore": store, "keyStorePassword": password, "trustStore": trust, "trustStorePassword": password}
+    stores = {
+        "keyStore": store,
+        "keyStorePassword": password,
+        "trustStore": certificates.trust,
+        "trustStorePassword": password,
+    }
     return [
         *(f"-Dcom.sun.management.jmxremote.{key}={value}" for key, value in agent.items()),
         *(f"-Djavax.net.ssl.{key}={value}" for key, value in stores.items()),

@@ -121,7 +121,7 @@ def test_a_private_file_is_taken(tmp_path: Path, mode: int) -> None:
 
 
 def test_a_kubernetes_secret_volume_is_taken_with_its_default_mode(tmp_path: Path) -> None:
-    """With name -> ..data/name ..data -> ..timestamp it is one: there 0644 is what everyone has, and only the pod sees it."""
+    """A volume with a `..data` link has mode 0644 unless someone asks for less, and only the pod sees it."""
     version = tmp_path / "..2026_11_21_08_15_01.1"
     version.mkdir()
     _file(version, mode=0o644)

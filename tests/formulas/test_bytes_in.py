@@ -61,6 +61,7 @@ CASES = [
     ("offsets gained, but what one weighs is not known", [log(1000, 0), log(1100, 10)], NAN),
     ("between two answers of log dirs", [log(1000, 0, 100_000, 0.1), log(1500, 10, 100_000, 0.1)], 5_000),
     ("600 MB in while retention deletes 500 MB", [log(1 * MB, 0, 100 * MB, 0.1), RETAINED], 10 * MB),
+    ("the first size is no growth", [log(1000, 0), log(1100, 10, 110_000, 10)], 1_000),
     ("empty log", [log(0, 0, 0, 0.1), log(0, 10, 0, 10)], 0),
     ("a log that retention emptied", [log(500, 0, 50_000, 0.1), log(500, 10, 0, 10, start=500)], 0),
     ("leader epoch changes", [log(1000, 0, 100_000, 0), log(2000, 10, 200_000, 10, epoch=2)], NAN),
@@ -133,6 +134,24 @@ def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
 
     assert lower.per_offset.tolist() == [95.0]
     assert negative.per_offset.tolist() == [100.0]
+
+
+def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
+    """Offsets and sizes are not read at one instant: growth without offsets, or offsets without growth, teach nothing."""
+    learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
+
+    for second in (log(1_001_000, 20, 1_101_000, 20), log(1_001_010, 20, 1_100_000, 20)):
+        assert run([*learnt, second], compacted=True)[0].per_offset.tolist() == [100.0]
+
+
+def test_an_empty_log_teaches_nothing() -> None:
+    """When retention empties a log, what its offsets weighed is still the best guess for the next ones."""
+    polls = [log(500, 0, 50_000, 1), log(500, 10, 0, 10, start=500), log(600, 20, 0, 10, start=500)]
+
+    state, rate = run(polls)
+
+    assert state.per_offset.tolist() == [100.0]
+    assert rate == pytest.approx(1_000)
 
 
 def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:

@@ -120,6 +120,7 @@ BATCH_OF_FOUR = [
     ("lag 1 for 100 ms", 1, 0.100, False, False),
     ("lag 3", 3, 0.100, False, False),
     ("a batch of exactly 4", 4, 0.0, True, False),
+    ("the same batch unfetched for 500 ms", 4, 0.500, True, False),
     ("the same batch unfetched for 501 ms", 4, 0.501, True, True),
 ]
 

@@ -45,6 +45,7 @@ def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
         ("no sample", [], [], None),
         ("one sample", [0], [100], None),
         ("10 s are noise", [0, 10], [100, 90], None),
+        ("10 s are noise whenever they are", [100, 110], [100, 90], None),
         ("12 s of 20 s", [0, 10, 20], [100, 90, 80], (-1.0, 12)),
         ("24 s of 30 s", [0, 10, 20, 30], [100, 90, 80, 70], (-1.0, 24)),
         ("never more than 36 s", [0, 60, 96], [1000, 100, 64], (-1.0, 36)),

@@ -62,8 +62,10 @@ def test_admission_delay(tokens: float, rate: float, expected: float) -> None:
 
 
 def test_burst() -> None:
-    """The default window of 11 samples x 1 s gives R 5 a burst of 55."""
+    """The default window of 11 samples x 1 s gives R 5 a burst of 55; 10 samples of 2 s give 100."""
     assert mutation.burst(5, 11, 1) == 55
+    assert mutation.burst(5, 10, 2) == 100
+    assert shown(0, 5, 11, None).burst is None
 
 
 KAFKA_UNLIMITED = 1.0145709240540253e20

@@ -34,6 +34,7 @@ class Worker:
     def __init__(self, hello: Hello, hosts: Any, registry_sockets: Any) -> None:
         self.inbox: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._hello = hello
+        self._anonymous_tls = hello.tls is not None and hello.tls.cert_file is None
         self._hosts = hosts
         self._registry_sockets = registry_sockets
         self._connection: Any = None
@@ -68,7 +69,7 @@ class Worker:
             connection = connection or Connection(request, self._hello.timeout, self._registry_sockets)
             reply: Reply = connection.read(self._hello.questions[request.kind], request.id)
         except JException as failed:
-            return classify(_chain(failed), where, request.user)
+            return classify(_chain(failed), where, request.user, anonymous_tls=self._anonymous_tls)
         except Exception as bug:  # noqa: BLE001  a worker that ends would leave its target unanswered for ever
             return Failure("protocol", f"the JMX child failed at {where}: {bug!r}: please report this")
         self._connection = connection

@@ -33,8 +33,15 @@ class Failure:
     message: str
 
 
-def classify(chain: Chain, where: str, user: str | None = None) -> Failure:
-    """The first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port."""
+def classify(chain: Chain, where: str, user: str | None = None, *, anonymous_tls: bool = False) -> Failure:
+    """The first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
+
+    `anonymous_tls`: the connection was TLS without a client certificate. In TLS 1.3 a server that wants one says so
+    after the handshake, by closing the connection.
+    """
+    if anonymous_tls and any(name in _CLOSED for name, _ in chain):
+        message = f"{where} closed the JMX connection after the TLS handshake: does it want a client certificate?"
+        return Failure(TlsError.reason, message)
     for kind, parts, needle, sentence in _RULES:
         for name, message in chain:
             if name in parts and needle.lower() in message.lower():
@@ -49,6 +56,7 @@ def _short(message: str) -> str:
     return message.partition("\n")[0].partition("; nested exception")[0].strip()[:300]
 
 
+_CLOSED = ("java.net.SocketException", "java.io.EOFException")
 _TLS = (
     "javax.net.ssl.SSLException",
     "javax.net.ssl.SSLHandshakeException",
@@ -115,7 +123,7 @@ _RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
     ),
     (
         RefusedError,
-        ("java.net.SocketException", "java.io.EOFException", "java.rmi.NoSuchObjectException"),
+        (*_CLOSED, "java.rmi.NoSuchObjectException"),
         "",
         "{where} closed the JMX connection: has it been stopped or restarted? ({what})",
     ),

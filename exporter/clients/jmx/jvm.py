@@ -33,6 +33,9 @@ _ACCEPTED = (
     *(f"java.management/javax.management.{name}Exception" for name in ("JM", "Operations", "JMRuntime")),
     *(f"java.management/javax.management.{name}NotFoundException" for name in ("Instance", "Attribute")),
     *(f"java.management/javax.management.{name}Exception" for name in ("MBean", "RuntimeMBean", "Reflection")),
+    "java.base/java.security.GeneralSecurityException",
+    *(f"java.base/javax.security.auth.login.{name}Exception" for name in ("Login", "FailedLogin", "Account")),
+    *(f"java.base/javax.security.auth.login.Account{name}Exception" for name in ("Expired", "Locked", "NotFound")),
     "java.base/java.io.IOException",
     *(f"java.rmi/java.rmi.{name}Exception" for name in ("Remote", "NotBound", "NoSuchObject", "Server", "Unmarshal")),
 )

@@ -135,7 +135,8 @@ def check_name(name: str) -> None:
         ConfigError: with the nearest known name.
     """
     if name not in KNOWN:
-        raise ConfigError(f"kafka.{name}: no Kafka client has this property{did_you_mean(name, KNOWN)}")
+        shown = " ".join(name.split())
+        raise ConfigError(f"kafka.{shown}: no Kafka client has this property{did_you_mean(name, KNOWN)}")
 
 
 def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource] | None = None) -> KafkaClientSettings:

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from exporter.clients.ciphers import openssl_ciphers
 from exporter.clients.kafka.tls import TlsFiles
 from exporter.clients.secrets import SecretSource
+from exporter.clients.strict import reason
 from exporter.errors import ConfigError
 
 T = TypeVar("T")
@@ -114,10 +115,10 @@ def _refuse_binary(name: str, location: str | None) -> None:
         return
     try:
         content = Path(location).read_bytes()
-    except OSError as failure:
-        raise ConfigError(f"kafka.{name}: cannot read {location}: {failure.strerror or failure}") from None
+    except (OSError, ValueError) as failure:
+        raise ConfigError(f"kafka.{name}: cannot read {location!r}: {reason(failure)}") from None
     if _PEM_MARK not in content:
-        raise ConfigError(f"kafka.{name}: {location} is not PEM; {_CONVERT}")
+        raise ConfigError(f"kafka.{name}: {location!r} is not PEM; {_CONVERT}")
 
 
 def _boolean(text: str) -> bool:

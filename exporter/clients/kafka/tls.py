@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.clients.secrets import FileWatch, SecretSource
+from exporter.clients.strict import reason
 from exporter.errors import ConfigError
 
 
@@ -66,7 +67,7 @@ class TlsFiles:
             return
         try:
             context.load_verify_locations(cafile=self.revoked)
-        except OSError as failure:
+        except (OSError, ValueError) as failure:
             raise _unusable("revocation list", self.revoked, failure) from None
         context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
 
@@ -86,7 +87,7 @@ def _unusable(what: str, where: Path | str, failure: Exception) -> ConfigError:
         return ConfigError(
             f"kafka: {where}: no usable {what} in it ({failure.reason or 'not PEM'}); PEM files are read"
         )
-    return ConfigError(f"kafka: {where}: cannot read the {what}: {getattr(failure, 'strerror', None) or failure}")
+    return ConfigError(f"kafka: {where}: cannot read the {what}: {reason(failure)}")
 
 
 class TlsClient:

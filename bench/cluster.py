@@ -1,0 +1,137 @@
+"""The cluster that everything is measured on: three brokers, one controller, and as many partitions as asked for."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from confluent_kafka import Producer
+from kafka.protocol.admin import CreateTopicsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from sandbox import Cluster, ClusterSettings, wait_for
+
+PARTITIONS_A_TOPIC = 15
+REPLICATION_FACTOR = 3
+TOPICS_A_REQUEST = 100
+"""A request of more than 10,000 records is refused; a partition is one, a topic another."""
+
+TOPIC_ALREADY_EXISTS = 36
+PREFIX = "bench-"
+RECORDS_A_PARTITION = 5
+"""50,000 in all: fewer than librdkafka's queue takes, so that nothing has to wait."""
+
+RECORD_BYTES = 100
+READY_SECONDS = 600.0
+
+SETTINGS = ClusterSettings(
+    profile="default",
+    broker_heap=1024,
+    controller_heap=256,
+    # Kafka maps two indices for each of 10,005 logs: of 10 MiB each by default, of which nothing is used here.
+    broker_properties={"log.index.size.max.bytes": 1 << 20},
+)
+"""Kafka's own settings but for what 30,000 replicas on one machine ask for."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the measurements need to know of a cluster. Travels to other processes as JSON.
+
+    Attributes:
+        bootstrap: `host:port,...` of the brokers.
+        jmx: `host:port` by broker id.
+        jmx_controllers: The same by controller id.
+        pids: Process id of the JVM by broker id.
+        partitions: How many partitions the benchmark made.
+    """
+
+    bootstrap: str
+    jmx: Mapping[int, str]
+    jmx_controllers: Mapping[int, str]
+    pids: Mapping[int, int]
+    partitions: int
+
+    @classmethod
+    def of(cls, cluster: Cluster, partitions: int) -> Self:
+        """Describe a running cluster."""
+        pids = {node: pid for node, pid in cluster.pids().items() if node in cluster.broker_ids}
+        return cls(cluster.bootstrap, cluster.jmx_brokers, cluster.jmx_controllers, pids, partitions)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote: there, keys are text."""
+        body = json.loads(text)
+        for name in ("jmx", "jmx_controllers", "pids"):
+            body[name] = {int(node): value for node, value in body[name].items()}
+        return cls(**body)
+
+    def to_json(self) -> str:
+        """Write it for another process."""
+        return json.dumps(asdict(self))
+
+
+@contextmanager
+def bench_cluster(partitions: int) -> Iterator[Cluster]:
+    """Start the cluster, fill it, and wait until every replica is in sync; nothing is left of it afterwards."""
+    with Cluster(SETTINGS) as cluster:
+        topics = list(_topics(partitions))
+        for first in range(0, len(topics), TOPICS_A_REQUEST):
+            _create(cluster, topics[first : first + TOPICS_A_REQUEST])
+        _wait(cluster, partitions)
+        _fill(cluster, topics)
+        _wait(cluster, partitions)
+        yield cluster
+
+
+def _topics(partitions: int) -> Iterator[tuple[str, int]]:
+    for index in range(math.ceil(partitions / PARTITIONS_A_TOPIC)):
+        yield f"{PREFIX}{index:04d}", min(PARTITIONS_A_TOPIC, partitions - index * PARTITIONS_A_TOPIC)
+
+
+def _create(cluster: Cluster, topics: list[tuple[str, int]]) -> None:
+    topic = CreateTopicsRequest.CreatableTopic
+    wanted = [
+        topic(name=name, num_partitions=count, replication_factor=REPLICATION_FACTOR, assignments=[], configs=[])
+        for name, count in topics
+    ]
+    reply = cluster.admin.ask(CreateTopicsRequest(topics=wanted, timeout_ms=60_000, validate_only=False))
+    # An answer that came too late was asked for again: the topic is there.
+    errors = (result for result in reply.topics if result.error_code not in {0, TOPIC_ALREADY_EXISTS})
+    refused = [f"{result.name}: {result.error_message}" for result in errors]
+    if refused:
+        raise RuntimeError(f"the cluster refused {len(refused)} topics, the first one: {refused[0]}")
+
+
+def _fill(cluster: Cluster, topics: list[tuple[str, int]]) -> None:
+    """Give every partition some records, through one producer, since each of them asks for all the metadata."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 50, "log_level": 2})
+    for name, count in topics:
+        for partition in range(count):
+            for _ in range(RECORDS_A_PARTITION):
+                producer.produce(name, bytes(RECORD_BYTES), partition=partition)
+        producer.poll(0)
+    left = producer.flush(READY_SECONDS)
+    if left:
+        raise RuntimeError(f"{left} records were not acknowledged within {READY_SECONDS:g} s")
+
+
+def _wait(cluster: Cluster, partitions: int) -> None:
+    """Wait until every broker knows every partition and its leader, and every replica is in sync."""
+    for node in cluster.broker_ids:
+        wait_for(
+            lambda node=node: _led(cluster, node) == partitions,  # type: ignore[misc]  # mypy: no lambda with a default
+            READY_SECONDS,
+            f"broker {node} knows the leaders of {partitions} partitions",
+            interval=1.0,
+        )
+    wait_for(lambda: not cluster.admin.out_of_sync(), READY_SECONDS, "every replica is in sync", interval=1.0)
+
+
+def _led(cluster: Cluster, node: int) -> int:
+    """Count the partitions of the benchmark that have a leader, as one broker knows them."""
+    reply = cluster.admin.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), node)
+    ours = (topic for topic in reply.topics if topic.name.startswith(PREFIX))
+    return sum(partition.leader_id >= 0 for topic in ours for partition in topic.partitions)

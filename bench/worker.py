@@ -1,0 +1,80 @@
+"""Programs of the benchmark that run in a process of their own, so that nothing else is in the numbers.
+
+Each is a module with `prepare(argument)`, a context manager that yields `step(name)`, all JSON. A line on standard
+input asks for one step, a line on standard output is its result, and the process ends with its standard input. So the
+parent decides what runs when: steps of several workers alternate, and a change in the load of the machine meets all.
+"""
+
+import importlib
+import json
+import subprocess
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+END_SECONDS = 20.0
+
+
+class Worker:
+    """A running `python -m bench.worker MODULE`; it ends with the `with` block."""
+
+    def __init__(self, module: str, argument: dict[str, Any]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bench.worker", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.pid = self._process.pid
+        self._module = module
+        self._answer = self._exchange(argument)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    @property
+    def ready(self) -> Any:
+        """What it told when it was prepared."""
+        return self._answer
+
+    def step(self, name: str = "") -> Any:
+        """Let it do one step and return the result.
+
+        Raises:
+            RuntimeError: It ended; its traceback stands on standard error.
+        """
+        return self._exchange(name)
+
+    def _exchange(self, message: Any) -> Any:
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError("the worker has no pipes")
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"bench.{self._module} ended with exit code {self._process.wait()}")
+        return json.loads(line)
+
+
+def _serve(module: str) -> None:
+    program = importlib.import_module(f"bench.{module}")
+    with program.prepare(json.loads(sys.stdin.readline())) as (ready, step):
+        _tell(ready)
+        for line in sys.stdin:
+            _tell(step(json.loads(line)))
+
+
+def _tell(result: Any) -> None:
+    print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

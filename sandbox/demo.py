@@ -1,0 +1,231 @@
+"""The demo: a healthy move and a stuck one on a real cluster, from the broker to the page and back.
+
+`python -m sandbox.demo` ends by itself: exit code 0 when the stuck move paged and both ended, 1 when something of that
+did not happen in time, 130 after Ctrl-C, 143 after SIGTERM. With DEMO_KEEP=1 it stays until Ctrl-C.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn, TypeVar
+
+from rich.console import Console
+
+from sandbox import demo_scene as scene
+from sandbox.cluster import Cluster
+from sandbox.demo_table import Board, Row, Screen
+from sandbox.errors import SandboxError
+from sandbox.jars import cache_directory, jars
+from sandbox.monitoring import ALERTS, Alert, Alertmanager, Prometheus
+from sandbox.monitoring_rules import shorten_files
+from sandbox.monitoring_sidecar import Sidecar
+from sandbox.monitoring_tools import tools
+from sandbox.settings import ClusterSettings
+
+SCRAPE_SECONDS = 2.0
+RULE_SCALE = 1 / 30
+"""How much shorter the rules' durations are here."""
+RULE_FLOOR_SECONDS = 10.0
+POLLING = {"interval": "2s", "deadline": "1500ms", "log_dirs": "2s"}
+REFRESH_SECONDS = 1.0
+END_WITHIN_SECONDS = 20.0
+"""In which the stuck move shall end once its throttle is raised."""
+KEEP_VARIABLE = "DEMO_KEEP"
+ALERT = "KafkaReassignmentStuck"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+T = TypeVar("T")
+
+
+class DemoError(SandboxError):
+    """Something that the demo shows did not happen; one line that says what."""
+
+
+class Demo:
+    """The programs of one run, and what it waits for."""
+
+    def __init__(self, screen: Screen, directory: Path, stack: ExitStack) -> None:
+        self._screen = screen
+        self._board = Board([move for transfer in scene.TRANSFERS for move in transfer.moves])
+        settings = ClusterSettings(tiered=False)
+        self._say(f"Looking for Kafka, Prometheus and Alertmanager; a first run fetches them into {cache_directory()}")
+        jars(settings.version)
+        programs = tools()
+        self._say("Starting a Kafka cluster: three brokers and a controller, each a process of its own")
+        self.cluster = stack.enter_context(Cluster(settings))
+        scene.prepare(self.cluster, scene.TRANSFERS, stack)
+        self._say("Starting the sidecar, Prometheus and Alertmanager")
+        sidecar = stack.enter_context(Sidecar(directory / "sidecar", self.cluster, {"poll": POLLING}))
+        self.alertmanager = stack.enter_context(Alertmanager(directory / "alertmanager", programs=programs))
+        rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), directory / "rules", RULE_SCALE, RULE_FLOOR_SECONDS)
+        self.prometheus = stack.enter_context(
+            Prometheus(
+                directory / "prometheus",
+                [sidecar.address],
+                rules,
+                self.alertmanager.address,
+                SCRAPE_SECONDS,
+                {"cluster": "demo"},
+                programs,
+            )
+        )
+        self._programs = (sidecar, self.alertmanager, self.prometheus)
+
+    def run(self) -> None:
+        """Show it all.
+
+        Raises:
+            DemoError: Something did not happen in time.
+        """
+        self._say_addresses()
+        self._start_moves()
+        alert = self._wait(self._stuck_alert, 120, f"{ALERT} reaches Alertmanager")
+        if alert is not None:
+            self._say_alert(alert)
+        self._raise_throttle()
+        self._wait_for_the_end()
+        self.cluster.admin.clear_throttle([transfer.topic for transfer in scene.TRANSFERS])
+        self._say("Both moves have ended and the alert has resolved; the throttles are removed. That is all.")
+
+    def stay(self) -> None:
+        """Go on until Ctrl-C."""
+        self._say(f"{KEEP_VARIABLE}=1: everything stays up until Ctrl-C")
+        self._say_addresses()
+        while True:
+            self._require_programs()
+            time.sleep(REFRESH_SECONDS)
+
+    def _start_moves(self) -> None:
+        for transfer in scene.TRANSFERS:
+            scene.start(self.cluster, transfer)
+            self._say(
+                f"Moving {transfer.topic} from broker {transfer.source} to {transfer.target}: "
+                f"throttle {_mb(transfer.limit)}/s, inbound {_mb(transfer.inbound)}/s"
+            )
+        self._wait(lambda: all(row.progress is not None for row in self._rows()), 60, "both moves are on the page")
+
+    def _raise_throttle(self) -> None:
+        stuck = next(row for row in self._rows() if row.move in scene.STUCK.moves)
+        remaining = stuck.remaining if stuck.remaining is not None else float(scene.STUCK.stored)
+        limit = scene.limit_for(scene.STUCK.inbound, remaining, END_WITHIN_SECONDS)
+        self._say(
+            f"Raising the throttle of {scene.STUCK.topic} from {_mb(scene.STUCK.limit)}/s to {_mb(limit)}/s, "
+            f"as the runbook says: (inbound {_mb(scene.STUCK.inbound)}/s "
+            f"+ {_mb(remaining)} to go / {END_WITHIN_SECONDS:g} s) / {scene.WAITS:g}"
+        )
+        scene.set_limit(self.cluster, scene.STUCK, limit)
+
+    def _wait_for_the_end(self) -> None:
+        """Wait for three things that come in any order, and say each when it comes."""
+        left = {f"{transfer.topic} has moved": transfer.moves for transfer in scene.TRANSFERS}
+        resolved = False
+
+        def over() -> bool:
+            nonlocal resolved
+            ended = {row.move for row in self._rows() if row.ended}
+            for what in [what for what, moves in left.items() if ended.issuperset(moves)]:
+                del left[what]
+                self._say(what)
+            if not resolved and self._stuck_alert() is None:
+                resolved = True
+                self._say("RESOLVED in Alertmanager: " + ALERT)
+            return resolved and not left
+
+        self._wait(over, 180, "both moves end and the alert resolves")
+
+    def _stuck_alert(self) -> Alert | None:
+        """The alert that is to come.
+
+        Raises:
+            DemoError: Another one came.
+        """
+        alerts = self.alertmanager.alerts()
+        for alert in alerts:
+            if (alert.name, alert.labels.get("topic")) != (ALERT, scene.STUCK.topic):
+                raise DemoError(f"a false alert reached Alertmanager: {dict(alert.labels)} {dict(alert.annotations)}")
+        return alerts[0] if alerts else None
+
+    def _wait(self, condition: Callable[[], T], seconds: float, what: str) -> T:
+        deadline = time.monotonic() + seconds
+        while not (answer := condition()):
+            self._require_programs()
+            if time.monotonic() >= deadline:
+                raise DemoError(f"this did not happen within {seconds:g} s: {what}")
+            self._screen.show(self._rows())
+            time.sleep(REFRESH_SECONDS)
+        self._screen.show(self._rows())
+        return answer
+
+    def _require_programs(self) -> None:
+        for program in self._programs:
+            if not program.running:
+                raise DemoError(f"{program.name} ended by itself:\n{program.log_tail()}")
+
+    def _rows(self) -> list[Row]:
+        return self._board.update(self.prometheus)
+
+    def _say(self, text: str, *details: str) -> None:
+        self._screen.say(text, *details)
+
+    def _say_addresses(self) -> None:
+        sidecar = self._programs[0]
+        self._say(
+            "Everything is up:",
+            f"Kafka         {self.cluster.bootstrap}",
+            f"kafka-warden  {sidecar.url}/metrics",
+            f"Prometheus    {self.prometheus.url}",
+            f"Alertmanager  {self.alertmanager.url}/api/v2/alerts",
+            f"The rules are those of {ALERTS.name}/ with every duration shortened to a thirtieth, ten seconds at least",
+        )
+
+    def _say_alert(self, alert: Alert) -> None:
+        labels = " ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()) if name != "alertname")
+        texts = [f"{name}: {alert.annotations[name]}" for name in ("description", "action", "runbook_url")]
+        self._say(f"ALERT in Alertmanager: {alert.name}", labels, *texts)
+
+
+def _mb(count: float) -> str:
+    return f"{count / 1e6:.1f} MB"
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    for each in SIGNALS:
+        # Once is enough: a second one must not interrupt the cleaning up.
+        signal.signal(each, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+def main() -> int:
+    """Run the demo and return its exit code."""
+    for number in SIGNALS:
+        signal.signal(number, _interrupt)
+    directory = Path(tempfile.mkdtemp(prefix="kafka-warden-demo-"))
+    finished = False
+    try:
+        with Screen(Console()) as screen, ExitStack() as stack:
+            demo = Demo(screen, directory, stack)
+            demo.run()
+            finished = True
+            if os.environ.get(KEEP_VARIABLE, "0") not in {"", "0"}:
+                demo.stay()
+    except SandboxError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0 if finished else 128 + signal.SIGINT
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""The table of moves that the demo shows, from what Prometheus scraped off the sidecar's page."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from sandbox.monitoring import Prometheus
+
+BAR_WIDTH = 20
+WIDE_COLUMNS = 105
+PLAIN_EVERY_SECONDS = 5.0
+FAMILY = "kafka_warden_reassignment_"
+
+
+@dataclass(frozen=True)
+class Move:
+    """One replica on its way from one broker to another."""
+
+    topic: str
+    partition: int
+    source: int
+    target: int
+
+    @property
+    def name(self) -> str:
+        """Topic and partition, as Kafka's logs write it."""
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass
+class Row:
+    """What is shown of one move. Bytes, seconds; None is unknown."""
+
+    move: Move
+    remaining: float | None = None
+    progress: float | None = None
+    rate: float | None = None
+    eta: float | None = None
+    cause: str | None = None
+    ended: bool = False
+
+    @property
+    def state(self) -> str:
+        """In words."""
+        if self.ended:
+            return "done"
+        if self.cause is not None:
+            return f"stuck: {self.cause}"
+        if self.progress is None:
+            return "not on the page yet"
+        return "falls behind" if self.eta == math.inf else "copying"
+
+    @property
+    def copied(self) -> str:
+        """Copied of all bytes."""
+        if self.remaining is None or self.progress is None or self.progress >= 1:
+            return ""
+        total = self.remaining / (1 - self.progress)
+        return f"{(total - self.remaining) / 1e6:.0f} of {total / 1e6:.0f} MB"
+
+    @property
+    def speed(self) -> str:
+        """Bytes per second that are copied."""
+        return "" if self.rate is None or self.ended else f"{self.rate / 1e6:.2f} MB/s"
+
+    @property
+    def until(self) -> str:
+        """Time to go."""
+        if self.eta is None or self.ended:
+            return ""
+        return "never" if self.eta == math.inf else f"{self.eta:.0f} s"
+
+
+@dataclass
+class Board:
+    """The rows of all moves, brought up to date from Prometheus."""
+
+    moves: Sequence[Move]
+    rows: dict[Move, Row] = field(default_factory=dict)
+
+    def update(self, prometheus: Prometheus) -> list[Row]:
+        """Ask Prometheus for every move. One that was shown and is not any more has ended, if the page is there."""
+        found: dict[tuple[str, ...], Row] = {}
+        by_key = {(move.topic, str(move.partition), str(move.target)): move for move in self.moves}
+        for sample in prometheus.query(f'{{__name__=~"{FAMILY}.+",topic!=""}}'):
+            key = (sample.labels["topic"], sample.labels["partition"], sample.labels["broker"])
+            if key in by_key:
+                row = found.setdefault(key, Row(by_key[key]))
+                _fill(row, sample.labels["__name__"].removeprefix(FAMILY), sample.value, sample.labels.get("cause"))
+        page_is_there = bool(prometheus.query("kafka_warden_reassigning_partitions"))
+        for key, move in by_key.items():
+            if key in found:
+                self.rows[move] = found[key]
+            elif page_is_there and move in self.rows:
+                self.rows[move] = Row(move, remaining=0.0, progress=1.0, ended=True)
+        return [self.rows.get(move, Row(move)) for move in self.moves]
+
+
+def _fill(row: Row, name: str, value: float, cause: str | None) -> None:
+    if name == "stuck":
+        row.cause = cause
+    else:
+        fields = {
+            "bytes_remaining": "remaining",
+            "progress_ratio": "progress",
+            "bytes_per_second": "rate",
+            "eta_seconds": "eta",
+        }
+        if name in fields:
+            setattr(row, fields[name], value)
+
+
+class Screen:
+    """Where the demo prints: a table that lives below the messages on a terminal, plain lines elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._started = time.monotonic()
+        self._shown = -math.inf
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, auto_refresh=False)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the screen was made."""
+        return time.monotonic() - self._started
+
+    def say(self, text: str, *details: str) -> None:
+        """Print a message with the time, and details below it."""
+        minutes, seconds = divmod(int(self.elapsed), 60)
+        self._console.print(f"[{minutes}:{seconds:02}] {text}", markup=False, highlight=False, soft_wrap=True)
+        for detail in details:
+            self._console.print(f"       {detail}", markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Bring the table up to date; on no terminal, print a line per move every five seconds."""
+        if self._live is not None:
+            self._live.update(_table(rows, self._console.width), refresh=True)
+        elif time.monotonic() - self._shown >= PLAIN_EVERY_SECONDS:
+            self._shown = time.monotonic()
+            for row in rows:
+                self.say(_line(row))
+
+
+def _table(rows: Sequence[Row], width: int) -> Table:
+    """A line per move; in a narrow terminal without the amounts, so that the state always has room."""
+    wide = width >= WIDE_COLUMNS
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for header in ("partition", "move", "copied", "", *([""] if wide else []), "rate", "ETA"):
+        table.add_column(header, no_wrap=True)
+    table.add_column("state", overflow="fold")
+    for row in rows:
+        bar = ProgressBar(total=1.0, completed=row.progress or 0.0, width=BAR_WIDTH if wide else BAR_WIDTH // 2)
+        style = "red" if row.cause else "green" if row.ended else ""
+        percent = "" if row.progress is None else f"{row.progress:.0%}"
+        ends = f"{row.move.source} -> {row.move.target}"
+        amounts = [row.copied] if wide else []
+        table.add_row(row.move.name, ends, bar, percent, *amounts, row.speed, row.until, row.state, style=style)
+    return table
+
+
+def _line(row: Row) -> str:
+    filled = round((row.progress or 0.0) * BAR_WIDTH)
+    bar = "#" * filled + "." * (BAR_WIDTH - filled)
+    percent = "" if row.progress is None else f"{row.progress:4.0%}"
+    ends = f"{row.move.name:<11} {row.move.source} -> {row.move.target}"
+    eta = f"ETA {row.until}" if row.until else ""
+    return f"{ends}  {bar} {percent:>4}  {row.copied:<15} {row.speed:<10} {eta:<10} {row.state}".rstrip()

@@ -1,0 +1,38 @@
+"""The sidecar as a process of its own, beside a sandbox cluster."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.cluster import Cluster
+from sandbox.monitoring_process import Program
+
+
+class Sidecar(Program):
+    """`kafka-warden run` with a configuration file; ready once its page has numbers.
+
+    Args:
+        directory: Everything that it writes; made when it does not exist.
+        cluster: The cluster that it watches, over the protocol and, where that is on, over JMX.
+        settings: Configuration by section, beside `kafka`, `jmx` and `web.listen`.
+    """
+
+    def __init__(self, directory: Path, cluster: Cluster, settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__("kafka-warden", directory)
+        self._config: dict[str, Any] = {
+            **(settings or {}),
+            "kafka": {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties()},
+            "web": {"listen": self.address},
+        }
+        if cluster.settings.jmx:
+            self._config["jmx"] = {"brokers": cluster.jmx_brokers, "controllers": cluster.jmx_controllers}
+
+    def command(self) -> Sequence[str]:
+        """Writes its configuration first."""
+        config = self.directory / "kafka-warden.yml"
+        config.write_text(yaml.safe_dump(self._config, sort_keys=False), encoding="utf-8")
+        return (os.fspath(Path(sys.executable).with_name("kafka-warden")), "run", "--config", os.fspath(config))

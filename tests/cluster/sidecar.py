@@ -1,0 +1,208 @@
+"""The sidecar as its users run it: a process with a configuration file, read over HTTP only."""
+
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+from sandbox import Cluster, wait_for
+from tests.cluster.page import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+INTERVAL = float(os.environ.get("SIDECAR_POLL_SECONDS", "1"))
+"""Seconds between polls; a machine with much else to do needs more."""
+DEADLINE = 0.9 * INTERVAL
+STOP_WITHIN = 5.0
+SLOW_MACHINE = 60.0
+SCRAPE_TIMEOUT = 10.0
+_LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
+
+
+def configuration(cluster: Cluster, user: str = "admin", **sections: Any) -> dict[str, Any]:
+    """What a user would write for this cluster; a section given here is laid over the one made here.
+
+    Passwords stand in files only: `sasl.password` becomes `sasl.password.file`.
+    """
+    kafka: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties(user)}
+    if kafka.pop("sasl.password", None) is not None:
+        kafka["sasl.password.file"] = str(cluster.secret_file(user))
+    jmx: dict[str, Any] = {"brokers": cluster.jmx_brokers, "controllers": cluster.jmx_controllers}
+    if cluster.jmx_user is not None:
+        jmx |= {"user": cluster.jmx_user, "password_file": str(cluster.jmx_password_file)}
+    made: dict[str, Any] = {
+        "kafka": kafka,
+        "jmx": jmx,
+        "poll": {"interval": f"{1000 * INTERVAL:g}ms", "deadline": f"{1000 * DEADLINE:g}ms"},
+        "web": {"listen": "127.0.0.1:0"},
+    }
+    return {**made, **{name: {**made.get(name, {}), **section} for name, section in sections.items()}}
+
+
+def _neutral(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without variables that the sidecar would take for its own settings."""
+    return {name: value for name, value in environment.items() if not name.startswith("KAFKA_WARDEN_")}
+
+
+class Sidecar:
+    """`kafka-warden run` as a process of its own. On leaving the block it must end well after SIGTERM.
+
+    Args:
+        config: the configuration file's content.
+        folder: for the configuration, the log, and as working directory.
+        environment: more variables.
+        ready: whether to wait for the first good poll.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        folder: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        ready: bool = True,
+    ) -> None:
+        self.folder = folder
+        self.latencies: list[float] = []
+        """Seconds of every scrape."""
+        self._config = config
+        self._environment = dict(environment or {})
+        self._wait_ready = ready
+        self._log_file = folder / "sidecar.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / "kafka-warden.yml"
+        file.write_text(yaml.safe_dump(dict(self._config), sort_keys=False), encoding="utf-8")
+        with self._log_file.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "exporter.cli", "run", "--config", str(file)],
+                cwd=self.folder,
+                env={**_neutral(os.environ), "PYTHONPATH": str(ROOT), **self._environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            self._port = int(wait_for(self._listening, SLOW_MACHINE, "the sidecar listens", interval=0.02))
+            if self._wait_ready:
+                self.wait_ready()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            print(f"--- the sidecar's log ---\n{self.log[-4000:]}")
+            self.kill()
+        elif self.process.poll() is None:
+            code, seconds = self.stop()
+            assert code == 0, self.log[-4000:]
+            assert seconds < STOP_WITHIN
+
+    @property
+    def process(self) -> "subprocess.Popen[bytes]":
+        """The process, which must have been started."""
+        assert self._process is not None
+        return self._process
+
+    @property
+    def log(self) -> str:
+        """Everything that it wrote to stdout and stderr."""
+        return self._log_file.read_text(encoding="utf-8", errors="replace")
+
+    def _listening(self) -> int | None:
+        if self.process.poll() is not None:
+            raise AssertionError(f"the sidecar ended with code {self.process.returncode}:\n{self.log}")
+        found = _LISTENING.search(self.log)
+        return int(found[1]) if found else None
+
+    def stop(self) -> tuple[int, float]:
+        """SIGTERM; return the exit code and the seconds that it took."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(SLOW_MACHINE)
+        return code, time.monotonic() - began
+
+    def kill(self) -> None:
+        """SIGKILL, when it still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(SLOW_MACHINE)
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Status and body of one request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    def wait_ready(self, timeout: float = SLOW_MACHINE) -> None:
+        """Wait for the first good poll."""
+        wait_for(self.ready, timeout, f"the sidecar is ready; its log:\n{self.log[-2000:]}", interval=0.05)
+
+    def ready(self) -> bool:
+        """Whether it says that there was a good poll."""
+        return self.get("/-/ready")[0] == http.HTTPStatus.OK
+
+    def scrape(self) -> Page:
+        """The page as it is now."""
+        began = time.monotonic()
+        status, text = self.get("/metrics")
+        self.latencies.append(time.monotonic() - began)
+        assert status == http.HTTPStatus.OK, text
+        return Page(text)
+
+    def next_page(self, timeout: float = SLOW_MACHINE) -> Page:
+        """The first page of a poll that begins after this call, so that it shows what happened before."""
+        return self.wait(lambda _: True, timeout, "another poll came to its end")
+
+    def whole_page(self, timeout: float = SLOW_MACHINE) -> Page:
+        """The first page of a later poll in which everybody answered: all that is asked, and nothing is missing."""
+        return self.wait(lambda page: not page.down(), timeout, "every source answers")
+
+    def pages(self, timeout: float = SLOW_MACHINE) -> Iterator[Page]:
+        """Every page, one per poll, beginning with polls that begin after this call.
+
+        Raises:
+            AssertionError: `timeout` seconds have passed, and somebody still wants more.
+        """
+        last, until = time.time(), time.monotonic() + timeout
+        while time.monotonic() < until:
+            page = self.scrape()
+            if page.time > last:
+                last = page.time
+                yield page
+            else:
+                time.sleep(0.03)
+        raise AssertionError(f"no further page within {timeout:g} s; the sidecar's log:\n{self.log[-3000:]}")
+
+    def wait(self, predicate: Callable[[Page], object], timeout: float = SLOW_MACHINE, what: str = "") -> Page:
+        """The first page of a later poll that the predicate holds for."""
+        page = None
+        until = time.monotonic() + timeout
+        for page in self.pages(timeout + SLOW_MACHINE):
+            if predicate(page):
+                return page
+            if time.monotonic() > until:
+                break
+        raise AssertionError(
+            f"after {timeout:g} s still not: {what or predicate}; not up: {sorted(page.down()) if page else page};\n"
+            f"the sidecar's log:\n{self.log[-3000:]}"
+        )

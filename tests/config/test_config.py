@@ -1,0 +1,405 @@
+"""The configuration as a whole: where values come from, who wins, and what a mistake looks like."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exporter.clients.secrets import Secret
+from exporter.config import FLAGS, OPTIONS, Config, load
+from exporter.config.given import from_file, variable
+from exporter.errors import ConfigError
+from exporter.model import Parameters
+
+CANARY = "canary-Tr0ub4dor"
+MINIMAL = "kafka: {bootstrap.servers: 'a:1'}\n"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _load(
+    folder: Path,
+    text: str = MINIMAL,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> Config:
+    path = folder / "warden.yml"
+    path.write_text(text)
+    return load(flags or {}, environment or {}, path)
+
+
+def _secret(folder: Path, name: str = "password", content: str = f"{CANARY}\n") -> Path:
+    path = folder / name
+    path.write_text(content)
+    path.chmod(0o600)
+    return path
+
+
+def test_a_bootstrap_server_is_enough() -> None:
+    """Without a file, one flag gives the documented defaults."""
+    config = load({"--bootstrap-servers": "a:1"}, {})
+
+    assert config.kafka.settings.bootstrap == (("a", 1),)
+    assert config.web.listen == ("127.0.0.1", 10073)
+    assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (10.0, 5.0, 60.0)
+    assert config.state_path == Path("kafka-warden.state")
+    assert not config.jmx.enabled
+    assert config.not_in_effect() == ()
+    assert config.to_parameters() == Parameters()
+
+
+def test_everything_that_can_be_set(tmp_path: Path) -> None:
+    """Each key reaches its typed place in base units."""
+    _secret(tmp_path)
+    (tmp_path / "ca.pem").touch()
+    config = _load(
+        tmp_path,
+        """
+kafka: {bootstrap.servers: [a:1, b:2], request.timeout.ms: 1000}
+jmx:
+  port: 9999
+  brokers: {1: "127.0.0.1:9901"}
+  controllers: {101: "[::1]:9999"}
+  user: monitor
+  password_file: password
+  tls: {ca_file: ca.pem, registry: false}
+controllers: {bootstrap: ["c:9093"], quota_window: 11s}
+poll: {interval: 3s, deadline: 500ms, log_dirs: 2m}
+topics: {allow: ["orders.*"], deny: ["orders-old"]}
+state: {path: /var/lib/state}
+web: {listen: "[::]:80", config_file: web.yml}
+limits: {series: 5, max_broker_partitions: 4000, max_partitions: 200000}
+network: {bytes_per_second: 125000000}
+moves: {deadline: 1h, grace: 10s}
+history: {parquet: {path: history/}}
+log: {level: DEBUG, format: json}
+""",
+    )
+
+    assert config.kafka.settings.bootstrap == (("a", 1), ("b", 2))
+    assert config.kafka.settings.request_timeout == 1.0
+    assert (config.jmx.port, config.jmx.brokers) == (9999, {1: ("127.0.0.1", 9901)})
+    assert (config.jmx.controllers[0].id, str(config.jmx.controllers[0].address)) == (101, "[::1]:9999")
+    assert config.jmx.user == "monitor"
+    assert config.jmx.password is not None
+    assert config.jmx.password.read() == Secret(CANARY)
+    assert config.jmx.tls is not None
+    assert (config.jmx.tls.ca_file, config.jmx.tls.registry) == (tmp_path / "ca.pem", False)
+    assert (config.controllers.bootstrap, config.controllers.quota_window) == ((("c", 9093),), 11.0)
+    assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (3.0, 0.5, 120.0)
+    assert [topic for topic in ("orders", "orders-new", "orders-old", "my-orders") if config.topics.matches(topic)] == [
+        "orders",
+        "orders-new",
+    ]
+    assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
+    assert (config.state_path, config.history_parquet_path) == (Path("/var/lib/state"), tmp_path / "history")
+    assert config.not_in_effect() == ("history.parquet.path", "state.path")
+    assert (config.log.level, config.log.format) == ("debug", "json")
+    assert config.to_parameters() == Parameters(
+        poll_interval=3.0,
+        series_budget=5,
+        max_broker_partitions=4000,
+        max_partitions=200_000,
+        network_bytes_per_second=125e6,
+        moves_deadline=3600.0,
+        moves_grace=10.0,
+    )
+
+
+def test_a_flag_wins_over_the_environment_which_wins_over_the_file(tmp_path: Path) -> None:
+    """The same option in all three places, then without the strongest, then the next."""
+    text = MINIMAL + "poll: {interval: 30s}\n"
+    environment = {"KAFKA_WARDEN_POLL_INTERVAL": "20s"}
+
+    assert _load(tmp_path, text, environment, {"--poll-interval": "15s"}).poll.interval == 15.0
+    assert _load(tmp_path, text, environment).poll.interval == 20.0
+    assert _load(tmp_path, text).poll.interval == 30.0
+    assert _load(tmp_path).poll.interval == 10.0
+
+
+def test_a_stronger_place_wins_in_its_own_spelling(tmp_path: Path) -> None:
+    """Another name for the same property, and a password beside a password's file, are the same thing."""
+    _secret(tmp_path, content="from-file")
+    config = _load(
+        tmp_path,
+        """
+kafka:
+  metadata.broker.list: file:1
+  security.protocol: SASL_PLAINTEXT
+  sasl.mechanism: PLAIN
+  sasl.username: u
+  sasl.password.file: password
+jmx: {user: u, password_file: password}
+""",
+        {"KAFKA_WARDEN_KAFKA_SASL_PASSWORD": "from-environment", "KAFKA_WARDEN_JMX_PASSWORD": "from-environment"},
+        {"--bootstrap-servers": "flag:1"},
+    )
+
+    assert config.kafka.settings.bootstrap == (("flag", 1),)
+    assert config.kafka.settings.connection_options()["sasl_plain_password"] == "from-environment"
+    assert config.jmx.password == Secret("from-environment")
+
+
+def test_the_file_may_be_named_in_the_environment(tmp_path: Path) -> None:
+    """KAFKA_WARDEN_CONFIG is --config."""
+    path = tmp_path / "other.yml"
+    path.write_text("kafka: {bootstrap.servers: 'z:1'}")
+
+    assert load({}, {"KAFKA_WARDEN_CONFIG": str(path)}).kafka.settings.bootstrap == (("z", 1),)
+
+
+def test_every_option_can_be_set_in_the_environment() -> None:
+    """Each option has a variable of its own, and no two share one."""
+    names = [variable(option.key) for option in OPTIONS]
+
+    assert len(set(names)) == len(names)
+    config = load(
+        {},
+        {
+            "KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS": "a:1,b:2",
+            "KAFKA_WARDEN_JMX_BROKERS": "1=a:9999,2=b:9999",
+            "KAFKA_WARDEN_TOPICS_DENY": "a.*,b.*",
+            "KAFKA_WARDEN_LIMITS_SERIES": "7",
+            "KAFKA_WARDEN_KAFKA_CLIENT_ID": "me",
+        },
+    )
+    assert config.jmx.brokers == {1: ("a", 9999), 2: ("b", 9999)}
+    assert [pattern.pattern for pattern in config.topics.deny] == ["a.*", "b.*"]
+    assert (config.limits.series, config.kafka.settings.client_id) == (7, "me")
+
+
+def test_what_kubernetes_puts_into_the_environment_is_left_alone(tmp_path: Path) -> None:
+    """A service named kafka-warden, or kafka-warden-jmx, must not keep the pod from starting."""
+    links = {
+        "KAFKA_WARDEN_SERVICE_HOST": "10.0.0.1",
+        "KAFKA_WARDEN_SERVICE_PORT": "10073",
+        "KAFKA_WARDEN_SERVICE_PORT_HTTP_METRICS": "10073",
+        "KAFKA_WARDEN_PORT": "tcp://10.0.0.1:10073",
+        "KAFKA_WARDEN_PORT_10073_TCP": "tcp://10.0.0.1:10073",
+        "KAFKA_WARDEN_PORT_10073_TCP_PROTO": "tcp",
+        "KAFKA_WARDEN_PORT_10073_TCP_ADDR": "10.0.0.1",
+        "KAFKA_WARDEN_JMX_PORT": "tcp://10.0.0.1:9999",
+        "KAFKA_WARDEN_JMX_SERVICE_PORT": "9999",
+        "KAFKA_WARDEN_KAFKA_1_SERVICE_HOST": "10.0.0.2",
+    }
+
+    assert not _load(tmp_path, MINIMAL, links).jmx.enabled
+
+
+def test_the_deadline_follows_a_short_interval(tmp_path: Path) -> None:
+    """Who sets only the interval need not set the deadline: it is half of it where 5 s are too long."""
+    assert _load(tmp_path, flags={"--poll-interval": "4s"}).poll.deadline == 2.0
+
+
+def test_unlimited_is_infinity(tmp_path: Path) -> None:
+    """A limit that is not set is not a number that someone might reach."""
+    assert _load(tmp_path).limits.max_partitions == math.inf
+
+
+_MISTAKES: tuple[tuple[str, str], ...] = (
+    ("kafka: [", "not valid YAML: "),
+    ("\tkafka: x", "not valid YAML: "),
+    ("just text", "expected keys and values, such as `poll:`, at the top of the file"),
+    ("poll: {interval: 1s, interval: 2s}", "not valid YAML: the key interval stands here twice (line 1, column 22)"),
+    ("kafka: {}\nkafka: {}", "the key kafka stands here twice"),
+    ("polls: {interval: 1s}", "polls: unknown key; did you mean poll?"),
+    ("poll: {intervall: 1s}", "poll.intervall: unknown key; did you mean poll.interval?"),
+    ("poll.interval: 1s", "poll.interval: unknown key; write it below poll:"),
+    ("poll: 10s", "poll: expected keys and values below it"),
+    ("poll: {interval: 10}", "poll.interval: expected a duration with its unit, such as 500ms, 10s or 1h30m, got 10"),
+    (
+        "poll: {interval: }",
+        "poll.interval: expected a duration with its unit, such as 500ms, 10s or 1h30m, got nothing",
+    ),
+    ("poll: {interval: 5s, deadline: 5s}", "poll.deadline: expected less than poll.interval (5s), got 5s"),
+    ("poll: {deadline: 11s}", "poll.deadline: expected less than poll.interval (10s), got 11s"),
+    ("poll: {interval: 10ms}", "poll.interval: expected 100ms or more, got 10ms"),
+    ("jmx: {port: 99999}", "jmx.port: expected a port from 1 to 65535, got 99999"),
+    ("jmx: {brokers: {one: 'a:1'}}", "jmx.brokers: expected a node id, which is a whole number, got 'one'"),
+    ("jmx: {brokers: {1: a}}", "jmx.brokers: expected host:port or [IPv6 address]:port, got 'a'"),
+    ("jmx: {user: u}", "jmx.user: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD"),
+    ("jmx: {user: u, password_file: missing}", "missing: cannot read the secret: No such file or directory"),
+    (f"jmx: {{password: {CANARY}}}", "jmx.password: unknown key; set jmx.password_file to the path of a file"),
+    ("jmx: {tls: {cert_file: x}}", "jmx.tls.cert_file: needs jmx.tls.ca_file, too"),
+    ("topics: {allow: ['(']}", "topics.allow: '(' is not a regular expression: "),
+    ("web: {listen: 'localhost'}", "web.listen: expected host:port"),
+    ("limits: {series: 0}", "limits.series: expected a whole number above 0, got 0"),
+    ("network: {bytes_per_second: .inf}", "network.bytes_per_second: expected a number above 0, got inf"),
+    ("log: {format: xml}", "log.format: expected one of logfmt, json, console, got 'xml'"),
+    ("history: {parquet: x}", "history.parquet: expected keys and values below it"),
+    ("kafka: {bootstrap.servers: {a: 1}}", "kafka.bootstrap.servers: expected text, got keys and values"),
+    (
+        "kafka: {bootstrap.server: 'a:1'}",
+        "kafka.bootstrap.server: no Kafka client has this property; did you mean boot",
+    ),
+    ("kafka: {security.protocol: TLS}", "kafka.security.protocol: expected one of PLAINTEXT, SSL"),
+    (
+        f"kafka: {{sasl.password: {CANARY}}}",
+        "kafka.sasl.password: a secret does not belong into this file; set sasl.pas",
+    ),
+    (f"kafka: {{sasl.jaas.config: {CANARY}}}", "or the environment variable KAFKA_WARDEN_KAFKA_SASL_JAAS_CONFIG"),
+    (
+        f"kafka: {{sasl.pasword: {CANARY}}}",
+        "kafka.sasl.pasword: no Kafka client has this property; did you mean sasl.pas",
+    ),
+    (f"kafka: {{sasl.password: *{CANARY}}}", "not valid YAML: found undefined alias"),
+    (f"kafka: {{sasl.password: !{CANARY} x}}", "not valid YAML: could not determine a constructor for the tag"),
+    ("kafka: {sasl.password.file: missing}", "kafka.sasl.password.file: "),
+)
+
+
+@pytest.mark.parametrize(("text", "message"), _MISTAKES)
+def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    """The line starts with the file, has the key and what is expected, and quotes no secret."""
+    with pytest.raises(ConfigError) as caught:
+        _load(tmp_path, text, flags={} if text.startswith("kafka: {b") else {"--bootstrap-servers": "a:1"})
+
+    line = str(caught.value)
+    assert line.startswith(f"{tmp_path / 'warden.yml'}: ")
+    assert message in line
+    assert len(line.splitlines()) == 1
+    assert CANARY not in line
+
+
+@pytest.mark.parametrize(
+    ("environment", "flags", "message"),
+    [
+        (
+            {"KAFKA_WARDEN_POLL_INTERVALL": "1s"},
+            {},
+            "KAFKA_WARDEN_POLL_INTERVALL: unknown environment variable; did you",
+        ),
+        ({"KAFKA_WARDEN_POLL_INTERVAL": "x"}, {}, "KAFKA_WARDEN_POLL_INTERVAL: expected a duration"),
+        ({"KAFKA_WARDEN_KAFKA_SASL_PASWORD": CANARY}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASWORD: no Kafka client has"),
+        ({"KAFKA_WARDEN_KAFKA_SASL_PASSWORD": ""}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASSWORD: expected a secret"),
+        ({"KAFKA_WARDEN_KAFKA_SASL_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASSWORD: no effect with"),
+        ({"KAFKA_WARDEN_JMX_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_JMX_PASSWORD: needs jmx.user, too"),
+        ({"KAFKA_WARDEN_JMX_BROKERS": "{["}, {}, "KAFKA_WARDEN_JMX_BROKERS: cannot be read as YAML"),
+        ({}, {"--jmx-port": "x"}, "--jmx-port: expected a port from 1 to 65535, got 'x'"),
+        ({}, {"--listen": "x"}, "--listen: expected host:port"),
+        ({}, {"--bootstrap-servers": "x:y"}, "--bootstrap-servers: expected host:port"),
+        ({}, {"--log-level": "loud"}, "--log-level: expected one of debug, info, warning, error, got 'loud'"),
+    ],
+)
+def test_a_mistake_elsewhere_is_one_line_too(
+    environment: Mapping[str, str], flags: Mapping[str, str], message: str
+) -> None:
+    """The line starts with the variable or the flag."""
+    with pytest.raises(ConfigError) as caught:
+        load({"--bootstrap-servers": "a:1", **flags}, environment)
+
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value).splitlines()) == 1
+    assert CANARY not in str(caught.value)
+
+
+def test_nothing_to_start_from_is_one_line_that_says_how(tmp_path: Path) -> None:
+    """Without a bootstrap server the message names the flag, the variable and the key."""
+    for text in ("", "# nothing\n", "kafka:\n"):
+        with pytest.raises(
+            ConfigError, match=r"kafka\.bootstrap\.servers: missing; .* --bootstrap-servers or in KAFKA_WARDEN"
+        ):
+            _load(tmp_path, text)
+    with pytest.raises(ConfigError, match=r"^kafka\.bootstrap\.servers: missing"):
+        load({}, {})
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    """Missing, a folder, and not text."""
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\xfd")
+    for path, message in (
+        (tmp_path / "missing", "No such file or directory"),
+        (tmp_path, "Is a directory"),
+        (binary, "not UTF-8"),
+    ):
+        with pytest.raises(ConfigError, match=f"{path}: .*{message}"):
+            load({}, {}, path)
+
+
+def test_paths_count_from_the_folder_of_the_file_or_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file's relative paths do not depend on where the program is started; those of the environment do."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    text = MINIMAL + "web: {config_file: web.yml}\nhistory: {parquet: {path: h}}\n"
+
+    config = _load(tmp_path, text, {"KAFKA_WARDEN_STATE_PATH": "mine.state"})
+
+    assert config.web.config_file == tmp_path / "web.yml"
+    assert config.history_parquet_path == tmp_path / "h"
+    assert config.state_path == Path("mine.state")
+
+
+def test_merged_yaml_mappings_are_no_duplicates(tmp_path: Path) -> None:
+    """A key that overrides one of an anchor stands once."""
+    text = MINIMAL + "poll: {<<: {interval: 30s, deadline: 2s}, interval: 20s}\n"
+
+    assert _load(tmp_path, text).poll.interval == 20.0
+
+
+def test_the_configuration_does_not_print_secrets(tmp_path: Path) -> None:
+    """The repr of everything, with secrets from a file and from the environment."""
+    _secret(tmp_path)
+    config = _load(
+        tmp_path,
+        """
+kafka:
+  bootstrap.servers: a:1
+  security.protocol: SASL_PLAINTEXT
+  sasl.mechanism: PLAIN
+  sasl.username: u
+  sasl.password.file: password
+jmx: {user: u}
+""",
+        {"KAFKA_WARDEN_JMX_PASSWORD": CANARY},
+    )
+    config.kafka.settings.connection_options()
+
+    assert CANARY not in repr(config)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text()
+    | st.sampled_from(_MISTAKES)
+    .map(lambda mistake: mistake[0])
+    .flatmap(lambda text: st.permutations(text).map("".join))
+)
+def test_any_file_is_a_configuration_or_one_line(tmp_path: Path, text: str) -> None:
+    """Whatever is in the file, the program does not fail in any other way than by its one line."""
+    problem = ""
+    (tmp_path / "fuzz.yml").write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        load({"--bootstrap-servers": "a:1"}, {}, tmp_path / "fuzz.yml")
+    except ConfigError as failure:
+        problem = str(failure)
+
+    assert len(problem.splitlines()) <= 1
+
+
+def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -> None:
+    """As it stands it is the default; with every comment taken away it names every option."""
+    reference = (DOCS / "reference-config.yaml").read_text()
+    assert repr(_load(tmp_path, reference).to_parameters()) == repr(Parameters())
+    given = from_file(DOCS / "reference-config.yaml")
+    for option in OPTIONS:
+        if option.key in given and option.default is not None:
+            assert option.read(given[option.key].value) == option.read(option.default), option.key
+
+    uncommented = tmp_path / "all.yml"
+    lines = [line.replace("# ", "", 1) if ": " in f"{line.strip()} " else line for line in reference.splitlines()[3:]]
+    uncommented.write_text("\n".join(line for line in lines if not line.rstrip().endswith(".")))
+    assert {option.key for option in OPTIONS} <= set(from_file(uncommented))
+
+
+def test_the_documentation_names_every_option_and_flag() -> None:
+    """Every option with its default, and every flag."""
+    text = (DOCS / "configuration.md").read_text()
+
+    for option in OPTIONS:
+        assert f"`{option.key}`" in text, option.key
+    for flag in (*FLAGS, "--config", "--check-config"):
+        assert f"`{flag}" in text, flag

@@ -1,0 +1,167 @@
+"""Single values: durations, addresses, numbers, lists; any input gives a value or one line."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exporter.clients.strict import Address, parse_address, parse_duration
+from exporter.config import values
+from exporter.config.options import OPTIONS
+
+_UNITS = ("d", "h", "m", "s", "ms")
+_SECONDS = (86400, 3600, 60, 1, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10s", 10), ("500ms", 0.5), ("4h", 14400), ("1h30m", 5400), ("1.5s", 1.5), ("2d", 172800), (" 60s ", 60)],
+)
+def test_durations_in_words_people_use(text: str, seconds: float) -> None:
+    """A duration is numbers with units, the larger ones first."""
+    assert values.duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "value", ["10", 10, "s", "", "0s", "-1s", "10 s", "30m1h", "1e3s", "10S", "\u0661s", None, True, [], {}]
+)
+def test_what_is_no_duration_is_refused(value: Any) -> None:
+    """A number without a unit, zero and disorder are refused with examples of what is expected."""
+    with pytest.raises(ValueError, match="such as 500ms, 10s or 1h30m"):
+        values.duration(value)
+
+
+@given(st.lists(st.integers(0, 10**8), min_size=5, max_size=5))
+def test_durations_add_up(numbers: list[int]) -> None:
+    """Each part counts with its unit, in whatever combination."""
+    text = "".join(f"{number}{unit}" for number, unit in zip(numbers, _UNITS, strict=True))
+
+    expected = sum(number * unit for number, unit in zip(numbers, _SECONDS, strict=True))
+
+    assert parse_duration(text) == pytest.approx(expected)
+
+
+@given(st.text())
+def test_any_text_is_a_duration_or_none(text: str) -> None:
+    """The parser never raises and never gives a negative number."""
+    seconds = parse_duration(text)
+
+    assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("a:1", "a", 1),
+        ("127.0.0.1:10073", "127.0.0.1", 10073),
+        ("[::1]:9092", "::1", 9092),
+        ("[0:0::1]:65535", "::1", 65535),
+        (" broker-1.example.com:9092 ", "broker-1.example.com", 9092),
+    ],
+)
+def test_addresses(text: str, host: str, port: int) -> None:
+    """Names, IPv4 and bracketed IPv6, and back to text."""
+    assert parse_address(text) == Address(host, port)
+    assert parse_address(str(Address(host, port))) == (host, port)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "a:", ":1", "a:0", "a:65536", "a:-1", "a:x", "::1:1", "[::1]", "[x]:1", "a b:1", "http://a:1", "a:1 2"],
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    """The message says what is expected."""
+    with pytest.raises(ValueError, match=r"expected host:port or \[IPv6 address\]:port"):
+        parse_address(text)
+
+
+def test_only_listening_takes_an_empty_host_and_port_0() -> None:
+    """`:10073` is every interface and port 0 any free one, to listen on."""
+    assert values.listen_address(":10073") == ("", 10073)
+    assert values.listen_address("127.0.0.1:0") == ("127.0.0.1", 0)
+    assert values.listen_address("[::]:1") == ("::", 1)
+
+
+def test_what_stands_before_an_at_sign_is_not_shown() -> None:
+    """Someone may have put a password there."""
+    with pytest.raises(ValueError, match="expected") as caught:
+        parse_address("user:canary@broker:9092")
+
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (values.whole_number, "20000", 20000),
+        (values.port, 9999, 9999),
+        (values.positive_number, "1.25e8", 1.25e8),
+        (values.boolean, "True", True),
+        (values.addresses, "a:1, b:2", (("a", 1), ("b", 2))),
+        (values.addresses, '["a:1"]', (("a", 1),)),
+        (values.addresses, "", ()),
+        (values.numbered_addresses, "1=a:1,2=b:2", {1: ("a", 1), 2: ("b", 2)}),
+        (values.numbered_addresses, '{1: "a:1"}', {1: ("a", 1)}),
+        (values.numbered_addresses, {"7": "a:1"}, {7: ("a", 1)}),
+        (values.maybe_numbered_addresses, ["a:1"], ((None, ("a", 1)),)),
+        (values.maybe_numbered_addresses, {101: "a:1"}, ((101, ("a", 1)),)),
+        (values.patterns, "a.*,b", (re.compile("a.*"), re.compile("b"))),
+        (values.property_value, ["a:1", "b:2"], "a:1,b:2"),
+        (values.property_value, True, "true"),
+        (values.property_value, 30, "30"),
+    ],
+)
+def test_values_as_yaml_and_as_text(read: Callable[[object], object], text: object, value: object) -> None:
+    """What YAML gives and what the environment gives come to the same."""
+    assert read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "message"),
+    [
+        (values.whole_number, 0, "expected a whole number above 0, got 0"),
+        (values.whole_number, 1.5, "expected a whole number above 0, got 1.5"),
+        (values.whole_number, True, "got True"),
+        (values.port, 70000, "expected a port from 1 to 65535, got 70000"),
+        (values.port, "jmx", "expected a port"),
+        (values.positive_number, float("nan"), "expected a number above 0"),
+        (values.positive_number, float("inf"), "expected a number above 0"),
+        (values.positive_number, 10**400, "expected a number above 0"),
+        (values.text, None, "expected text, got nothing"),
+        (values.text, {}, "expected text, got keys and values"),
+        (values.addresses, {"a": 1}, "expected a list, got keys and values"),
+        (values.numbered_addresses, ["a:1"], "expected ids with addresses"),
+        (values.numbered_addresses, {"x": "a:1"}, "expected a node id"),
+        (values.patterns, ["("], "'(' is not a regular expression"),
+        (values.choice("json", "logfmt"), "jsno", "expected one of json, logfmt, got 'jsno'; did you mean json?"),
+    ],
+)
+def test_bad_values_say_what_is_expected(read: Callable[[object], object], value: object, message: str) -> None:
+    """The message is one line."""
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        read(value)
+
+    assert len(str(caught.value).splitlines()) == 1
+
+
+_YAML_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from(OPTIONS), _YAML_VALUES)
+@example(OPTIONS[1], "{a: {b: c}}")
+def test_any_value_is_read_or_refused(option: Any, value: Any) -> None:
+    """No reader fails in any other way than by its ValueError of one line."""
+    problem = ""
+    try:
+        option.read(value)
+    except ValueError as failure:
+        problem = str(failure)
+
+    assert len(problem.splitlines()) <= 1

@@ -1,0 +1,174 @@
+"""KIP-73's test plan: moves of 100 partitions under a throttle, watched on the disks of the brokers."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exporter.formulas import law
+from exporter.formulas.ops import NUMBERS
+from exporter.formulas.shares import fair_shares
+from sandbox import Cluster, ClusterSettings, wait_for
+
+TOPIC = "moved"
+MEGABYTE = 1e6
+RECORD = 1000
+SAMPLE_SECONDS = 1.0
+WINDOW = law.DEFAULT_WINDOW
+DONE = 0.9
+FETCH = 1 << 20
+RESPONSE = 10 << 20
+
+_starting = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What moves where. Broker ids; the first replica of an assignment leads."""
+
+    name: str
+    brokers: int
+    moves: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    """Groups of partitions, equally many in each: replicas before, replicas after."""
+    limit: float
+    """Bytes per second, on all sides."""
+    bytes_a_partition: int
+
+    def assignment(self, partitions: int = 100) -> dict[int, tuple[int, ...]]:
+        """Where every partition is at first."""
+        return {number: self._group(number)[0] for number in range(partitions)}
+
+    def targets(self, partitions: int = 100) -> dict[tuple[str, int], list[int]]:
+        """Where every partition goes."""
+        return {(TOPIC, number): list(self._group(number)[1]) for number in range(partitions)}
+
+    def added(self, number: int) -> int:
+        """The broker that a partition is copied to."""
+        before, after = self._group(number)
+        return next(broker for broker in after if broker not in before)
+
+    def _group(self, number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return self.moves[number % len(self.moves)]
+
+
+@dataclass
+class Watched:
+    """What was seen. Bytes and seconds since the start of the move."""
+
+    shape: Shape
+    bytes_in: float
+    """Measured, of all partitions together, bytes per second."""
+    times: list[float] = field(default_factory=list)
+    copied: list[float] = field(default_factory=list)
+    took: float = 0.0
+
+    @property
+    def gross(self) -> float:
+        """Slope from one quota window after the start on, least squares."""
+        later = [index for index, then in enumerate(self.times) if then >= WINDOW.seconds]
+        times, copied = np.array(self.times)[later], np.array(self.copied)[later]
+        return float(np.polyfit(times, copied, 1)[0])
+
+    @property
+    def by_law(self) -> float:
+        """What throttle-law.md says of it."""
+        return sum(law.gross(NUMBERS, share, self._burst, WINDOW) for share in self._shares())
+
+    @property
+    def by_kip(self) -> float:
+        """KIP-73's "quota - inbound" is a net rate; as a gross one it is the quota of the side that binds."""
+        shares = self._shares(floor=False)
+        return float(sum(shares))
+
+    @property
+    def _burst(self) -> float:
+        lagging = 100 / len(self._flows())
+        return law.burst(NUMBERS, lagging, float(FETCH), float(RESPONSE))
+
+    def _flows(self) -> list[tuple[int, int]]:
+        """(leader, target) of every fetcher that copies."""
+        return sorted({(self.shape._group(number)[0][0], self.shape.added(number)) for number in range(100)})
+
+    def _shares(self, *, floor: bool = True) -> list[float]:
+        leaders, targets = (np.array(side, dtype=np.int32) for side in zip(*self._flows(), strict=True))
+        headroom = {broker: self.shape.limit for broker in range(1, self.shape.brokers + 1)}
+        left = dict(headroom)
+        if floor:
+            # The tool's leader list names every replica that was there before: its in-sync followers count.
+            for number in range(100):
+                before = self.shape._group(number)[0]
+                left[before[0]] -= self.bytes_in / 100 * (len(before) - 1)
+        shares: list[float] = fair_shares(leaders, targets, left, headroom).tolist()
+        return shares
+
+
+def run(shape: Shape, rate: float) -> Watched:
+    """Make the move happen on a cluster of its own and watch it until it is done for the most part."""
+    with ExitStack() as stack:
+        with _starting:
+            cluster = stack.enter_context(
+                Cluster(ClusterSettings(brokers=shape.brokers, profile="default", jmx=False, tiered=False)),
+            )
+            _fill(cluster, shape)
+        stack.enter_context(_inbound(cluster, rate))
+        return _watch(cluster, shape, rate)
+
+
+def run_together(shape: Shape, rates: tuple[float, ...]) -> list[Watched]:
+    """Run the same move with several rates of producing at once, each on its own cluster."""
+    with ThreadPoolExecutor(len(rates)) as pool:
+        return list(pool.map(lambda rate: run(shape, rate), rates))
+
+
+def _fill(cluster: Cluster, shape: Shape) -> None:
+    cluster.admin.create_topic(TOPIC, assignment=shape.assignment())
+    cluster.load.produce(TOPIC, bytes=shape.bytes_a_partition, record_size=RECORD, partitions=range(100))
+    wait_for(lambda: not cluster.admin.out_of_sync(), 120, "every replica is in sync before the move")
+
+
+@contextmanager
+def _inbound(cluster: Cluster, rate: float) -> Iterator[None]:
+    if not rate:
+        yield
+        return
+    with cluster.load.background(TOPIC, rate=rate, record_size=RECORD, partitions=range(100)):
+        yield
+
+
+def _watch(cluster: Cluster, shape: Shape, rate: float) -> Watched:
+    produced = _led_bytes(cluster, shape)
+    started = time.monotonic()
+    cluster.admin.reassign(shape.targets(), throttle=int(shape.limit))
+    seen = Watched(shape, bytes_in=0.0)
+    total = shape.bytes_a_partition * 100.0
+    deadline = started + 600
+    while (now := time.monotonic()) < deadline:
+        copied = float(sum(_log_bytes(cluster, shape.added(number), number) for number in range(100)))
+        if copied >= DONE * (total + rate * (now - started)):
+            break
+        seen.times.append(now - started)
+        seen.copied.append(copied)
+        seen.bytes_in = (_led_bytes(cluster, shape) - produced) / (now - started) if rate else 0.0
+        time.sleep(SAMPLE_SECONDS)
+    seen.took = time.monotonic() - started
+    return seen
+
+
+def _led_bytes(cluster: Cluster, shape: Shape) -> float:
+    return float(sum(_log_bytes(cluster, shape._group(number)[0][0], number) for number in range(100)))
+
+
+def _log_bytes(cluster: Cluster, broker: int, number: int) -> int:
+    """Bytes of a replica's log, as they are on the disk; a file that is deleted meanwhile counts for nothing."""
+    found = 0
+    for directory in cluster.log_dirs(broker):
+        for segment in (directory / f"{TOPIC}-{number}").glob("*.log"):
+            try:
+                found += segment.stat().st_size
+            except FileNotFoundError:
+                continue
+    return found

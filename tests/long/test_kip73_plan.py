@@ -1,0 +1,35 @@
+"""KIP-73's test plan on real clusters: replicas move at the rate that the law of throttled moves says."""
+
+import pytest
+from tests.long.plan import MEGABYTE, Shape, run_together
+
+WITHIN = 0.15
+LEAST_SECONDS = 120.0
+INBOUND = 0.5e6
+
+SHAPES = (
+    Shape("two brokers, one to the other", 2, (((1,), (2,)),), 2.6e6, 4_200_000),
+    Shape("three brokers, one to two", 3, (((1, 2), (3, 2)), ((1, 3), (2, 3))), 5.3e6, 8_200_000),
+    Shape("three brokers, two to one", 3, (((1, 2), (1, 3)), ((2, 1), (2, 3))), 5.3e6, 8_200_000),
+)
+
+
+@pytest.mark.cluster
+@pytest.mark.long
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name.replace(" ", "-"))
+def test_replicas_move_at_the_rate_of_the_law(shape: Shape, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gross rate is within 15 % of the law, and of KIP-73's quota where that and the law agree."""
+    seen = run_together(shape, (0.0, INBOUND))
+
+    with capsys.disabled():
+        for run in seen:
+            print(
+                f"\n{shape.name}, in {run.bytes_in / MEGABYTE:.2f} MB/s: {run.took:.0f} s, "
+                f"gross {run.gross / MEGABYTE:.2f}, law {run.by_law / MEGABYTE:.2f} ({run.gross / run.by_law - 1:+.1%}), "
+                f"quota {run.by_kip / MEGABYTE:.2f} ({run.gross / run.by_kip - 1:+.1%}) MB/s",
+            )
+    for run in seen:
+        assert run.took >= LEAST_SECONDS
+        assert run.gross == pytest.approx(run.by_law, rel=WITHIN)
+        if abs(run.by_law / run.by_kip - 1) <= WITHIN:
+            assert run.gross == pytest.approx(run.by_kip, rel=WITHIN)

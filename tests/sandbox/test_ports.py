@@ -1,0 +1,65 @@
+"""Ports that nobody else gets."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from sandbox import SandboxError, ports
+from sandbox.ports import Ports
+
+
+@pytest.fixture
+def one_port(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Leave room for a single port."""
+    with socket.socket() as probe:
+        probe.bind((ports.LOOPBACK, 0))
+        port = int(probe.getsockname()[1])
+    monkeypatch.setattr(ports, "LOWEST", port)
+    monkeypatch.setattr(ports, "_ephemeral_start", lambda: port + 1)
+    return port
+
+
+def test_a_reserved_port_is_nobody_elses(one_port: int) -> None:
+    """A port is given once, until it is given back."""
+    mine, other = Ports(), Ports()
+
+    assert one_port == mine.reserve()
+    with pytest.raises(SandboxError, match="no free port"):
+        other.reserve()
+    mine.close()
+    assert one_port == other.reserve()
+    other.close()
+
+
+def test_a_bound_port_is_not_given(one_port: int) -> None:
+    """A port that somebody listens on is not given."""
+    with socket.socket() as listener:
+        listener.bind((ports.LOOPBACK, one_port))
+        with pytest.raises(SandboxError, match="no free port"):
+            Ports().reserve()
+
+
+def test_a_dead_process_holds_no_port(one_port: int) -> None:
+    """The reservation of a process that was killed is free at once, and holds while it lives."""
+    script = f"from sandbox import ports; ports.LOWEST={one_port}; ports._ephemeral_start=lambda: {one_port + 1}; "
+    script += "p = ports.Ports(); print(p.reserve(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert f"{one_port}\n" == holder.stdout.readline()
+        with pytest.raises(SandboxError):
+            Ports().reserve()
+        holder.kill()
+    mine = Ports()
+    assert one_port == mine.reserve()
+    mine.close()
+
+
+def test_ports_lie_below_the_outgoing_ones() -> None:
+    """No outgoing connection of the machine can take the port of a broker that is down."""
+    mine = Ports()
+    assert ports.LOWEST <= mine.reserve() < ports._ephemeral_start()
+    mine.close()

@@ -1,0 +1,148 @@
+"""The cluster of the golden page: small, in every kind of trouble, the same whenever it is looked at.
+
+Four brokers, one of them fenced. `orders` moves to broker 3 under throttles: partition 0 gets there, partition 1 never
+does, since what is produced to it outruns the limit of its leader. Broker 1 lacks messages of `payments`, a replica of
+which moves to another log directory. `quiet` has a partition without a leader, and `hidden` may not have series.
+"""
+
+import numpy as np
+
+from exporter.catalogue import Build, Sidecar, View
+from exporter.model import (
+    UNKNOWN,
+    UNLIMITED,
+    Broker,
+    BrokerConfig,
+    ClientBean,
+    ControllerWindow,
+    FutureReplica,
+    Limit,
+    LogDir,
+    Origin,
+    Parameters,
+    ProcessBeans,
+    Quorum,
+    QuorumReplica,
+    QuotaEntity,
+    Side,
+    Snapshot,
+    Source,
+    SourceStatus,
+    TopicConfig,
+)
+from exporter.sources.beans import BEANS
+from tests.building import EPOCH, Partition, Topics, answered, judge, snapshot
+
+POLLS = range(0, 91, 10)
+"""Seconds of the polls."""
+
+PARAMETERS = Parameters(
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=28
+)
+
+BROKERS = {
+    1: Broker(1, "kafka-1.example", 9092, rack="a"),
+    2: Broker(2, "kafka-2.example", 9092, rack="b"),
+    3: Broker(3, "kafka-3.example", 9092, rack="c"),
+    4: Broker(4, "kafka-4.example", 9092, rack="c", fenced=True),
+}
+
+LEADER_LIMITS = {1: Limit(2e6, Origin.BROKER), 2: Limit(2e5, Origin.BROKER), 3: Limit()}
+"""By broker, bytes per second."""
+
+
+def view() -> View:
+    """Everything that the golden page is read from, but the page's own families."""
+    derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
+    topics = np.array([name != "hidden" for name in derived.frame.snapshot.topics])
+    return View(derived, sidecar(), topics, PARAMETERS.max_broker_partitions, PARAMETERS.max_partitions)
+
+
+def sidecar() -> Sidecar:
+    """What the sidecar tells of itself."""
+    last = float(POLLS[-1])
+    status = {(source, ""): answered(last, 0.004) for source in (Source.METADATA, Source.QUOTAS)}
+    status[Source.OFFSETS, "1"] = answered(last, 0.012)
+    status[Source.OFFSETS, "2"] = SourceStatus(up=False, duration=5.0, last_success=EPOCH, errors={"timeout": 3})
+    status[Source.JMX, "4"] = SourceStatus(up=False, duration=0.0, last_success=None, errors={"refused": 1})
+    return Sidecar(status, Build("0.1.0", "4eccdd2", "3.11.2"), EPOCH + last)
+
+
+def poll(clock: float) -> Snapshot:
+    """What the sidecar sees at one poll."""
+    return snapshot(
+        topics(clock),
+        clock=clock,
+        brokers=BROKERS,
+        controller=101,
+        kafka_version="4.1.1",
+        log_dirs=(
+            LogDir(1, "/data/a", online=True, bytes=60_000_000, usable_bytes=400_000_000, total_bytes=1_000_000_000),
+            LogDir(1, "/data/b", online=False, bytes=0, usable_bytes=UNKNOWN, total_bytes=UNKNOWN),
+        ),
+        future_replicas=(FutureReplica("payments", 0, 2, "/data/b", size=3_000_000, offset_lag=UNKNOWN),),
+        broker_configs={broker: config(broker) for broker in (1, 2, 3)},
+        topic_configs={
+            "orders": TopicConfig(leader_throttled="0:1,0:2,1:1,1:2", follower_throttled="0:3,1:3"),
+            "payments": TopicConfig(min_insync_replicas=3),
+            "quiet": TopicConfig(min_insync_replicas=2),
+        },
+        quotas=(
+            QuotaEntity("ada", None, {"controller_mutation_rate": 5.0}),
+            QuotaEntity("", None, {"controller_mutation_rate": 10.0}),
+        ),
+        quorum=Quorum(
+            leader=101,
+            leader_epoch=3,
+            high_watermark=5000,
+            replicas=(
+                QuorumReplica(101, voter=True, log_end_offset=5000, last_caught_up_time=EPOCH + clock),
+                QuorumReplica(4, voter=False, log_end_offset=4200, last_caught_up_time=EPOCH),
+            ),
+        ),
+        controller_window=ControllerWindow(11, 1.0),
+        broker_beans={1: beans(clock)},
+        controller_beans={"101": controller_beans(clock)},
+        status={(Source.OFFSETS, str(broker)): answered(clock) for broker in (1, 3)},
+    )
+
+
+def topics(clock: float) -> Topics:
+    """What is in the brokers' logs: 100 bytes a message."""
+    seconds = int(clock)
+    slow, fast = 4_000_000 + seconds * 1000, 10_000 + seconds * 30_000
+    return {
+        "hidden": [Partition(end=50_000, lag={2: 10}, out=(2,))],
+        "orders": [
+            Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=slow, lag={3: 3_000_000 - seconds * 16_000}),
+            Partition(replicas=(2, 1, 3), adding=(3,), removing=(1,), end=fast, lag={3: fast}),
+        ],
+        "payments": [Partition(replicas=(2, 1, 3), end=90_000 + seconds * 10, lag={1: 2500}, out=(1,))],
+        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4, 1), leader=UNKNOWN, out=(4,))],
+    }
+
+
+def config(broker: int) -> BrokerConfig:
+    """What DescribeConfigs tells of a broker; the third has a copy quota."""
+    limits = {
+        Side.LEADER: LEADER_LIMITS[broker],
+        Side.FOLLOWER: Limit(4e6, Origin.CLUSTER_DEFAULT),
+        Side.LOG_DIRS: Limit(),
+    }
+    quotas = {"remote_copy_quota": 1e6, "remote_fetch_quota": UNLIMITED} if broker == 3 else {}
+    return BrokerConfig(limits=limits, **quotas)
+
+
+def beans(clock: float) -> ProcessBeans:
+    """What JMX of broker 1 tells: every bean of the list, numbered so that no two are alike."""
+    names = [bean.name for bean in BEANS if bean.where == "broker"]
+    values = {name: 1000.0 + number for number, name in enumerate(names)}
+    return ProcessBeans(clock, values, requests=(ClientBean("ada", "batch", {"throttle_time": 0.25}),))
+
+
+def controller_beans(clock: float) -> ProcessBeans:
+    """What JMX of the active controller tells."""
+    names = [bean.name for bean in BEANS if bean.where == "controller"]
+    values = {name: 1.0 + number / 8 for number, name in enumerate(names)}
+    ada = {"tokens": -45.0, "mutation_rate": 9.5, "throttle_time": 0.5}
+    return ProcessBeans(clock, values, mutations=(ClientBean("ada", None, ada),))

@@ -1,0 +1,196 @@
+"""The page: the golden text, what the official parsers and promtool make of it, and what it promises for any input."""
+
+import gzip
+import math
+import re
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from exporter.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
+from exporter.exposition import Exposition, Rendered
+from exporter.model import QuotaEntity, Source, SourceStatus
+from sandbox.monitoring_tools import tools
+from tests import scene
+from tests.building import Partition, judge, snapshot
+
+Golden = Callable[[str, bytes], None]
+Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+"""Everything that UTF-8 can write: line ends, quotes, backslashes and control characters, too."""
+
+MUTATION_QUOTA = "kafka_warden_controller_mutation_quota_config"
+
+
+@pytest.fixture(scope="module")
+def page() -> Rendered:
+    """The golden page."""
+    view = scene.view()
+    return Exposition(scene.PARAMETERS.series_budget).render(view.sidecar, view)
+
+
+def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: Any) -> Rendered:
+    """Render one poll of a cluster with a quiet topic, with some fields of its snapshot replaced."""
+    seen = snapshot({"quiet": [Partition()]}, **fields)
+    view = View(judge(seen), scene.sidecar(), np.ones(len(seen.topics), bool))
+    return Exposition(budget).render(sidecar or view.sidecar, view)
+
+
+def with_quotas(users: Iterable[str]) -> Rendered:
+    """Render a page with one mutation quota a user: the only label that holds whatever somebody typed."""
+    return render(quotas=[QuotaEntity(user, None, {"controller_mutation_rate": 1.0}) for user in users])
+
+
+def series(families: Iterable[Any]) -> Series:
+    """Name and labels to value of what a parser read; fails on a series that is there twice."""
+    found: Series = {}
+    for family in families:
+        for sample in family.samples:
+            key = sample.name, frozenset(sample.labels.items())
+            assert key not in found
+            found[key] = sample.value
+    return found
+
+
+def users(found: Series) -> set[str]:
+    """The label `user` of the quotas on a page."""
+    return {dict(labels)["user"] for name, labels in found if name == MUTATION_QUOTA}
+
+
+@pytest.mark.parametrize(("name", "form"), [("metrics.txt", "text"), ("metrics.openmetrics.txt", "openmetrics")])
+def test_golden_page(name: str, form: str, page: Rendered, golden: Golden) -> None:
+    """The page of the scene is what it was when somebody last looked at it."""
+    golden(name, getattr(page, form))
+
+
+def test_golden_page_shows_every_family(page: Rendered) -> None:
+    """The scene has a series of every family in the catalogue, so each is parsed, linted and documented."""
+    typed = set(re.findall(r"^# TYPE (\w+)", page.text.decode(), re.MULTILINE))
+    assert typed == {metric.full_name for metric in CATALOGUE}
+
+
+def test_promtool_finds_nothing(page: Rendered) -> None:
+    """Prometheus' own linter has nothing to say about names, types and help texts."""
+    done = subprocess.run(
+        [tools().promtool, "check", "metrics"], input=page.text, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_both_formats_say_the_same(page: Rendered) -> None:
+    """The official parsers read the same series with the same values out of both formats."""
+    text, openmetrics = series(parse_text(page.text.decode())), series(parse_openmetrics(page.openmetrics.decode()))
+    assert text == openmetrics
+    assert len(text) > len(CATALOGUE)
+
+
+def test_compressed_pages_are_the_same_pages(page: Rendered) -> None:
+    """What is sent to those who take gzip is what the others get."""
+    assert gzip.decompress(page.text_gzip) == page.text
+    assert gzip.decompress(page.openmetrics_gzip) == page.openmetrics
+
+
+def test_page_without_a_snapshot_is_about_the_sidecar_only() -> None:
+    """With nothing fresh to show, the sidecar's own families remain and no number of the cluster does."""
+    page = Exposition(100).render(scene.sidecar(), None)
+    names = {name for name, _ in series(parse_text(page.text.decode()))}
+    assert "kafka_warden_up" in names
+    assert not names & {metric.full_name for metric in OF_SNAPSHOT}
+
+
+@given(st.sets(ANY_TEXT.filter(bool), max_size=5))
+def test_any_label_value_survives(names: set[str]) -> None:
+    """Whatever a user is called, both official parsers read that name back."""
+    page = with_quotas(names)
+    assert users(series(parse_text(page.text.decode()))) == names
+    assert users(series(parse_openmetrics(page.openmetrics.decode()))) == names
+
+
+@given(st.sets(st.text(min_size=1), max_size=5))
+def test_what_utf8_cannot_write_does_not_break_the_page(names: set[str]) -> None:
+    """A lone surrogate in a name costs that name its spelling, and nobody the page."""
+    page = with_quotas(names)
+    assert len(users(series(parse_text(page.text.decode())))) == len(names)
+
+
+@given(st.lists(st.sampled_from(["ada", "", "<default>", None, "grace"])))
+def test_no_label_set_appears_twice(names: list[str]) -> None:
+    """Two answers for one label set are one series: Prometheus would refuse the whole page."""
+    series(parse_text(with_quotas(names).text.decode()))
+
+
+def test_of_two_answers_the_first_is_shown() -> None:
+    """A user with the name under which the default quota is shown does not replace it."""
+    rates = ((name, {"controller_mutation_rate": rate}) for name, rate in (("", 1.0), ("<default>", 2.0)))
+    page = render(quotas=[QuotaEntity(name, None, values) for name, values in rates])
+    shown = [value for (name, _), value in series(parse_text(page.text.decode())).items() if name == MUTATION_QUOTA]
+    assert shown == [1.0]
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True, width=64))
+def test_unknown_is_absent_and_every_other_number_survives(number: float) -> None:
+    """NaN never appears, infinity is written as Prometheus writes it, any other number is read back as it was."""
+    page = render(quotas=[QuotaEntity("ada", None, {"controller_mutation_rate": number})])
+    found = {name: value for (name, _), value in series(parse_text(page.text.decode())).items()}
+    assert b"nan" not in page.text.lower()
+    if math.isnan(number):
+        assert MUTATION_QUOTA not in found
+    else:
+        assert found[MUTATION_QUOTA] == number
+    if number == math.inf:
+        assert b'{user="ada",client_id=""} +Inf\n' in page.text
+
+
+def test_family_without_series_is_not_mentioned() -> None:
+    """What is unknown altogether has no HELP and no TYPE either."""
+    page = render(quotas=[])
+    assert MUTATION_QUOTA.encode() not in page.text + page.openmetrics
+
+
+def test_budget_cuts_from_the_end_and_counts() -> None:
+    """Above `limits.series` the least busy partitions go, what is cut is counted, and families by broker stay."""
+    topics = {"t": [Partition(replicas=(1,), end=10_000 * number) for number in range(1, 6)]}
+    grown = {"t": [replace(partition, end=partition.end * 2) for partition in topics["t"]]}
+    derived = judge(snapshot(topics), snapshot(grown, clock=10.0))
+    page = Exposition(2).render(scene.sidecar(), View(derived, scene.sidecar(), np.ones(1, bool)))
+    found = series(parse_text(page.text.decode()))
+    rates = {dict(labels)["partition"] for name, labels in found if name.endswith("_partition_bytes_in_per_second")}
+    assert rates == {"3", "4"}
+    assert page.dropped == {"kafka_warden_partition_bytes_in_per_second": 3}
+    assert (
+        found["kafka_warden_dropped_series", frozenset({("family", "kafka_warden_partition_bytes_in_per_second")})] == 3
+    )
+    assert ("kafka_warden_broker_replicas", frozenset({("broker", "1")})) in found
+
+
+def test_topics_that_may_not_have_series_have_none(page: Rendered) -> None:
+    """A topic that `topics.deny` names counts in sums by broker and appears nowhere by name."""
+    assert b"hidden" not in page.text
+    assert b"kafka_warden_cluster_partitions 6\n" in page.text
+
+
+def test_wrong_number_of_labels_is_refused() -> None:
+    """A metric that yields more or fewer label values than it has names is a bug that no page hides."""
+    metric = Metric("wrong", "Too few labels (Metadata)", ("a", "b"), lambda _: [(("1",), 1.0)])
+    with pytest.raises(ValueError, match="labels"):
+        Exposition(10)._lines(metric, metric.read(scene.view()))
+
+
+def test_pages_of_one_exposition_do_not_mix() -> None:
+    """What is remembered from page to page is the text of labels, never a value."""
+    exposition, view = Exposition(1000), scene.view()
+    first = exposition.render(view.sidecar, view)
+    changed = replace(view.sidecar, status={(Source.METADATA, ""): SourceStatus(False, 1.0, None, {"timeout": 7})})
+    second = series(parse_text(exposition.render(changed, view).text.decode()))
+    labels = frozenset({("source", "metadata"), ("broker", "")})
+    assert series(parse_text(first.text.decode()))["kafka_warden_up", labels] == 1
+    assert second["kafka_warden_up", labels] == 0

@@ -1,0 +1,106 @@
+"""A real web server on a free port of loopback, and clients that are plain sockets."""
+
+import contextlib
+import os
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from exporter.clients.strict import Address
+from exporter.web.page import Health, Page, PageHolder
+from exporter.web.server import WebServer, WebSettings
+
+PAGE = Page(
+    text=b"text 1\n" * 1000, text_gzip=b"text gzip", openmetrics=b"openmetrics\n# EOF\n", openmetrics_gzip=b"om gzip"
+)
+TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response as it came over the wire; header names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Served:
+    """A running server and what it serves; change `holder` and `health` at will."""
+
+    server: WebServer
+    port: int
+    holder: PageHolder
+    health: list[Health]
+    opened: list[socket.socket] = field(default_factory=list)
+
+    def connect(self, context: ssl.SSLContext | None = None) -> socket.socket:
+        """Open a connection, with TLS when given a context; it is closed with the test."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT)
+        self.opened.append(connection)
+        if context is not None:
+            connection = context.wrap_socket(connection, server_hostname="localhost")
+            self.opened.append(connection)
+        return connection
+
+    def get(
+        self, path: str = "/metrics", *headers: str, method: str = "GET", context: ssl.SSLContext | None = None
+    ) -> Answer:
+        """Send one request on a connection of its own and read all of the answer."""
+        connection = self.connect(context)
+        lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers, "", ""]
+        connection.sendall("\r\n".join(lines).encode())
+        return parse(read_all(connection))
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Read until the server closes."""
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(1 << 16):
+            received += part
+    return received
+
+
+def parse(received: bytes) -> Answer:
+    """Read a response."""
+    head, _, body = received.partition(b"\r\n\r\n")
+    status, *lines = head.decode("latin-1").split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    return Answer(int(status.split()[1]), {name.lower(): value for name, value in headers.items()}, body)
+
+
+def descriptors() -> int:
+    """Count the open file descriptors of this process."""
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # counts only
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Served]]:
+    """Start servers; all are stopped with the test."""
+    running: list[Served] = []
+
+    def start(config_file: Path | None = None, **settings: float) -> Served:
+        holder, health = PageHolder(PAGE, ready=True), [Health()]
+        listen = WebSettings(Address("127.0.0.1", 0), config_file, version="1.2<3>", **settings)  # type: ignore[arg-type]  # numbers as asked
+        server = WebServer(listen, holder, health=lambda: health[0])
+        served = Served(server, server.start(), holder, health)
+        running.append(served)
+        return served
+
+    yield start
+    for served in running:
+        served.server.stop(TIMEOUT)
+        for connection in served.opened:
+            connection.close()
+
+
+@pytest.fixture
+def served(serve: Callable[..., Served]) -> Served:
+    """A server without a web configuration file."""
+    return serve()

@@ -1,0 +1,277 @@
+"""What the server answers, over real sockets."""
+
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+import structlog.testing
+
+from exporter.clients.strict import Address
+from exporter.errors import ConfigError
+from exporter.web.page import Health, Page, PageHolder
+from exporter.web.server import WebServer, WebSettings
+from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
+
+GZIP = "Accept-Encoding: gzip"
+OPENMETRICS = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "kind"),
+    [
+        ((), PAGE.text, "text/plain; version=0.0.4; charset=utf-8"),
+        ((GZIP,), PAGE.text_gzip, "text/plain; version=0.0.4; charset=utf-8"),
+        ((OPENMETRICS,), PAGE.openmetrics, "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        ((OPENMETRICS, GZIP), PAGE.openmetrics_gzip, "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        (
+            ("Accept: application/openmetrics-text", "Accept: text/plain"),
+            PAGE.text,
+            "text/plain; version=0.0.4; charset=utf-8",
+        ),
+    ],
+)
+def test_metrics_come_in_the_format_that_is_asked_for(
+    served: Served, headers: tuple[str, ...], body: bytes, kind: str
+) -> None:
+    """Format and encoding follow the headers, and caches are told so."""
+    answer = served.get("/metrics", *headers)
+
+    assert (answer.status, answer.body) == (200, body)
+    assert answer.headers["content-type"] == kind
+    assert answer.headers["content-length"] == str(len(body))
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
+    assert answer.headers.get("content-encoding") == ("gzip" if GZIP in headers else None)
+
+
+def test_head_has_the_headers_of_get_and_no_body(served: Served) -> None:
+    """HEAD tells the length without sending it."""
+    answer = served.get(method="HEAD")
+
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["content-length"] == str(len(PAGE.text))
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])
+@pytest.mark.parametrize("path", ["/metrics", "/", "/-/ready"])
+def test_other_methods_are_not_allowed(served: Served, method: str, path: str) -> None:
+    """405, with the methods that are."""
+    answer = served.get(path, method=method)
+
+    assert answer.status == 405
+    assert answer.headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize(
+    "path", ["/metric", "/metrics/", "/-/reload", "/config", "/..", "//metrics", "/%2e%2e/etc/passwd"]
+)
+def test_other_paths_are_not_found(served: Served, path: str) -> None:
+    """There are four paths, exactly; the answer does not repeat what was asked."""
+    answer = served.get(path)
+
+    assert answer.status == 404
+    assert answer.body == b"not found; try /metrics\n"
+
+
+def test_a_query_string_changes_nothing(served: Served) -> None:
+    """`?target=` and `?name[]=` are not options here."""
+    assert served.get("/metrics?target=evil:1&name[]=up").body == PAGE.text
+
+
+def test_the_landing_page_links_and_escapes(served: Served) -> None:
+    """The version is escaped, the links work, and the policy allows nothing but this page."""
+    answer = served.get("/")
+
+    assert answer.status == 200
+    assert b"Version 1.2&lt;3&gt;." in answer.body
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    for path in ("/metrics", "/-/healthy", "/-/ready"):
+        assert f'href="{path}"'.encode() in answer.body
+        assert served.get(path).status == 200
+
+
+def test_every_answer_has_the_security_headers_and_none_names_the_server(served: Served) -> None:
+    """Good and bad answers alike; hypercorn does not tell its name."""
+    for path in ("/", "/metrics", "/nowhere"):
+        headers = served.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cache-control"] == "no-store"
+        assert "server" not in headers
+
+
+def test_ready_follows_the_polls_and_healthy_the_program(served: Served) -> None:
+    """Not ready before the first good poll, with the reason; not healthy is not ready, either."""
+    served.holder.ready = False
+    assert (served.get("/-/ready").status, served.get("/-/healthy").status) == (503, 200)
+    assert b"no poll has succeeded yet" in served.get("/-/ready").body
+
+    served.health[0] = Health(reasons=("no broker answers: refused",))
+    assert b"no broker answers: refused" in served.get("/-/ready").body
+
+    served.holder.ready = True
+    assert served.get("/-/ready").status == 200
+
+    served.health[0] = Health(healthy=False, reasons=("the poller is stuck",))
+    assert (served.get("/-/ready").status, served.get("/-/healthy").status) == (503, 503)
+    assert b"the poller is stuck" in served.get("/-/healthy").body
+
+
+def test_before_the_first_page_there_is_no_empty_page(served: Served) -> None:
+    """An empty 200 would look like a cluster without anything in it."""
+    served.holder.page = None
+
+    assert served.get().status == 503
+
+
+def test_a_failing_health_check_is_a_500_and_the_next_request_is_fine(served: Served) -> None:
+    """The failure is logged and costs one answer."""
+    served.health.clear()
+    with structlog.testing.capture_logs() as logged:
+        assert served.get("/-/ready").status == 500
+    assert [entry["event"] for entry in logged] == ["a request failed"]
+
+    served.health.append(Health())
+    assert served.get("/-/ready").status == 200
+
+
+def test_an_answer_is_never_of_two_pages(served: Served) -> None:
+    """While pages are swapped, each answer is whole, of one page, with that page's length."""
+    pages = [
+        Page(text=str(digit).encode() * 200_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+        for digit in range(10)
+    ]
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.wait(0.0005):
+            served.holder.page = random.choice(pages)
+
+    swapper = threading.Thread(target=swap)
+    served.holder.page = pages[0]
+    swapper.start()
+    try:
+        answers = [served.get() for _ in range(100)]
+    finally:
+        done.set()
+        swapper.join(TIMEOUT)
+
+    assert all(len(answer.body) == 200_000 == int(answer.headers["content-length"]) for answer in answers)
+    assert all(len(set(answer.body)) == 1 for answer in answers)
+
+
+def test_a_connection_serves_several_requests(served: Served) -> None:
+    """Keep-alive works, also after HEAD."""
+    connection = served.connect()
+    for method in ("GET", "HEAD", "GET"):
+        connection.sendall(f"{method} /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        received = b""
+        while b"\r\n\r\n" not in received or (method == "GET" and not received.endswith(b"healthy\n")):
+            received += connection.recv(4096)
+        assert parse(received).status == 200
+
+
+WEBSOCKET = (
+    b"GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000, 431),
+        (b"GET /metrics HTTP/1.1\r\n\r\n", 400),
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        (WEBSOCKET, 403),
+    ],
+)
+def test_what_is_no_request_for_a_page_gets_none(served: Served, request_bytes: bytes, status: int) -> None:
+    """Too long a header, no host, no HTTP, contradictions and websockets; the next request is fine."""
+    connection = served.connect()
+    connection.sendall(request_bytes)
+
+    assert parse(read_all(connection)).status == status
+    assert served.get().status == 200
+
+
+def test_a_request_over_http_2_gets_no_page(served: Served) -> None:
+    """The upgrade to cleartext HTTP/2 ends with 505: one protocol is enough to defend."""
+    connection = served.connect()
+    connection.sendall(
+        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        b"HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+    )
+    received = b""
+    while b"HTTP/1.1 only" not in received:
+        part = connection.recv(4096)
+        assert part, received
+        received += part
+
+    assert PAGE.text[:20] not in received
+
+
+def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
+    """Idle, half-sent and unread connections do not hold the end up, and nothing is left of the server."""
+    before = descriptors(), threading.active_count()
+    served = serve()
+    served.holder.page = Page(text=b"x" * 50_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+    idle, half, unread = served.connect(), served.connect(), served.connect()
+    half.sendall(b"GET /metrics HTTP/1.1\r\nHo")
+    unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    unread.recv(100)
+    assert served.get("/-/healthy").status == 200
+
+    served.server.stop(timeout=TIMEOUT)
+    served.server.stop()
+
+    with pytest.raises(ConnectionRefusedError):
+        served.connect()
+    for connection in (idle, half, unread):
+        read_all(connection)
+        connection.close()
+    served.opened[-1].close()
+    assert (descriptors(), threading.active_count()) == before
+
+
+def test_a_port_that_is_taken_is_one_line(served: Served) -> None:
+    """The message names the address and says why."""
+    second = WebServer(WebSettings(Address("127.0.0.1", served.port)), PageHolder(), health=Health)
+
+    with pytest.raises(ConfigError, match=rf"web\.listen: cannot listen on 127\.0\.0\.1:{served.port}: .*[Aa]ddress"):
+        second.start()
+    second.stop()
+
+
+@pytest.mark.parametrize("host", ["", "::", "::1", "localhost"])
+def test_other_addresses_can_be_listened_on(host: str) -> None:
+    """Every interface, IPv6 and names; an empty host answers over IPv4 too."""
+    server = WebServer(WebSettings(Address(host, 0)), PageHolder(PAGE), health=Health)
+    try:
+        port = server.start()
+        target = "::1" if host == "::1" else "127.0.0.1"
+        with socket.create_connection((target, port), timeout=TIMEOUT) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert parse(read_all(connection)).status == 200
+    finally:
+        server.stop(TIMEOUT)
+
+
+def test_many_scrapes_leave_nothing_behind(served: Served) -> None:
+    """After hundreds of scrapes there are as many descriptors and threads as before."""
+    served.get()
+    before = descriptors() - len(served.opened), threading.active_count()
+    for _ in range(300):
+        connection = served.connect()
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        read_all(connection)
+        connection.close()
+        served.opened.remove(connection)
+
+    deadline = time.monotonic() + TIMEOUT
+    while descriptors() - len(served.opened) > before[0] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert (descriptors() - len(served.opened), threading.active_count()) == before
