@@ -1,14 +1,17 @@
-"""Golden files: pages that the tests compare with, and `--update-golden`, which writes them anew.
-
-It stands here because pytest takes options of its own from the top of the repository only.
-"""
+"""What pytest takes from the top of the repository only: the option `--update-golden`, and hypothesis' profile."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "tests" / "golden"
+"""Pages that the tests compare with."""
+
+# Unit tests share two cores with Kafka clusters: an example that takes long says nothing of the code.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,8 +29,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, bytes], None]:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(actual)
         expected = file.read_bytes() if file.exists() else b""
-        assert actual.decode() == expected.decode(), (
-            f"if {name} is meant to change: pytest --update-golden, then git diff"
-        )
+        message = f"if {name} is meant to change: pytest --update-golden, then git diff"
+        assert actual.decode() == expected.decode(), message  # noqa: S101  # the part of a test that all of them share
 
     return compare

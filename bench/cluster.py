@@ -1,10 +1,9 @@
 """The cluster that everything is measured on: three brokers, one controller, and as many partitions as asked for."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Self
 
 from confluent_kafka import Producer
@@ -20,9 +19,7 @@ TOPICS_A_REQUEST = 100
 
 TOPIC_ALREADY_EXISTS = 36
 PREFIX = "bench-"
-RECORDS_A_PARTITION = 5
-"""50,000 in all: fewer than librdkafka's queue takes, so that nothing has to wait."""
-
+RECORDS = 100
 RECORD_BYTES = 100
 READY_SECONDS = 600.0
 
@@ -38,7 +35,7 @@ SETTINGS = ClusterSettings(
 
 @dataclass(frozen=True)
 class Target:
-    """What the measurements need to know of a cluster. Travels to other processes as JSON.
+    """What the measurements need to know of a cluster.
 
     Attributes:
         bootstrap: `host:port,...` of the brokers.
@@ -59,18 +56,6 @@ class Target:
         """Describe a running cluster."""
         pids = {node: pid for node, pid in cluster.pids().items() if node in cluster.broker_ids}
         return cls(cluster.bootstrap, cluster.jmx_brokers, cluster.jmx_controllers, pids, partitions)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote: there, keys are text."""
-        body = json.loads(text)
-        for name in ("jmx", "jmx_controllers", "pids"):
-            body[name] = {int(node): value for node, value in body[name].items()}
-        return cls(**body)
-
-    def to_json(self) -> str:
-        """Write it for another process."""
-        return json.dumps(asdict(self))
 
 
 @contextmanager
@@ -106,13 +91,14 @@ def _create(cluster: Cluster, topics: list[tuple[str, int]]) -> None:
 
 
 def _fill(cluster: Cluster, topics: list[tuple[str, int]]) -> None:
-    """Give every partition some records, through one producer, since each of them asks for all the metadata."""
+    """Give one partition of each topic some records, through one producer, since each asks for all the metadata.
+
+    Not every partition: the first record of each makes three brokers write and sync a leader epoch.
+    """
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 50, "log_level": 2})
-    for name, count in topics:
-        for partition in range(count):
-            for _ in range(RECORDS_A_PARTITION):
-                producer.produce(name, bytes(RECORD_BYTES), partition=partition)
-        producer.poll(0)
+    for name, _ in topics:
+        for _ in range(RECORDS):
+            producer.produce(name, bytes(RECORD_BYTES), partition=0)
     left = producer.flush(READY_SECONDS)
     if left:
         raise RuntimeError(f"{left} records were not acknowledged within {READY_SECONDS:g} s")

@@ -1,7 +1,6 @@
 """A worker that polls: the sidecar's own cycle, from the first request to the page, without the timer and the web."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +19,8 @@ DEADLINE = 30.0
 
 
 @contextmanager
-def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], Any]]]:
-    """Make a poller for `argument["bootstrap"]`.
+def make_cycle(argument: dict[str, Any]) -> Iterator[Cycle]:
+    """Make a cycle for `argument["bootstrap"]`.
 
     Where `argument["everything"]` is true, each poll asks for log directories, configurations and quotas too, as one
     poll a minute does; else only the first one.
@@ -31,16 +30,20 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], An
     cadence = 0.0 if argument["everything"] else NEVER
     settings = PollerSettings(deadline=DEADLINE, log_dirs=cadence, slow=cadence)
     poller = Poller(settings, translate({"bootstrap.servers": argument["bootstrap"]}, {}), None)
-    cycle = Cycle(poller, Parameters(), lambda _: True, build())
     try:
-        yield None, lambda _: _poll(cycle)
+        yield Cycle(poller, Parameters(), lambda _: True, build())
     finally:
         poller.close()
+
+
+@contextmanager
+def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], Any]]]:
+    """Make a cycle; each step is one poll."""
+    with make_cycle(argument) as cycle:
+        yield None, lambda _: _poll(cycle)
 
 
 def _poll(cycle: Cycle) -> dict[str, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     cycle.once()
-    took = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-    page = cycle.holder.page
-    return {**took, "page": len(page.text) if page else 0, "threads": threading.active_count()}
+    return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}

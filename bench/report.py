@@ -25,11 +25,20 @@ class Row:
     note: str = ""
 
     @property
+    def reached(self) -> bool:
+        """Whether the target is kept, if there is one."""
+        return self.target is None or self.measured <= self.target
+
+    @property
     def verdict(self) -> str:
-        """Whether the target is reached, or by which factor it is missed."""
+        """The same in words, with the factor by which the target is missed."""
         if self.target is None:
             return ""
-        return "reached" if self.measured <= self.target else f"missed, x {self.measured / self.target:.2f}"
+        return "reached" if self.reached else f"missed, x {self.measured / (self.target or 1):.2f}"
+
+    def to_line(self) -> str:
+        """The row as it is shown while the benchmark runs."""
+        return f"  {self.what}: {_quantity(self.measured, self.unit)}  {self.verdict}  ({self.note})"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from exporter.web.server import WebServer, WebSettings
 log = structlog.get_logger(__name__)
 
 SWITCH_INTERVAL: Final = 0.0005
-"""Seconds after which a computing thread lets others run: scrapes beside one took 32 ms at the default, 8 ms so."""
+"""Seconds after which a computing thread lets others run: a scrape took 32 ms beside one by default, 8 ms so."""
 
 STOP_WITHIN: Final = 4.0
 """Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""

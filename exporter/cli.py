@@ -21,7 +21,12 @@ _EPILOGUE: Final = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; `arguments` are those of the process when not given."""
-    parsed = _parser().parse_args(arguments)
+    parser = _parser()
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        # argparse would print values, too, and one may be a password that was meant for a flag that does not exist.
+        flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
+        parser.error(f"unrecognized arguments: {' '.join(flags) or 'more than one command'}")
     try:
         return _run(parsed)
     except ConfigError as failure:

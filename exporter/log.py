@@ -2,8 +2,8 @@
 
 Nothing secret gets out: a `Secret` prints redacted, a key that names a secret has its value replaced, and a secret in
 memory is replaced in any text. kafka-python prints requests, passwords among them, at DEBUG: it is never heard below
-WARNING. Its complaints about a broker that is down come with every attempt: each is heard once in a while, for the
-poller reports every change itself.
+WARNING. Its complaints about a broker that is down come with every attempt: each is heard once in a while, as those of
+the other libraries are, for the poller reports every change itself.
 """
 
 import logging
@@ -138,12 +138,9 @@ class LibraryFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Decide on one record."""
-        library = record.name.partition(".")[0]
-        if library not in _CHATTY:
+        if record.name.partition(".")[0] not in _CHATTY:
             return True
-        if record.levelno < logging.WARNING:
-            return False
-        return library != "kafka" or self._is_new(record)
+        return record.levelno >= logging.WARNING and self._is_new(record)
 
     def _is_new(self, record: logging.LogRecord) -> bool:
         place = (record.pathname, record.lineno, record.levelname)

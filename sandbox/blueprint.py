@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sandbox import jars, storage
+from sandbox.archive import class_archive
 from sandbox.jvm import java_arguments
 from sandbox.node import Node
 from sandbox.passwords import write_secret
@@ -45,7 +46,8 @@ class Blueprint:
     def build(self) -> dict[int, Node]:
         """Write every file of every node."""
         class_path = jars.class_path(self.settings.version)
-        nodes = {node: self._node(node, class_path) for node in self.listeners}
+        archive = class_archive(self.settings.version)
+        nodes = {node: self._node(node, class_path, archive) for node in self.listeners}
         first, *others = self.settings.controller_ids
         storage.format_with_tool(
             class_path, self._properties_file(first), self.cluster_id, self._protection.format_arguments
@@ -86,7 +88,7 @@ class Blueprint:
     def _properties_file(self, node: int) -> Path:
         return self.directory(node) / "server.properties"
 
-    def _node(self, node: int, class_path: str) -> Node:
+    def _node(self, node: int, class_path: str, archive: Path | None) -> Node:
         directory = self.directory(node)
         directory.mkdir()
         controller = node in self.settings.controller_ids
@@ -95,7 +97,7 @@ class Blueprint:
         if node in self.jmx:
             agent_file = self._protection.jmx.write_agent_file(directory, self.jmx[node])
         heap = self.settings.controller_heap if controller else self.settings.broker_heap
-        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file)
+        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file, archive)
         return Node(node, self.root, directory, arguments)
 
     def _server_properties(self, node: int, *, controller: bool) -> Mapping[str, object]:

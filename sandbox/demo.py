@@ -1,7 +1,8 @@
 """The demo: a healthy move and a stuck one on a real cluster, from the broker to the page and back.
 
 `python -m sandbox.demo` ends by itself: exit code 0 when the stuck move paged and both ended, 1 when something of that
-did not happen in time, 130 after Ctrl-C, 143 after SIGTERM. With DEMO_KEEP=1 it stays until Ctrl-C.
+did not happen in time, 128 + the signal's number after Ctrl-C or SIGTERM.
+With DEMO_KEEP=1 it stays until then, and ends with 0.
 """
 
 import os
@@ -39,6 +40,7 @@ END_WITHIN_SECONDS = 20.0
 """In which the stuck move shall end once its throttle is raised."""
 KEEP_VARIABLE = "DEMO_KEEP"
 ALERT = "KafkaReassignmentStuck"
+CAUSE = "throttle_below_inbound"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 T = TypeVar("T")
@@ -46,6 +48,14 @@ T = TypeVar("T")
 
 class DemoError(SandboxError):
     """Something that the demo shows did not happen; one line that says what."""
+
+
+class InterruptedDemo(BaseException):
+    """A signal came: like KeyboardInterrupt nothing on the way may take it for an error that it can handle."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Demo:
@@ -64,7 +74,9 @@ class Demo:
         self._say("Starting the sidecar, Prometheus and Alertmanager")
         sidecar = stack.enter_context(Sidecar(directory / "sidecar", self.cluster, {"poll": POLLING}))
         self.alertmanager = stack.enter_context(Alertmanager(directory / "alertmanager", programs=programs))
-        rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), directory / "rules", RULE_SCALE, RULE_FLOOR_SECONDS)
+        rules = shorten_files(
+            sorted(ALERTS.glob("*.rules.yml")), directory / "prometheus" / "rules", RULE_SCALE, RULE_FLOOR_SECONDS
+        )
         self.prometheus = stack.enter_context(
             Prometheus(
                 directory / "prometheus",
@@ -89,6 +101,8 @@ class Demo:
         alert = self._wait(self._stuck_alert, 120, f"{ALERT} reaches Alertmanager")
         if alert is not None:
             self._say_alert(alert)
+            if CAUSE not in alert.annotations["description"]:
+                raise DemoError(f"the alert does not name the cause {CAUSE}")
         self._raise_throttle()
         self._wait_for_the_end()
         self.cluster.admin.clear_throttle([transfer.topic for transfer in scene.TRANSFERS])
@@ -199,9 +213,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     for each in SIGNALS:
         # Once is enough: a second one must not interrupt the cleaning up.
         signal.signal(each, signal.SIG_IGN)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    sys.exit(128 + number)
+    raise InterruptedDemo(number)
 
 
 def main() -> int:
@@ -209,7 +221,7 @@ def main() -> int:
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     directory = Path(tempfile.mkdtemp(prefix="kafka-warden-demo-"))
-    finished = False
+    finished, code = False, 0
     try:
         with Screen(Console()) as screen, ExitStack() as stack:
             demo = Demo(screen, directory, stack)
@@ -218,13 +230,13 @@ def main() -> int:
             if os.environ.get(KEEP_VARIABLE, "0") not in {"", "0"}:
                 demo.stay()
     except SandboxError as error:
-        print(f"demo: {error}", file=sys.stderr)
+        print(f"demo: {error}\ndemo: the logs are in {directory}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 0 if finished else 128 + signal.SIGINT
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    return 0
+    except InterruptedDemo as interrupt:
+        print("demo: interrupted, everything is stopped", file=sys.stderr)
+        code = 0 if finished else 128 + interrupt.number
+    shutil.rmtree(directory, ignore_errors=True)
+    return code
 
 
 if __name__ == "__main__":

@@ -24,11 +24,22 @@ FLAGS = (
 FIRST_HEAP_MIB = 64
 
 
-def java_arguments(class_path: str, heap: int, properties_file: Path, agent_file: Path | None) -> Sequence[str]:
-    """Everything after `java`; `heap` in MiB. No secret is among it."""
+def java_arguments(
+    class_path: str, heap: int, properties_file: Path, agent_file: Path | None = None, archive: Path | None = None
+) -> Sequence[str]:
+    """Everything after `java`; no secret is among it.
+
+    Args:
+        class_path: Kafka's jars.
+        heap: Maximal heap in MiB.
+        properties_file: The node's server properties.
+        agent_file: The JMX agent's configuration, or None for no agent.
+        archive: A class archive, or None.
+    """
     jmx: tuple[str, ...] = ()
     if agent_file is not None:
         # the host name is read by RMI, not by the agent, so it cannot stand in the agent's file
         jmx = (f"-Dcom.sun.management.config.file={agent_file}", f"-Djava.rmi.server.hostname={LOOPBACK}")
     heap_flags = (f"-Xmx{heap}m", f"-Xms{min(heap, FIRST_HEAP_MIB)}m")
-    return (*FLAGS, *heap_flags, *jmx, "-cp", class_path, "kafka.Kafka", os.fspath(properties_file))
+    shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}",)
+    return (*FLAGS, *shared, *heap_flags, *jmx, "-cp", class_path, "kafka.Kafka", os.fspath(properties_file))

@@ -100,7 +100,7 @@ def _connect(address: str, deadline: float) -> socket.socket:
     """Connect as any program does: kafka-python's own way leaves the socket open where the connection is refused."""
     host, port = address.rsplit(":", 1)
     sock = socket.create_connection((host, int(port)), max(deadline - time.monotonic(), LEAST_CONNECT_SECONDS))
-    sock.setblocking(False)
+    sock.settimeout(0)
     return sock
 
 

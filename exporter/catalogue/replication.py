@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from exporter.catalogue.beans import broker_bean, broker_counter
-from exporter.catalogue.metric import Metric, Read, Sample, View
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
 from exporter.derive.throttles import SIDES
 from exporter.model import Side
 
@@ -112,6 +112,7 @@ REPLICATION = (
         "Where the effective limit comes from (DescribeConfigs)",
         ("broker", "side", "origin"),
         _origins,
+        Kind.INFO,
     ),
     Metric(
         "replication_throttled_replicas",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from exporter.clients.jmx.protocol import TlsFiles
 from exporter.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
 from exporter.clients.kafka.ssl_properties import PATHS
 from exporter.clients.secrets import Secret, SecretFile, SecretSource
@@ -27,7 +28,6 @@ from exporter.config.types import (
     ControllersConfig,
     JmxConfig,
     JmxController,
-    JmxTlsConfig,
     KafkaConfig,
     LimitsConfig,
     LogConfig,
@@ -133,7 +133,7 @@ def _jmx_password(entries: Entries) -> SecretSource | None:
     return _secret(entry, in_file=True) if entry else None
 
 
-def _jmx_tls(read: Mapping[str, Any], entries: Entries) -> JmxTlsConfig | None:
+def _jmx_tls(read: Mapping[str, Any], entries: Entries) -> TlsFiles | None:
     ca, cert, key = (read[f"jmx.tls.{name}_file"] for name in ("ca", "cert", "key"))
     if not any(option.startswith("jmx.tls.") for option in entries):
         return None
@@ -143,7 +143,7 @@ def _jmx_tls(read: Mapping[str, Any], entries: Entries) -> JmxTlsConfig | None:
         raise ConfigError(f"{_where(entries, given)}: needs jmx.tls.{missing}, too")
     for name, path in (("ca", ca), ("cert", cert), ("key", key)):
         _check_readable(path, _where(entries, f"jmx.tls.{name}_file"))
-    return JmxTlsConfig(ca, cert, key, read["jmx.tls.registry"])
+    return TlsFiles(str(ca), cert and str(cert), key and str(key), read["jmx.tls.registry"])
 
 
 def _check_readable(path: Path | None, where: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from exporter.clients.jmx.protocol import TlsFiles
 from exporter.clients.kafka.properties import KafkaClientSettings
 from exporter.clients.secrets import SecretSource
 from exporter.clients.strict import Address
@@ -22,16 +23,6 @@ class KafkaConfig:
     properties: Mapping[str, str]
     secrets: Mapping[str, SecretSource]
     settings: KafkaClientSettings
-
-
-@dataclass(frozen=True, slots=True)
-class JmxTlsConfig:
-    """PEM files for JMX over TLS; `registry` tells whether the RMI registry speaks TLS, too."""
-
-    ca_file: Path
-    cert_file: Path | None
-    key_file: Path | None
-    registry: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,7 @@ class JmxConfig:
     controllers: tuple[JmxController, ...]
     user: str | None
     password: SecretSource | None
-    tls: JmxTlsConfig | None
+    tls: TlsFiles | None
 
     @property
     def enabled(self) -> bool:

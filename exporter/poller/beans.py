@@ -52,7 +52,8 @@ class JmxQuestions:
             if isinstance(answer, SourceError):
                 book.failed(Source.JMX, name, time.monotonic() - started, answer)
                 continue
-            book.answered(Source.JMX, name, answer.at - started, time.time())
+            ago = time.monotonic() - answer.at
+            book.answered(Source.JMX, name, answer.at - started, time.time() - ago)
             beans = parse_beans(answer)
             if kind == "broker":
                 memory.broker_beans[int(name)] = beans

@@ -140,7 +140,10 @@ class BrokerQuestions:
             self.round.desk.slow_due.done(("broker", broker), self.round.clock)
 
     def _start_rows(self, broker: int) -> RowIndex:
-        wanted = self.rows.leading | self.round.watched(self.layout)
+        watched = self.round.watched(self.layout)
+        if not watched.any():
+            return self.rows.led.get(broker, RowIndex())
+        wanted = self.rows.leading | watched
         return index_rows(self.layout, np.flatnonzero(wanted & (self.layout.broker == broker)))
 
     def _moving_rows(self, broker: int) -> RowIndex:

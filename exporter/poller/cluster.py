@@ -11,7 +11,7 @@ from exporter.clients.kafka.link import BrokerLink
 from exporter.model import NO_BROKER, UNKNOWN, ControllerWindow, Quorum, Source
 from exporter.poller.asking import Round
 from exporter.sources.configs import read_controller_window, read_topic_configs
-from exporter.sources.metadata import Layout, read_fenced, read_metadata
+from exporter.sources.metadata import Layout, read_fenced
 from exporter.sources.quorum import read_quorum
 from exporter.sources.quotas import read_quotas
 from exporter.sources.reassignments import read_reassignments
@@ -32,7 +32,7 @@ class ClusterQuestions:
         for broker, link in desk.links.doors(memory.brokers, desk.lead):
             if time.monotonic() >= self.round.deadline_at:
                 return
-            layout = await self.round.ask(Source.METADATA, NO_BROKER, link, read_metadata, self.round.soon())
+            layout = await self.round.ask(Source.METADATA, NO_BROKER, link, memory.metadata.read, self.round.soon())
             if layout is not None and layout.brokers:
                 desk.lead, self.round.lead = broker, link
                 await self._adopt(layout, link)
@@ -50,6 +50,11 @@ class ClusterQuestions:
         memory.kafka_version = link.kafka_version or memory.kafka_version
         self.round.layout = memory.adopt(layout)
         self.round.ends = np.full(len(layout.partition), UNKNOWN, np.int64)
+
+    @property
+    def failing(self) -> bool:
+        """Whether the active controller did not answer last time."""
+        return any(self.round.desk.book.failing(source, NO_BROKER) for source in (Source.REASSIGNMENTS, Source.QUORUM))
 
     async def about_cluster(self) -> None:
         """Ask what the active controller knows, through the broker that told the metadata."""

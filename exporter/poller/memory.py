@@ -16,7 +16,7 @@ from exporter.model import (
 )
 from exporter.poller.tables import Columns, Rows
 from exporter.sources.log_dirs import LogDirs
-from exporter.sources.metadata import Layout
+from exporter.sources.metadata import Layout, MetadataQuestion
 from exporter.sources.reassignments import Reassignments
 
 
@@ -40,6 +40,7 @@ class Cadence:
 class Memory:
     """Last good answers."""
 
+    metadata: MetadataQuestion = field(default_factory=MetadataQuestion)
     layout: Layout | None = None
     kafka_version: str | None = None
     rows: Rows | None = None

@@ -30,6 +30,7 @@ class PollerSettings:
     interval: float = 10.0
     deadline: float = 5.0
     log_dirs: float = 60.0
+    slow: float = SLOW
     controller_window: ControllerWindow | None = None
     """As configured, for a controller whose own listener cannot be read."""
     controllers: tuple[tuple[str, int], ...] = ()
@@ -49,7 +50,7 @@ class Poller:
             Memory(window=settings.controller_window),
             StatusBook(),
             log_dirs_due=Cadence(settings.log_dirs),
-            slow_due=Cadence(SLOW),
+            slow_due=Cadence(settings.slow),
             controllers=settings.controllers,
         )
         self._last: Snapshot | None = None
@@ -120,15 +121,22 @@ class Poller:
 
 
 def _remaining_questions(asked: Round) -> Any:
-    """Ask the brokers about themselves and one of them about the cluster, side by side."""
-    memory, network = asked.desk.memory, asked.desk.network
+    """Ask the brokers about themselves and one of them about the cluster, side by side.
+
+    One after the other when the controller did not answer last time: the broker that forwards to it has one connection,
+    and its own numbers must not wait for those of a controller that hangs.
+    """
+    network = asked.desk.network
 
     async def ask() -> None:
         questions = ClusterQuestions(asked)
-        cluster = network.spawn(questions.about_cluster)
-        if asked.layout is not None and memory.rows is not None:
-            await BrokerQuestions(asked, asked.layout, memory.rows).ask_all(cluster)
-        await cluster
+        suspect = questions.failing
+        cluster: Any = network.event() if suspect else network.spawn(questions.about_cluster)
+        if suspect:
+            cluster.success(None)
+        if asked.layout is not None and asked.desk.memory.rows is not None:
+            await BrokerQuestions(asked, asked.layout, asked.desk.memory.rows).ask_all(cluster)
+        await (questions.about_cluster() if suspect else cluster)
         await questions.slow_questions()
 
     return ask

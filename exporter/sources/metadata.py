@@ -8,6 +8,7 @@ import numpy as np
 
 from exporter.clients.kafka.faults import error_code_fault
 from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.repeated import Repeated, Undecoded
 from exporter.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from exporter.formulas.rows import Keys
 from exporter.model import UNKNOWN, Bools, Broker, Ints
@@ -40,14 +41,28 @@ class Layout:
         return Keys(self.topics, self.topic_ids, self.topic, self.number, self.partition, self.broker)
 
 
-async def read_metadata(link: BrokerLink, timeout_at: float) -> Layout:
-    """Ask one broker for the whole cluster.
+class MetadataQuestion:
+    """Asks one broker for the whole cluster. What has not changed since the last time is not parsed again."""
 
-    Raises:
-        SourceError: it did not answer, or not usefully.
-    """
-    request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
-    return parse_metadata(await link.ask(request, timeout_at))
+    def __init__(self) -> None:
+        self._request = Repeated(MetadataRequest, request_metadata, undecoded=True)
+        self._last: tuple[Undecoded, Layout] | None = None
+
+    async def read(self, link: BrokerLink, timeout_at: float) -> Layout:
+        """Ask; return the same object as before where the reply is the same, byte for byte.
+
+        Raises:
+            SourceError: the broker did not answer, or not usefully.
+        """
+        reply: Undecoded = await link.ask(self._request, timeout_at)
+        if self._last is None or self._last[0] != reply:
+            self._last = (reply, parse_metadata(reply.decode()))
+        return self._last[1]
+
+
+def request_metadata() -> Any:
+    """Build the request for all topics."""
+    return MetadataRequest(topics=None, allow_auto_topic_creation=False)
 
 
 async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:

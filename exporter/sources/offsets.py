@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.repeated import Repeated
 from exporter.clients.kafka.requests import ListOffsetsRequest
 from exporter.model import Longs
 from exporter.sources.replies import RowIndex
@@ -42,7 +43,7 @@ async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, targe
     Raises:
         SourceError: it did not answer. Partitions that it does not know stay unknown.
     """
-    reply = await link.ask(request_offsets(wanted, LATEST), timeout_at)
+    reply = await link.ask(_repeated(wanted, LATEST), timeout_at)
     parse_offsets(reply, wanted, target)
 
 
@@ -53,8 +54,15 @@ async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
         SourceError: it did not answer.
     """
     local = await link.supports(ListOffsetsRequest, EARLIEST_LOCAL_VERSION, timeout_at)
-    reply = await link.ask(request_offsets(wanted, EARLIEST_LOCAL if local else EARLIEST), timeout_at)
+    reply = await link.ask(_repeated(wanted, EARLIEST_LOCAL if local else EARLIEST), timeout_at)
     parse_offsets(reply, wanted, target)
+
+
+def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
+    """Find the request of the poll before, or make it: it stays the same for as long as the rows do."""
+    if timestamp not in wanted.requests:
+        wanted.requests[timestamp] = Repeated(ListOffsetsRequest, lambda: request_offsets(wanted, timestamp))
+    return wanted.requests[timestamp]
 
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from exporter.clients.kafka.repeated import Repeated
 from exporter.model import Longs
 from exporter.sources.metadata import Layout
 
@@ -34,6 +35,8 @@ class RowIndex:
     """The replicas of one broker (or some of them), by topic name."""
 
     topics: dict[str, TopicRows] = field(default_factory=dict)
+    requests: dict[int, Repeated] = field(default_factory=dict, repr=False, compare=False)
+    """ListOffsets requests for these replicas, by timestamp."""
 
     def __bool__(self) -> bool:
         return bool(self.topics)

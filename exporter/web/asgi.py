@@ -7,7 +7,7 @@ from typing import Any, Final
 import structlog
 
 from exporter.web.auth import CHALLENGE, Authenticator
-from exporter.web.connections import Connections
+from exporter.web.connections import Connections, Peer
 from exporter.web.current import CurrentWebFile
 from exporter.web.file import RateLimit
 from exporter.web.responses import SECURITY_HEADERS, Response, Site, plain
@@ -16,6 +16,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _VERSIONS: Final = ("1.0", "1.1")
+_PIECE: Final = 256 * 1024
 
 
 class Application:
@@ -42,7 +43,7 @@ class Application:
         self._connections.begin(peer)
         try:
             response = await self._answer(scope)
-            await self._send(response, send)
+            await self._send(response, peer, send)
         finally:
             self._connections.end(peer)
 
@@ -61,7 +62,7 @@ class Application:
             structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
             return plain(500, "this is a bug; the log says more")
 
-    async def _send(self, response: Response, send: Send) -> None:
+    async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
         headers = {
             **SECURITY_HEADERS,
             **self._current.file().headers,
@@ -70,7 +71,14 @@ class Application:
         }
         fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": response.status, "headers": fields})
-        await send({"type": "http.response.body", "body": response.body})
+        # In pieces, so that a client that does not read costs the memory of a piece and not of a page.
+        body = response.body
+        for start in range(0, len(body), _PIECE):
+            # hypercorn takes what is sent to a client that is gone, and does not say so.
+            if not self._connections.is_open(peer):
+                return
+            await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
 
 def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

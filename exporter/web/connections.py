@@ -56,6 +56,10 @@ class Connections:
             )
             self.evicted += 1
 
+    def is_open(self, peer: Peer | None) -> bool:
+        """Tell whether the connection is neither closed nor dropped."""
+        return peer in self._open and self._open[peer].socket.fileno() >= 0
+
     def begin(self, peer: Peer | None) -> None:
         """Note that a request is complete and its answer under way."""
         if peer in self._open:

@@ -180,9 +180,8 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     directory = tmp_path_factory.mktemp("certificates")
     authority = Authority(directory, "authority")
     trust = directory / "trust.p12"
-    keytool = ["keytool", "-importcert", "-noprompt", "-alias", "authority", "-file", authority.certificate]
-    store = ["-keystore", trust, "-storetype", "PKCS12", "-storepass", STORE_PASSWORD]
-    subprocess.run([*keytool, *store], check=True, capture_output=True)
+    trusted = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(authority.certificate.read_bytes()), b"authority")
+    trust.write_bytes(pkcs12.serialize_java_truststore([trusted], BestAvailableEncryption(STORE_PASSWORD.encode())))
     return Certificates(
         authority,
         authority.issue("server", "server", HERE),

@@ -321,7 +321,7 @@ def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: P
     assert options["sasl.password"] == 'canary "quoted" ; Tr0ub4dor'
     assert options["ssl.endpoint.identification.algorithm"] == "none"
     assert options["socket.timeout.ms"] == "3000"
-    confluent_kafka.admin.AdminClient(options)
+    confluent_kafka.admin.AdminClient(dict(options))
 
 
 @given(st.dictionaries(st.sampled_from(sorted(KNOWN)) | st.text(max_size=20), st.text(max_size=40), max_size=6))

@@ -82,6 +82,10 @@ class Page:
         """Sources that did not answer, with their brokers."""
         return {key for key, answered in self.up().items() if not answered}
 
+    def silent(self, source: str) -> set[int]:
+        """Brokers that did not answer one source."""
+        return {int(broker) for failed, broker in self.down() if failed == source}
+
     def errors(self, source: str, broker: object = "") -> dict[str, float]:
         """Failures of one source at one broker by reason."""
         return self.by("reason", "source_errors_total", source=source, broker=broker)

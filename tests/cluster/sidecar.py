@@ -18,7 +18,7 @@ from sandbox import Cluster, wait_for
 from tests.cluster.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-INTERVAL = float(os.environ.get("SIDECAR_POLL_SECONDS", "1"))
+INTERVAL = float(os.environ.get("SIDECAR_POLL_SECONDS", "1.0"))
 """Seconds between polls; a machine with much else to do needs more."""
 DEADLINE = 0.9 * INTERVAL
 STOP_WITHIN = 5.0

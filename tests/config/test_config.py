@@ -86,7 +86,7 @@ log: {level: DEBUG, format: json}
     assert config.jmx.password is not None
     assert config.jmx.password.read() == Secret(CANARY)
     assert config.jmx.tls is not None
-    assert (config.jmx.tls.ca_file, config.jmx.tls.registry) == (tmp_path / "ca.pem", False)
+    assert (config.jmx.tls.ca_file, config.jmx.tls.registry) == (str(tmp_path / "ca.pem"), False)
     assert (config.controllers.bootstrap, config.controllers.quota_window) == ((("c", 9093),), 11.0)
     assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (3.0, 0.5, 120.0)
     assert [topic for topic in ("orders", "orders-new", "orders-old", "my-orders") if config.topics.matches(topic)] == [

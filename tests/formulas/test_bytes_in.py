@@ -137,7 +137,7 @@ def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
 
 
 def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
-    """Offsets and sizes are not read at one instant: growth without offsets, or offsets without growth, teach nothing."""
+    """Offsets and sizes are not read at one instant: growth without offsets, or offsets alone, teach nothing."""
     learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
 
     for second in (log(1_001_000, 20, 1_101_000, 20), log(1_001_010, 20, 1_100_000, 20)):

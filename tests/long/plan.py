@@ -66,6 +66,14 @@ class Watched:
     copied: list[float] = field(default_factory=list)
     took: float = 0.0
 
+    def __str__(self) -> str:
+        gross, by_law, by_kip = self.gross, self.by_law, self.by_kip
+        return (
+            f"{self.shape.name}, in {self.bytes_in / MEGABYTE:.2f} MB/s, {self.took:.0f} s: "
+            f"gross {gross / MEGABYTE:.2f} MB/s, law {by_law / MEGABYTE:.2f} ({gross / by_law - 1:+.1%}), "
+            f"KIP-73 {by_kip / MEGABYTE:.2f} ({gross / by_kip - 1:+.1%})"
+        )
+
     @property
     def gross(self) -> float:
         """Slope from one quota window after the start on, least squares."""
@@ -95,7 +103,7 @@ class Watched:
 
     def _shares(self, *, floor: bool = True) -> list[float]:
         leaders, targets = (np.array(side, dtype=np.int32) for side in zip(*self._flows(), strict=True))
-        headroom = {broker: self.shape.limit for broker in range(1, self.shape.brokers + 1)}
+        headroom = dict.fromkeys(range(1, self.shape.brokers + 1), self.shape.limit)
         left = dict(headroom)
         if floor:
             # The tool's leader list names every replica that was there before: its in-sync followers count.

@@ -1,7 +1,10 @@
 """KIP-73's test plan on real clusters: replicas move at the rate that the law of throttled moves says."""
 
+import sys
+
 import pytest
-from tests.long.plan import MEGABYTE, Shape, run_together
+
+from tests.long.plan import Shape, run_together
 
 WITHIN = 0.15
 LEAST_SECONDS = 120.0
@@ -22,12 +25,7 @@ def test_replicas_move_at_the_rate_of_the_law(shape: Shape, capsys: pytest.Captu
     seen = run_together(shape, (0.0, INBOUND))
 
     with capsys.disabled():
-        for run in seen:
-            print(
-                f"\n{shape.name}, in {run.bytes_in / MEGABYTE:.2f} MB/s: {run.took:.0f} s, "
-                f"gross {run.gross / MEGABYTE:.2f}, law {run.by_law / MEGABYTE:.2f} ({run.gross / run.by_law - 1:+.1%}), "
-                f"quota {run.by_kip / MEGABYTE:.2f} ({run.gross / run.by_kip - 1:+.1%}) MB/s",
-            )
+        sys.stdout.writelines(f"\n{run}" for run in seen)
     for run in seen:
         assert run.took >= LEAST_SECONDS
         assert run.gross == pytest.approx(run.by_law, rel=WITHIN)

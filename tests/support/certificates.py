@@ -1,6 +1,6 @@
 """Throw-away certificates for tests that talk TLS."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-_DAY = datetime.timedelta(days=1)
+_DAY = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Authority:
 
     def revoke(self, pair: Pair) -> Path:
         """Write a revocation list that names the certificate."""
-        now = datetime.datetime.now(datetime.UTC)
+        now = dt.datetime.now(dt.UTC)
         revoked = x509.RevokedCertificateBuilder().serial_number(pair.serial).revocation_date(now - _DAY).build()
         crl = (
             x509.CertificateRevocationListBuilder()
@@ -76,7 +76,7 @@ class Authority:
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -69,6 +69,8 @@ def read_all(connection: socket.socket) -> bytes:
 
 def parse(received: bytes) -> Answer:
     """Read a response."""
+    if not received:
+        raise ConnectionError("the server hung up without an answer")
     head, _, body = received.partition(b"\r\n\r\n")
     status, *lines = head.decode("latin-1").split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines)

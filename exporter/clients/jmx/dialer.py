@@ -38,7 +38,7 @@ class Hosts:
     def here(self) -> frozenset[str]:
         """The hosts that the calling thread may connect to."""
         own = self._by_thread.get(threading.get_ident())
-        return frozenset((own,)) if own else frozenset(self._by_thread.values())
+        return frozenset((own,)) if own else frozenset(self._by_thread.copy().values())
 
 
 @JImplements("java.rmi.server.RMIClientSocketFactory", deferred=True)

@@ -92,7 +92,7 @@ _RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
         AuthenticationError,
         ("java.lang.SecurityException",),
         "",
-        "JMX at {where} refuses the password of {user}: check jmx.user and jmx.password_file ({what})",
+        "JMX at {where} does not let {user} in: check jmx.user and jmx.password_file ({what})",
     ),
     (
         ProtocolError,

@@ -1,5 +1,6 @@
 """The child as a process: started, written to, read from, ended. What its answers mean is `session`'s business."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -96,10 +98,10 @@ class ChildProcess:
         garbled = self._listen(process.stdout)
         code = process.wait()
         drain.join()
-        for pipe in (process.stdin, process.stdout, process.stderr):
+        self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
+        for pipe in (process.stdin, process.stdout, process.stderr):  # only now: nobody writes to what has ended
             if pipe:
                 pipe.close()
-        self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
 
     def _spawn(self) -> None:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
@@ -114,11 +116,10 @@ class ChildProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
-                pipesize=_PIPE,
             )
             self.pid = self._process.pid
         if self._process.stdin:
-            os.set_blocking(self._process.stdin.fileno(), False)
+            _never_wait(self._process.stdin.fileno())
         self.send(self._hello)
 
     def _listen(self, answers: Iterable[bytes]) -> str | None:
@@ -149,3 +150,11 @@ class ChildProcess:
         with self._changed:
             self.ended = how
             self._changed.notify_all()
+
+
+def _never_wait(pipe: int) -> None:
+    """Have a write fail rather than wait, and a pipe that has room for any poll, where the system allows it."""
+    os.set_blocking(pipe, False)
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)

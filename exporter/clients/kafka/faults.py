@@ -45,21 +45,25 @@ def handshake_fault(failure: Exception, address: str) -> SourceError:
 
 def request_fault(failure: Exception, address: str) -> SourceError:
     """Name what kept a request from being answered."""
+    if isinstance(failure, SourceError):
+        return failure
+    if _tls(failure):
+        return TlsError(f"{address} ended the TLS session ({failure}); does it want a client certificate?")
+    if isinstance(failure, TIMEOUTS):
+        return AnswerTimeoutError(f"{address} accepted the connection and did not answer in time")
+    if isinstance(failure, kafka_errors.KafkaConnectionError):
+        return closed_fault(address)
+    return _refusal(failure, address)
+
+
+def _refusal(failure: Exception, address: str) -> SourceError:
     match failure:
-        case SourceError():
-            return failure
-        case _ if _tls(failure):
-            return TlsError(f"{address} ended the TLS session ({failure}); does it want a client certificate?")
-        case _ if isinstance(failure, TIMEOUTS):
-            return AnswerTimeoutError(f"{address} accepted the connection and did not answer in time")
         case kafka_errors.IncompatibleBrokerVersion():
             return UnsupportedError(f"{address} is too old for this request ({failure})")
         case kafka_errors.InvalidReceiveError():
             return TooLargeError(f"a reply of {address} is larger than receive.message.max.bytes ({failure})")
         case kafka_errors.AuthorizationError():
             return AuthorizationError(f"{address}: {failure}")
-        case kafka_errors.KafkaConnectionError():
-            return closed_fault(address)
         case _:
             return ProtocolError(f"{address}: {type(failure).__name__}: {failure}")
 

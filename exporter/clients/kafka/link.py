@@ -18,6 +18,7 @@ from kafka.protocol.api_key import ApiKey
 from exporter.clients.kafka.faults import closed_fault, connect_fault, handshake_fault, request_fault
 from exporter.clients.kafka.network import Network
 from exporter.clients.kafka.properties import KafkaClientSettings
+from exporter.clients.kafka.repeated import Repeated, Sending
 from exporter.errors import ForbiddenRequestError
 
 READ_ONLY: Final = frozenset(
@@ -73,7 +74,8 @@ class BrokerLink:
         """Send one read-only request and wait for its decoded reply.
 
         Args:
-            request: one of kafka-python's request classes; its version is settled with the broker.
+            request: one of kafka-python's request classes, or one of them as `Repeated`; its version is settled with
+                the broker.
             timeout_at: monotonic time at which to give up; the connection is closed then.
 
         Raises:
@@ -97,6 +99,8 @@ class BrokerLink:
     async def _exchange(self, connection: ReadOnlyConnection, request: Any, timeout_at: float) -> Any:
         left = timeout_at - time.monotonic()
         try:
+            if isinstance(request, Repeated):
+                request = Sending(request, connection.broker_version_data.api_version(request.request_class))
             return await connection.send_request(request, request_timeout_ms=1000 * left)
         except ForbiddenRequestError:
             raise

@@ -1,0 +1,59 @@
+# Every target sets up what it needs in .venv and .cache; nothing is installed outside this directory.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv/bin
+PYTHON ?=
+INSTALLED := .venv/.installed
+
+.PHONY: help setup run lint test unit test-long demo sandbox bench docs tools clean distclean
+
+help: ## show this
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup: $(INSTALLED) ## make .venv with the command .venv/bin/kafka-warden
+
+$(INSTALLED): pyproject.toml constraints.txt scripts/setup
+	PYTHON='$(PYTHON)' scripts/setup
+	@touch $@
+
+run: setup ## serve the metrics of your cluster: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]
+	@test -n '$(BOOTSTRAP)' || { echo 'usage: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]' >&2; exit 2; }
+	exec $(VENV)/kafka-warden run --bootstrap-servers '$(BOOTSTRAP)' $(ARGS)
+
+lint: setup ## style and types
+	$(VENV)/ruff check
+	$(VENV)/ruff format --check
+	$(VENV)/mypy
+
+unit: setup ## the tests that need no Kafka
+	$(VENV)/python -m pytest -m 'not cluster and not long' $(ARGS)
+
+test: tools lint ## style, types and every test of less than minutes, on real Kafka clusters
+	$(VENV)/python -m pytest -m 'not long' $(ARGS)
+
+test-long: tools setup ## the tests that take minutes: real moves against the law of docs/throttle-law.md
+	$(VENV)/python -m pytest -m long $(ARGS)
+
+demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays
+	$(VENV)/python -m sandbox.demo $(ARGS)
+
+sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
+	$(VENV)/python -m sandbox $(ARGS)
+
+bench: tools setup ## the benchmarks of bench/README.md; takes long
+	$(VENV)/python -m bench $(ARGS)
+
+docs: setup ## make docs/metrics.md from the catalogue
+	$(VENV)/python -m docs.generate
+
+tools:
+	@scripts/need-java
+
+clean: ## remove .venv and what was built, but not .cache
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## remove the jars and programs in .cache, too
+	rm -rf .cache

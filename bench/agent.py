@@ -1,0 +1,93 @@
+"""The peer: what one scrape of the jmx_exporter agent, all beans, adds to the broker that it runs in."""
+
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import cpu
+from bench.cluster import READY_SECONDS, Target
+from sandbox import Cluster, wait_for
+from sandbox.jars import cache_directory
+from sandbox.ports import LOOPBACK, Ports
+
+VERSION = "1.0.1"
+ARTIFACT = "jmx_prometheus_javaagent"
+EVERYTHING = "rules:\n- pattern: '.*'\n"
+SCRAPES = 6
+INTERVAL = 10.0
+MAVEN_SECONDS = 300.0
+STOP_SECONDS = 300.0
+
+
+def added_per_scrape(cluster: Cluster, target: Target, broker: int) -> tuple[float, str]:
+    """Restart a broker with the agent and scrape it as Prometheus would.
+
+    Returns:
+        Seconds of CPU per scrape over the broker's rest, and what a scrape brought.
+    """
+    with _agent(cluster, broker) as url:
+        running = Target.of(cluster, target.partitions)
+        before = cpu.rest(running)
+        scrape = _Scrapes(url)
+        during = cpu.rates(running, scrape.all)
+        after = cpu.rest(running)
+    added = during[broker] - (before[broker] + after[broker]) / 2
+    return added * scrape.seconds / SCRAPES, f"{scrape.series} series in {scrape.slowest:.1f} s"
+
+
+class _Scrapes:
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.seconds = self.slowest = 0.0
+        self.series = 0
+
+    def all(self) -> None:
+        first = time.monotonic()
+        for number in range(SCRAPES):
+            self._once()
+            time.sleep(max(0.0, first + (number + 1) * INTERVAL - time.monotonic()))
+        self.seconds = time.monotonic() - first
+
+    def _once(self) -> None:
+        started = time.monotonic()
+        with urllib.request.urlopen(self._url, timeout=120) as reply:  # noqa: S310  # the agent, on loopback
+            page: bytes = reply.read()
+        self.slowest = max(self.slowest, time.monotonic() - started)
+        self.series = sum(not line.startswith(b"#") for line in page.splitlines())
+
+
+@contextmanager
+def _agent(cluster: Cluster, broker: int) -> Iterator[str]:
+    jar, ports, node = _jar(), Ports(), cluster.nodes[broker]
+    port, plain = ports.reserve(), node.arguments
+    with tempfile.TemporaryDirectory(prefix="kafka-warden-bench-") as folder:
+        rules = Path(folder) / "rules.yml"
+        rules.write_text(EVERYTHING, encoding="utf-8")
+        try:
+            node.arguments = (f"-javaagent:{jar}={LOOPBACK}:{port}:{rules}", *plain)
+            _restart(cluster, broker)
+            yield f"http://{LOOPBACK}:{port}/metrics"
+        finally:
+            node.arguments = plain
+            ports.close()
+
+
+def _restart(cluster: Cluster, broker: int) -> None:
+    cluster.stop(broker, STOP_SECONDS)
+    cluster.start(broker)
+    cluster.wait_ready(broker, READY_SECONDS)
+    wait_for(lambda: not cluster.admin.out_of_sync(), READY_SECONDS, "every replica is in sync again", interval=1.0)
+
+
+def _jar() -> Path:
+    """Return the agent's jar, which Maven fetches into the cache."""
+    jar = cache_directory() / f"{ARTIFACT}-{VERSION}.jar"
+    if not jar.exists():
+        artifact = f"-Dartifact=io.prometheus.jmx:{ARTIFACT}:{VERSION}"
+        command = ["mvn", "-q", "-B", "dependency:copy", artifact, f"-DoutputDirectory={jar.parent}"]
+        subprocess.run(command, check=True, timeout=MAVEN_SECONDS, capture_output=True)
+    return jar

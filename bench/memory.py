@@ -1,0 +1,26 @@
+"""Memory: proportional set size of the sidecar and its children after 100 polls."""
+
+from collections.abc import Iterator
+
+from bench import procfs
+from bench.cluster import Target
+from bench.report import Row
+from bench.sidecar import running_sidecar
+
+POLLS = 100
+INTERVAL = 1.0
+PATIENCE = 60.0
+TARGETS = {True: 220.0, False: 130.0}
+MIB = 1 << 20
+
+
+def measure(target: Target) -> Iterator[Row]:
+    """Run the program as users do, with and without JMX, at one poll a second."""
+    for jmx, limit in TARGETS.items():
+        with running_sidecar(target, INTERVAL, jmx=jmx) as sidecar:
+            sidecar.wait_polls(1, PATIENCE)
+            first = procfs.pss_bytes(procfs.tree(sidecar.pid)) / MIB
+            sidecar.wait_polls(POLLS, PATIENCE)
+            parts = [procfs.pss_bytes([pid]) / MIB for pid in procfs.tree(sidecar.pid)]
+        note = f"{' + '.join(f'{part:.0f}' for part in parts)} by process; after the first polls {first:.0f}"
+        yield Row(f"memory after {POLLS} polls, {'with' if jmx else 'without'} JMX", sum(parts), "MiB", limit, note)

@@ -1,0 +1,39 @@
+"""How many requests the brokers counted, of the kinds that the sidecar may send."""
+
+import re
+import time
+from collections import Counter
+
+from bench.cluster import Target
+from exporter.clients.jmx.protocol import BeanQuery, Question
+from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from exporter.clients.kafka.link import READ_ONLY
+from exporter.clients.strict import parse_address
+
+PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"
+QUESTIONS = {"broker": Question(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}
+PATIENCE = 30.0
+_KIND = re.compile(r"request=(\w+)")
+
+
+def count_requests(target: Target) -> Counter[str]:
+    """Return the requests that all brokers together answered since they started, by kind."""
+    session = JmxSession(QUESTIONS)  # type: ignore[arg-type]  # mypy: a dict's keys are no Literal
+    try:
+        places = {broker: parse_address(address) for broker, address in target.jmx.items()}
+        targets = [JmxTarget(str(broker), place.host, place.port) for broker, place in places.items()]
+        answers = session.ask(targets, time.monotonic() + PATIENCE)
+    finally:
+        session.close()
+    counts: Counter[str] = Counter()
+    for answer in answers.values():
+        if not isinstance(answer, RawBeans):
+            raise answer
+        for row in answer.rows[PATTERN]:
+            found = _KIND.search(row.name)
+            if found and found[1] in OURS:
+                counts[found[1]] += int(row.values["Count"])
+    return counts
+
+
+OURS = {key.name for key in READ_ONLY}

@@ -1,0 +1,196 @@
+"""JMX of a real Kafka: every bean of the list, its cost, and brokers that stop answering."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import jmxquery
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
+from exporter.errors import AnswerTimeoutError, AuthenticationError
+from exporter.model import ProcessBeans
+from exporter.sources.beans import BEANS
+from exporter.sources.jmx import QUESTIONS, parse_beans
+from sandbox import Cluster, wait_for
+
+pytestmark = pytest.mark.cluster
+
+LAZY = {
+    "leader_replication_byte_rate",
+    "follower_replication_byte_rate",
+    "alter_log_dirs_replication_byte_rate",
+    "remote_copy_byte_rate",
+    "remote_fetch_byte_rate",
+    "remote_copy_throttle_time_avg",
+    "remote_copy_throttle_time_max",
+    "remote_fetch_throttle_time_avg",
+    "remote_fetch_throttle_time_max",
+}
+"""Beans that Kafka makes when there is something to measure."""
+CPU_LIMIT = 0.025
+"""Seconds of the child's CPU for one broker and poll."""
+CLOCK_TICKS = 100
+
+
+@pytest.fixture
+def session() -> Iterator[JmxSession]:
+    """A session that asks what kafka-warden asks."""
+    session = JmxSession(QUESTIONS)
+    yield session
+    session.close()
+
+
+def targets(cluster: Cluster) -> Sequence[JmxTarget]:
+    """Every process of the cluster."""
+    brokers = [_target(str(node), address, cluster) for node, address in cluster.jmx_brokers.items()]
+    return [*brokers, _target("controller", cluster.jmx_controllers[cluster.controller_ids[0]], cluster)]
+
+
+def read(session: JmxSession, asked: Sequence[JmxTarget], within: float = 30.0) -> dict[str, ProcessBeans]:
+    """What everybody says; an error of anybody is raised."""
+    found = {}
+    for key, answer in session.ask(asked, time.monotonic() + within).items():
+        if not isinstance(answer, RawBeans):
+            raise answer
+        found[key] = parse_beans(answer)
+    return found
+
+
+def test_every_process_tells_its_numbers(cluster: Cluster, session: JmxSession) -> None:
+    """Brokers and controller have every bean of the list that Kafka does not make lazily, and plausible values."""
+    found = read(session, targets(cluster))
+
+    for kind, keys in {"broker": map(str, cluster.broker_ids), "controller": ["controller"]}.items():
+        listed = {bean.name for bean in BEANS if bean.where == kind}
+        for key in keys:
+            assert listed - LAZY <= set(found[key].values) <= listed
+    assert found["controller"].values["active_controller_count"] == 1
+    assert found["controller"].values["fenced_broker_count"] == 0
+    assert {found[str(node)].values["broker_state"] for node in cluster.broker_ids} == {3.0}
+
+
+def test_bytes_in_are_counted(cluster: Cluster, session: JmxSession) -> None:
+    """The leader's bytes in grow by what was produced, and its follower's replication bytes too."""
+    cluster.admin.create_topic("counted", assignment={0: [1, 2]})
+    before = read(session, targets(cluster))
+    cluster.load.produce("counted", records=1000, record_size=1000)
+    after = read(session, targets(cluster))
+
+    assert after["1"].values["bytes_in_total"] - before["1"].values["bytes_in_total"] > 1_000_000
+    wait_for(
+        lambda: (
+            read(session, targets(cluster))["2"].values["replication_bytes_in_total"]
+            - before["2"].values["replication_bytes_in_total"]
+            > 1_000_000
+        ),
+        what="the follower counts what it copied",
+    )
+
+
+def test_mutation_tokens_of_a_client(cluster: Cluster, session: JmxSession) -> None:
+    """One topic of 60 partitions against a burst of 55 leaves the client at -5 tokens, which refill at 5 a second."""
+    cluster.admin.set_client_quota(client_id="jmx, mutator", values={"controller_mutation_rate": 5})
+    admin = AdminClient(
+        {"bootstrap.servers": cluster.bootstrap, "client.id": "jmx, mutator", **cluster.client_properties()}
+    )
+    before = time.monotonic()
+    admin.create_topics([NewTopic("many", 60, 1)])["many"].result(60)
+
+    found = read(session, targets(cluster))["controller"]
+    clients = {bean.client_id: bean.values for bean in found.mutations}
+    assert -5 <= clients["jmx, mutator"]["tokens"] <= -5 + 5 * (found.at - before)
+    assert clients["jmx, mutator"]["mutation_rate"] > 0
+
+
+def test_a_stopped_broker_holds_up_nobody(cluster: Cluster, session: JmxSession) -> None:
+    """One broker under SIGSTOP: the others answer in milliseconds; after SIGCONT the next ask has them all."""
+    asked = targets(cluster)
+    read(session, asked)
+    cluster.pause(2)
+    try:
+        started = time.monotonic()
+        answers = session.ask(asked, started + 4.0)
+        assert time.monotonic() - started < 4.5
+    finally:
+        cluster.resume(2)
+    stopped = answers.pop("2")
+    assert isinstance(stopped, AnswerTimeoutError)
+    waits = [answer.at - started for answer in answers.values() if isinstance(answer, RawBeans)]
+    assert len(waits) == len(answers)
+    assert max(waits) < 1.0
+    assert set(read(session, asked)) == {target.key for target in asked}
+
+
+def test_a_poll_is_cheap(cluster: Cluster, session: JmxSession) -> None:
+    """The child spends no more than 25 ms of CPU on one broker and poll, its JVM warm."""
+    asked = targets(cluster)[: len(cluster.broker_ids)]
+    for _ in range(20):
+        read(session, asked)
+    polls, before, started = 30, _cpu(session), time.monotonic()
+    for _ in range(polls):
+        read(session, asked)
+    cpu = (_cpu(session) - before) / polls / len(asked)
+    wall = (time.monotonic() - started) / polls
+    figures = f"{1000 * cpu:.1f} ms CPU a broker and poll, {1000 * wall:.1f} ms wall a poll, Pss {_pss(session)} MB"
+    sys.stdout.write(f"JMX of {len(asked)} brokers: {figures}\n")
+    assert cpu <= CPU_LIMIT
+
+
+def test_another_jmx_client_reads_the_same(cluster: Cluster, session: JmxSession) -> None:
+    """What jmxquery, a client of its own, reads of a quiet broker is what we read."""
+    attributes = [bean for bean in BEANS if bean.where == "broker" and bean.name not in LAZY]
+    ours = read(session, targets(cluster)[:1])["1"].values
+    connection = jmxquery.JMXConnection(f"service:jmx:rmi:///jndi/rmi://{cluster.jmx_brokers[1]}/jmxrmi")
+    asked = [jmxquery.JMXQuery(f"{bean.object_name}/{bean.attribute}") for bean in attributes]
+    theirs = {(found.mBeanName, found.attribute): found.value for found in connection.query(asked, timeout=60)}
+
+    quiet = {
+        "bytes_in_total",
+        "partition_count",
+        "leader_count",
+        "isr_shrinks_total",
+        "broker_state",
+        "process_start_time",
+    }
+    assert len(theirs) == len(attributes)
+    for bean in attributes:
+        if bean.name in quiet:
+            value = float(theirs[bean.object_name, bean.attribute]) * bean.factor
+            assert ours[bean.name] == pytest.approx(value), bean.name
+
+
+def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -> None:
+    """With certificates and the right user everybody tells everything; without the user nobody does."""
+    cluster = make_cluster(brokers=1, jmx_password=True, jmx_tls=True, jmx_client_certificate=True)
+    tls = cluster.protection.jmx.tls
+    assert tls
+    session = JmxSession(QUESTIONS, tls=TlsFiles(str(tls.ca_file), str(tls.client.certificate), str(tls.client.key)))
+    try:
+        asked = targets(cluster)
+        found = read(session, asked)
+        stranger = JmxTarget("stranger", asked[0].host, asked[0].port)
+        refused = session.ask([stranger], time.monotonic() + 30)["stranger"]
+    finally:
+        session.close()
+    assert found["1"].values["broker_state"] == 3
+    assert found["controller"].values["active_controller_count"] == 1
+    assert isinstance(refused, AuthenticationError)
+
+
+def _target(key: str, address: str, cluster: Cluster) -> JmxTarget:
+    host, _, port = address.rpartition(":")
+    kind = "controller" if key == "controller" else "broker"
+    return JmxTarget(key, host, int(port), cluster.jmx_user, cluster.jmx_password_file, kind)
+
+
+def _cpu(session: JmxSession) -> float:
+    fields = Path(f"/proc/{session.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+
+def _pss(session: JmxSession) -> int:
+    rollup = Path(f"/proc/{session.pid}/smaps_rollup").read_text(encoding="ascii")
+    return int(rollup.split("Pss:")[1].split()[0]) // 1024

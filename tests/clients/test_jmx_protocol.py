@@ -1,0 +1,163 @@
+"""The line protocol between parent and child, and how Java's exceptions become reasons."""
+
+import json
+import math
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.clients.jmx.failures import CONNECT_TIMED_OUT, Chain, classify
+from exporter.clients.jmx.process import ChildProcess
+from exporter.clients.jmx.protocol import (
+    BeanQuery,
+    BeanRow,
+    Hello,
+    Question,
+    RawBeans,
+    Reply,
+    Request,
+    TlsFiles,
+    decode_hello,
+    decode_reply,
+    decode_request,
+    encode,
+    result,
+)
+from exporter.errors import REASONS, ProtocolError, RefusedError
+
+QUESTION = Question((BeanQuery("a:type=B", ("x", "y")),), (BeanQuery("a:*", ("z",)),))
+text = st.text()
+scalars = st.floats(allow_nan=False) | st.integers() | text | st.booleans()
+rows = st.lists(st.builds(BeanRow, text, st.dictionaries(text, scalars, max_size=3)), max_size=3).map(tuple)
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        Hello({"broker": QUESTION}),
+        Hello(
+            {"broker": QUESTION, "controller": Question(())},
+            TlsFiles("ca", "cert", "key", registry=False),
+            ("-Xa",),
+            2.5,
+        ),
+    ],
+)
+def test_hello_survives(hello: Hello) -> None:
+    """What the parent says first is what the child understands."""
+    assert decode_hello(encode(hello)) == hello
+
+
+@given(st.builds(Request, st.integers(), text, text, text, st.integers(), text | st.none(), text | st.none()))
+def test_requests_survive(request: Request) -> None:
+    """Any text, in one line; the password is in the line and not in the repr."""
+    line = encode(request)
+    assert line.count(b"\n") == 1
+    assert decode_request(line) == request
+    assert "password" not in repr(request)
+
+
+@given(
+    st.builds(
+        Reply, st.integers(), rows, st.dictionaries(text, rows, max_size=2), st.integers(), text | st.none(), text
+    )
+)
+def test_replies_survive(reply: Reply) -> None:
+    """Whatever beans are called and hold."""
+    line = encode(reply)
+    assert line.count(b"\n") == 1
+    assert decode_reply(json.loads(line)) == reply
+
+
+def test_nan_travels() -> None:
+    """NaN and infinity arrive as they were: what they mean is not the protocol's business."""
+    reply = Reply(1, (BeanRow("a:type=B", {"nan": math.nan, "inf": math.inf}),))
+    values = decode_reply(json.loads(encode(reply))).beans[0].values
+    assert math.isnan(float(values["nan"]))
+    assert values["inf"] == math.inf
+
+
+def test_a_reply_becomes_an_answer_or_an_error() -> None:
+    """Beans by (object name, attribute), with the time of arrival; a reason becomes its class."""
+    row = BeanRow("a:type=C", {"z": 2})
+    reply = Reply(1, (BeanRow("a:type=B", {"x": 1, "y": 0.5}),), {"a:*": (row,)}, left_out=7)
+    expected = {("a:type=B", "x"): 1, ("a:type=B", "y"): 0.5}
+    assert result(reply, 3.0) == RawBeans(3.0, expected, {"a:*": (row,)}, left_out=7)
+
+    refused = result(Reply(1, reason="refused", message="nothing listens"), 3.0)
+    assert type(refused) is RefusedError
+    assert str(refused) == "nothing listens"
+    assert type(result(Reply(1, reason="new"), 3.0)) is ProtocolError
+
+
+def test_a_child_that_says_gibberish_is_ended() -> None:
+    """What is no message ends the child, so that the next poll has another one."""
+    changed = threading.Condition()
+
+    def on_reply(_: ChildProcess, body: dict[str, object]) -> None:
+        decode_reply(body)
+
+    child = ChildProcess(encode(Hello({})), changed, on_reply)
+    with changed:
+        assert changed.wait_for(lambda: child.ready or child.over, 60)
+    try:
+        assert "cannot be understood" in (child._listen([b"gibberish\n"]) or "")
+        with changed:
+            assert changed.wait_for(lambda: child.over, 60)
+    finally:
+        child.end()
+
+
+@pytest.mark.parametrize(
+    ("chain", "reason", "says"),
+    [
+        (
+            [("java.rmi.ConnectException", "x"), ("java.net.ConnectException", "Connection refused")],
+            "refused",
+            "JMX_PORT",
+        ),
+        ([("java.rmi.UnknownHostException", "x"), ("java.net.UnknownHostException", "h")], "refused", "resolve"),
+        ([("java.net.NoRouteToHostException", "No route to host")], "refused", "nothing listens"),
+        ([("java.rmi.UnmarshalException", "x"), ("java.io.EOFException", "")], "refused", "restarted"),
+        ([("java.rmi.NoSuchObjectException", "no such object in table")], "refused", "restarted"),
+        ([("java.net.SocketTimeoutException", f"{CONNECT_TIMED_OUT}: h:1")], "connect_timeout", "firewall"),
+        ([("java.net.ConnectException", "Connection timed out")], "connect_timeout", "did not accept"),
+        (
+            [("java.rmi.UnmarshalException", "x"), ("java.net.SocketTimeoutException", "Read timed out")],
+            "timeout",
+            "h:1",
+        ),
+        (
+            [("javax.net.ssl.SSLException", "x"), ("java.net.SocketTimeoutException", "Read timed out")],
+            "timeout",
+            "h:1",
+        ),
+        ([("java.lang.SecurityException", "Authentication failed! Invalid")], "auth", "jmx.password_file"),
+        ([("java.lang.SecurityException", "Access denied! Invalid access level")], "authorization", "readonly"),
+        (
+            [("java.rmi.UnmarshalException", "x"), ("java.io.InvalidClassException", "filter status: REJECTED")],
+            "protocol",
+            "not accepted",
+        ),
+        ([("java.rmi.ConnectIOException", "non-JRMP server at remote endpoint")], "protocol", "jmx.tls"),
+        ([("java.rmi.NotBoundException", "jmxrmi")], "protocol", "without JMX"),
+        ([("javax.net.ssl.SSLHandshakeException", "PKIX path building failed")], "tls", "PKIX"),
+        ([("com.example.New", "first line\nsecond line")], "protocol", "first line"),
+    ],
+)
+def test_failures_have_a_reason_and_an_advice(chain: Chain, reason: str, says: str) -> None:
+    """Every chain of exceptions has one reason of the page, and one line that says what to look at."""
+    failure = classify(chain, "h:1", "monitor")
+    assert failure.reason == reason
+    assert failure.reason in REASONS
+    assert says in failure.message
+    assert "\n" not in failure.message
+
+
+def test_a_server_that_wants_a_client_certificate_is_understood() -> None:
+    """TLS 1.3 says no by closing: only without a certificate of ours is that taken for a matter of TLS."""
+    closed = [("java.rmi.MarshalException", "x"), ("java.net.SocketException", "Broken pipe")]
+    assert classify(closed, "h:1", anonymous_tls=True).reason == "tls"
+    assert classify(closed, "h:1").reason == "refused"

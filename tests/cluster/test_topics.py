@@ -1,0 +1,55 @@
+"""Topics that go, and that come again under an old name."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar, configuration
+
+pytestmark = pytest.mark.cluster
+
+
+def test_a_deleted_topic_is_gone_in_the_next_page(cluster: Cluster, tmp_path: Path) -> None:
+    """No series names a topic any more in the first page whose poll began after it was deleted."""
+    cluster.admin.create_topic("doomed", partitions=3, replication_factor=2)
+    cluster.admin.create_topic("kept", partitions=2, replication_factor=2)
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        before = sidecar.wait(lambda page: _partitions(page, "doomed") == {0, 1, 2})
+        cluster.admin.delete_topic("doomed")
+        page = sidecar.next_page()
+        assert "doomed" not in page.text
+        assert _partitions(page, "kept") == {0, 1}
+        assert page["cluster_partitions"] == before["cluster_partitions"] - 3
+        assert "Traceback" not in sidecar.log
+
+
+def test_a_topic_made_anew_with_fewer_partitions_is_another_topic(cluster: Cluster, tmp_path: Path) -> None:
+    """After delete and create within a poll no series of an old partition is left, and no lag spans the two topics."""
+    cluster.admin.create_topic("phoenix", partitions=4, replication_factor=3)
+    cluster.load.produce("phoenix", records=2000, partitions=range(4))
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        sidecar.wait(lambda page: _partitions(page, "phoenix") == {0, 1, 2, 3})
+        cluster.admin.delete_topic("phoenix")
+        cluster.admin.create_topic("phoenix", partitions=2, replication_factor=3)
+        cluster.load.produce("phoenix", records=10, partitions=range(2))
+        for page in sidecar.pages():
+            assert _partitions(page, "phoenix") <= {0, 1}
+            assert page.all("replica_lag_messages") == {}
+            assert all(value >= 0 for value in page.all("partition_bytes_in_per_second").values())
+            if _partitions(page, "phoenix") == {0, 1} and not page.down():
+                break
+        assert page.brokers("broker_sum_replica_lag_messages") == dict.fromkeys(cluster.broker_ids, 0)
+        assert page.one("clamped_total", what="replica_lag") == 0
+        assert "Traceback" not in sidecar.log
+
+
+def _partitions(page: Page, topic: str) -> set[int]:
+    return {int(labels["partition"]) for name in page.names() for labels, _ in page.rows(name) if _is_of(labels, topic)}
+
+
+def _is_of(labels: object, topic: str) -> bool:
+    return isinstance(labels, dict) and labels.get("topic") == topic and "partition" in labels

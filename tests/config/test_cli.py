@@ -1,0 +1,121 @@
+"""The command, as a process of its own: exit codes, one line, no secrets."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CANARY = "canary-Tr0ub4dor"
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run the command in an empty folder; keyword arguments are environment variables."""
+
+    def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
+        return subprocess.run(
+            [sys.executable, "-m", "exporter.cli", *arguments],
+            cwd=tmp_path,
+            env=inherited | {"PYTHONPATH": str(ROOT)} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return start
+
+
+def test_version(run: Run) -> None:
+    """The version is one line on stdout."""
+    done = run("--version")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("kafka-warden ")
+
+
+def test_a_good_configuration_is_checked_without_a_cluster(run: Run, tmp_path: Path) -> None:
+    """--check-config reads everything and ends with 0; no broker needs to be there."""
+    (tmp_path / "warden.yml").write_text("kafka: {bootstrap.servers: 'a:1'}\nweb: {config_file: web.yml}\n")
+    (tmp_path / "web.yml").write_text("http_server_config: {http2: true}\n")
+
+    done = run("run", "--config", "warden.yml", "--check-config")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "kafka-warden: the configuration is fine\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "web", "arguments", "message"),
+    [
+        ("kafka: {bootstrap.servers: 'a:1'}\npol: {}", "", (), "warden.yml: pol: unknown key; did you mean poll?"),
+        ("poll: {interval: 1}", "", ("--bootstrap-servers", "a:1"), "warden.yml: poll.interval: expected a duration"),
+        ("", "", (), "warden.yml: kafka.bootstrap.servers: missing"),
+        ("kafka: {bootstrap.servers: 'a:1'}", "", ("--poll-interval", "x"), "--poll-interval: expected a duration"),
+        (
+            f"kafka: {{bootstrap.servers: 'a:1', sasl.password: {CANARY}}}",
+            "",
+            (),
+            "a secret does not belong into this file",
+        ),
+        ("kafka: {bootstrap.servers: 'a:1'}\nweb: {config_file: web.yml}", "tls: {}", (), "web.yml: tls: unknown key"),
+        (
+            "kafka: {bootstrap.servers: 'a:1'}\nweb: {config_file: no.yml}",
+            "",
+            (),
+            "no.yml: cannot read the file: No such",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    run: Run, tmp_path: Path, text: str, web: str, arguments: tuple[str, ...], message: str
+) -> None:
+    """On stderr, with nothing on stdout and no traceback."""
+    (tmp_path / "warden.yml").write_text(text)
+    (tmp_path / "web.yml").write_text(web)
+
+    done = run("run", "--config", "warden.yml", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kafka-warden: ")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert CANARY not in done.stderr
+
+
+def test_a_file_that_is_not_there_is_one_line(run: Run) -> None:
+    """A wrong --config is exit code 2 too."""
+    done = run("run", "--config", "missing.yml")
+
+    assert done.returncode == 2
+    assert done.stderr == "kafka-warden: missing.yml: cannot read the file: No such file or directory\n"
+
+
+@pytest.mark.parametrize("flag", ["--sasl-password", "--password", "--jmx-password", "--boot", "--kafka.sasl.password"])
+def test_no_flag_takes_a_secret_and_none_is_guessed(run: Run, flag: str) -> None:
+    """What is no flag is refused with exit code 2; a prefix of a flag is no flag."""
+    done = run("run", flag, CANARY)
+
+    assert done.returncode == 2
+    assert f"unrecognized arguments: {flag}" in done.stderr
+    assert CANARY not in done.stderr
+
+
+def test_the_environment_configures_too(run: Run) -> None:
+    """Without a file and flags, with variables; a misspelt variable is exit code 2."""
+    assert run("run", "--check-config", KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS="a:1").returncode == 0
+
+    done = run("run", "--check-config", KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS="a:1", KAFKA_WARDEN_POL_INTERVAL="1s")
+
+    assert done.returncode == 2
+    assert (
+        "KAFKA_WARDEN_POL_INTERVAL: unknown environment variable; did you mean KAFKA_WARDEN_POLL_INTERVAL?"
+        in done.stderr
+    )

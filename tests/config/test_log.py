@@ -1,0 +1,203 @@
+"""Logs: their form, what libraries may say, and what never gets out."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from exporter import log
+from exporter.clients.secrets import REDACTED, Secret
+
+CANARY = "canary-Tr0ub4dor"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()
+    for name in ("kafka", "hypercorn", "asyncio", "apscheduler"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """Event, level, logger and an ISO time in UTC, whatever the values are."""
+    log.configure("info", "json")
+
+    structlog.get_logger("exporter.poller").info("polled", broker=1, took=0.25, path=Path("/x"), ids={3})
+    logging.getLogger("exporter.other").warning("from %s", "the standard library")
+
+    first, second = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert (first["event"], first["level"], first["logger"]) == ("polled", "info", "exporter.poller")
+    assert (first["broker"], first["took"], first["path"], first["ids"]) == (1, 0.25, "/x", [3])
+    assert first["time"].endswith("Z")
+    assert (second["event"], second["level"]) == ("from the standard library", "warning")
+
+
+def test_logfmt_is_one_line_whatever_is_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Newlines, quotes and escape sequences of a topic's name do not break the line or the terminal."""
+    log.configure("info", "logfmt")
+
+    structlog.get_logger("x").info('two\nlines "quoted"', topic="a\r\nb\x1b[31m", **{"odd key": 1})
+
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert r'event="two\nlines \"quoted\""' in lines[0]
+    assert "\x1b" not in lines[0]
+    assert "odd_key=1" in lines[0]
+
+
+@pytest.mark.parametrize("form", log.FORMATS)
+def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    """The traceback is there; the values of variables are not, since some may be secret."""
+    log.configure("info", form)
+    secretive = "NO_SUCH_VARIABLE"
+
+    try:
+        os.environ[secretive]
+    except KeyError:
+        structlog.get_logger("x").exception("failed")
+        logging.getLogger("y").exception("failed too")
+
+    shown = capsys.readouterr().err
+    assert shown.count("KeyError") >= 2
+    assert "Traceback" in shown
+    assert "secretive = " not in shown
+    assert "locals" not in shown
+
+
+def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    """At debug kafka-python prints requests, passwords among them; it is not heard, even if its level is changed."""
+    log.configure("debug", "logfmt")
+
+    logging.getLogger("kafka.net.connection").setLevel(logging.DEBUG)
+    logging.getLogger("kafka.net.connection").debug("Request 1: SaslAuthenticateRequest(auth_bytes=%s)", CANARY)
+    logging.getLogger("kafka.net.transport").info("connected")
+    logging.getLogger("hypercorn.error").info("Running on")
+    logging.getLogger("apscheduler.executors").debug("running job")
+    structlog.get_logger("exporter.x").debug("ours")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert "event=ours" in lines[0]
+
+
+def test_a_library_says_the_same_thing_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """A broker that is down makes kafka-python complain with every attempt; one line of each kind is heard."""
+    log.configure("info", "logfmt")
+
+    for attempt in range(50):
+        logging.getLogger("kafka.net.connection").error("Connection lost: %s", attempt)
+        logging.getLogger("kafka.net.transport").warning("another place")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert "Connection lost: 0" in lines[0]
+
+
+def test_the_same_thing_is_said_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The silence ends, so that a log of the last hour tells what is wrong."""
+    now = [1000.0]
+    monkeypatch.setattr("exporter.log.time.monotonic", lambda: now[0])
+    heard = log.LibraryFilter()
+    record = logging.LogRecord("kafka.net", logging.ERROR, "f.py", 1, "lost", (), None)
+
+    assert [heard.filter(record), heard.filter(record)] == [True, False]
+    now[0] += log.REPEAT_AFTER + 1
+    assert heard.filter(record)
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({"password": "x"}, {"password": REDACTED}),
+        ({"sasl.jaas.config": "x"}, {"sasl.jaas.config": REDACTED}),
+        ({"Authorization": "Basic x"}, {"Authorization": REDACTED}),
+        (
+            {"options": {"sasl_plain_password": "x", "client_id": "c"}},
+            {"options": {"sasl_plain_password": REDACTED, "client_id": "c"}},
+        ),
+        ({"ssl.key.pem": "x"}, {"ssl.key.pem": REDACTED}),
+        ({"password_file": "/run/x"}, {"password_file": "/run/x"}),
+        ({"controller_mutation_tokens": -3.5, "token": 1}, {"controller_mutation_tokens": -3.5, "token": 1}),
+        ({"value": Secret("abcdef")}, {"value": REDACTED}),
+        ({"text": f"login as u:{CANARY} failed"}, {"text": f"login as u:{REDACTED} failed"}),
+        ({"raw": CANARY.encode()}, {"raw": f"b'{REDACTED}'"}),
+        ({"error": ValueError(CANARY)}, {"error": REDACTED}),
+        ({"deep": [[{"a": (CANARY,)}]]}, {"deep": [[{"a": [REDACTED]}]]}),
+        ({CANARY: 1}, {REDACTED: 1}),
+    ],
+)
+def test_secrets_are_replaced_by_key_and_by_value(event: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Keys that name a secret lose their value, secrets in memory are replaced in any text; paths and numbers stay."""
+    in_memory = Secret(CANARY)
+
+    assert log.redact(None, "info", event) == expected
+    assert in_memory.reveal() == CANARY
+
+
+_PROGRAM = """
+import logging, os, sys
+from pathlib import Path
+import structlog
+from exporter import log
+from exporter.config import load
+config = load({}, os.environ, Path(sys.argv[1]))
+log.configure("debug", sys.argv[2])
+say = structlog.get_logger("exporter.canary")
+options = config.kafka.settings.connection_options()
+jmx = config.jmx.password.read()
+say.debug("configuration", config=config, options=options, environment=dict(os.environ), jmx=jmx)
+say.info(f"formatted {jmx} {options['sasl_plain_password']}")
+logging.getLogger("exporter.standard").error("positional %s %r %s", jmx, config, options)
+logging.getLogger("kafka.protocol").debug("auth_bytes=%s", options["sasl_plain_password"])
+logging.getLogger("kafka.protocol").warning("auth_bytes=%s", options["sasl_plain_password"])
+try:
+    raise RuntimeError("handshake failed for " + options["sasl_plain_password"])
+except RuntimeError:
+    say.exception("caught")
+    logging.getLogger("exporter.standard").exception("caught")
+print(open("/proc/self/cmdline").read())
+print(repr(config))
+int(jmx)
+"""
+
+
+@pytest.mark.parametrize("form", log.FORMATS)
+def test_the_canary_is_nowhere(tmp_path: Path, form: str) -> None:
+    """Passwords from a file and the environment: not in logs at debug, repr, command line, or the last traceback."""
+    password = tmp_path / "password"
+    password.write_text(f"{CANARY}-kafka")
+    password.chmod(0o600)
+    (tmp_path / "warden.yml").write_text(
+        "kafka: {bootstrap.servers: 'a:1', security.protocol: SASL_PLAINTEXT, sasl.mechanism: PLAIN,"
+        " sasl.username: u, sasl.password.file: password}\njmx: {user: u}\n",
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
+
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, tmp_path / "warden.yml", form],
+        cwd=ROOT,
+        env=environment | {"KAFKA_WARDEN_JMX_PASSWORD": f"{CANARY}-jmx"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    said = done.stdout + done.stderr
+    assert "TypeError" in said
+    assert "handshake failed for <redacted>" in said
+    assert CANARY not in said

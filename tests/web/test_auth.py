@@ -1,0 +1,171 @@
+"""Basic authentication: who gets in, what it costs, and what is remembered."""
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bcrypt
+import pytest
+
+from exporter.web import auth
+from tests.web.conftest import PAGE, Served
+
+PASSWORD = "canary-Tr0ub4dor"
+
+
+def _hash(password: str = PASSWORD, prefix: bytes = b"2b") -> str:
+    return bcrypt.hashpw(password.encode()[:72], bcrypt.gensalt(4)).replace(b"$2b$", b"$" + prefix + b"$").decode()
+
+
+def _header(user: str, password: str = PASSWORD) -> str:
+    return "Authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def _web_file(folder: Path, users: dict[str, str]) -> Path:
+    path = folder / "web.yml"
+    path.write_text("basic_auth_users:\n" + "".join(f"  {user}: {hashed}\n" for user, hashed in users.items()))
+    return path
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The hashes that bcrypt was asked about, in order."""
+    asked: list[bytes] = []
+    original = bcrypt.checkpw
+
+    def checkpw(password: bytes, hashed: bytes) -> bool:
+        asked.append(hashed)
+        return original(password, hashed)
+
+    monkeypatch.setattr(bcrypt, "checkpw", checkpw)
+    return asked
+
+
+def test_the_right_password_gets_in_on_every_path(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """All paths are guarded, health too, as exporter-toolkit does it."""
+    served = serve(_web_file(tmp_path, {"prometheus": _hash()}))
+
+    for path in ("/metrics", "/-/healthy", "/-/ready", "/", "/nowhere"):
+        refused = served.get(path)
+        assert refused.status == 401
+        assert refused.headers["www-authenticate"].startswith('Basic realm="kafka-warden"')
+    assert served.get("/metrics", _header("prometheus")).body == PAGE.text
+    assert served.get("/-/healthy", _header("prometheus")).status == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        _header("prometheus", "wrong"),
+        _header("prometheus", ""),
+        _header("nobody"),
+        _header("", ""),
+        _header("prometheus", PASSWORD + "x" * 200),
+        _header("prometheus", "\0"),
+        "Authorization: Basic",
+        "Authorization: Basic !!!!",
+        "Authorization: Basic cHJvbWV0aGV1cw==",
+        "Authorization: Basic /w==",
+        "Authorization: Bearer " + base64.b64encode(f"prometheus:{PASSWORD}".encode()).decode(),
+        "Authorization: Digest username=prometheus",
+    ],
+)
+def test_anything_else_does_not(serve: Callable[..., Served], tmp_path: Path, header: str) -> None:
+    """Wrong, unknown, malformed: 401, and the answer has nothing of the page."""
+    answer = serve(_web_file(tmp_path, {"prometheus": _hash(), "other": _hash("other")})).get("/metrics", header)
+
+    assert answer.status == 401
+    assert answer.body == b"user and password, please\n"
+
+
+@pytest.mark.parametrize("prefix", [b"2a", b"2b", b"2y"])
+def test_hashes_of_every_common_tool_work(serve: Callable[..., Served], tmp_path: Path, prefix: bytes) -> None:
+    """htpasswd writes $2y$, others $2a$ or $2b$."""  # noqa: D403  # the command is written so
+    served = serve(_web_file(tmp_path, {"u": _hash(prefix=prefix)}))
+
+    assert (served.get("/", _header("u")).status, served.get("/", _header("u", "x")).status) == (200, 401)
+
+
+def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """As in Go: what follows is not looked at, and is no error."""
+    served = serve(_web_file(tmp_path, {"u": _hash("p" * 80)}))
+
+    assert served.get("/", _header("u", "p" * 80)).status == 200
+    assert served.get("/", _header("u", "p" * 71)).status == 401
+
+
+def test_an_unknown_user_costs_what_a_known_one_does(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    checks: list[bytes],
+) -> None:
+    """One bcrypt of the same cost for a wrong password and for a user who does not exist."""
+    served = serve(_web_file(tmp_path, {"u": _hash()}))
+
+    served.get("/", _header("u", "wrong"))
+    served.get("/", _header("nobody"))
+
+    assert [hashed[:7] for hashed in checks] == [b"$2b$04$", b"$2b$04$"]
+
+
+def test_verified_credentials_are_remembered_and_refused_ones_are_not(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    checks: list[bytes],
+) -> None:
+    """The second scrape costs no bcrypt; a wrong password costs one each time and never gets in."""
+    served = serve(_web_file(tmp_path, {"u": _hash()}))
+
+    assert [served.get("/", _header("u")).status for _ in range(3)] == [200, 200, 200]
+    assert len(checks) == 1
+    assert [served.get("/", _header("u", "wrong")).status for _ in range(3)] == [401, 401, 401]
+    assert len(checks) == 4
+
+
+def test_what_is_remembered_is_user_hash_and_password_together(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    checks: list[bytes],
+) -> None:
+    """The remembered password of one user opens nothing for another, nor after the hash changed (CVE-2022-46146)."""
+    path = _web_file(tmp_path, {"ab": _hash("c"), "a": _hash("other")})
+    served = serve(path)
+    assert served.get("/", _header("ab", "c")).status == 200
+
+    assert served.get("/", _header("a", "bc")).status == 401
+    assert served.get("/", _header("a", "c")).status == 401
+
+    _web_file(tmp_path, {"ab": _hash("changed"), "a": _hash("other")})
+    assert served.get("/", _header("ab", "c")).status == 401
+    assert served.get("/", _header("ab", "changed")).status == 200
+
+
+def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More users than places push the oldest out."""
+    monkeypatch.setattr(auth, "_MOST_REMEMBERED", 3)
+    authenticator: Any = auth.Authenticator()
+    for number in range(10):
+        authenticator._remember(str(number).encode())
+
+    assert list(authenticator._verified) == [b"7", b"8", b"9"]
+    authenticator.close()
+
+
+def test_a_user_can_be_added_and_removed_while_running(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """The file is read again when it changes."""
+    served = serve(_web_file(tmp_path, {"u": _hash()}))
+    assert served.get("/", _header("v")).status == 401
+
+    _web_file(tmp_path, {"v": _hash()})
+
+    assert (served.get("/", _header("v")).status, served.get("/", _header("u")).status) == (200, 401)
+
+
+def test_a_rate_limit_answers_429(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """The burst is served; what comes on top of it is not."""
+    path = tmp_path / "web.yml"
+    path.write_text("rate_limit: {interval: 1h, burst: 3}")
+    served = serve(path)
+
+    assert [served.get().status for _ in range(5)] == [200, 200, 200, 429, 429]

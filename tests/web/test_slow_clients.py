@@ -1,0 +1,168 @@
+"""Clients that hold connections and do not behave: scrapes go on, and every descriptor comes back."""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.web.page import Page
+from tests.support.certificates import Authority
+from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, read_all
+
+HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def client_context(tmp_path: Path) -> tuple[Path, ssl.SSLContext]:
+    """A web configuration file with TLS, and the context of a client that trusts it."""
+    authority = Authority(tmp_path)
+    authority.issue("server")
+    path = tmp_path / "web.yml"
+    path.write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
+    return path, ssl.create_default_context(cafile=authority.ca)
+
+
+@pytest.fixture
+def drip() -> Iterator[Callable[[list[socket.socket]], None]]:
+    """Send one byte a second on connections until the test ends."""
+    done = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def send(connections: list[socket.socket]) -> None:
+        while not done.wait(1.0):
+            for connection in connections:
+                try:
+                    connection.send(b"a")
+                except OSError:
+                    continue
+
+    def start(connections: list[socket.socket]) -> None:
+        threads.append(threading.Thread(target=send, args=(connections,)))
+        threads[-1].start()
+
+    yield start
+    done.set()
+    for thread in threads:
+        thread.join(TIMEOUT)
+
+
+def test_half_requests_do_not_keep_scrapes_out(serve: Callable[..., Served], drip: Callable[..., None]) -> None:
+    """300 half headers, 20 of them growing by a byte a second: every scrape is answered, and all of them are reaped."""
+    served = serve(idle_timeout=2.0)
+    before = descriptors()
+    slow = [served.connect() for _ in range(300)]
+    for connection in slow:
+        connection.sendall(HALF)
+    drip(slow[-20:])
+
+    for _ in range(20):
+        assert served.get().body == PAGE.text
+        assert served.server.stats().connections <= 64
+
+    assert served.server.stats().evicted >= 300 - 64
+    for connection in slow:
+        read_all(connection)
+    _wait_until(lambda: descriptors() - len(served.opened) <= before)
+
+
+def test_silent_tls_clients_do_not_keep_scrapes_out(
+    serve: Callable[..., Served],
+    client_context: tuple[Path, ssl.SSLContext],
+) -> None:
+    """20 clients that never start a handshake, and 5 that stop after it: scrapes over TLS go on, all are reaped."""
+    path, context = client_context
+    served = serve(path, idle_timeout=2.0)
+    before = descriptors()
+    silent = [served.connect() for _ in range(20)]
+    shaken = [served.connect(context) for _ in range(5)]
+
+    for _ in range(10):
+        assert served.get(context=context).body == PAGE.text
+
+    for connection in (*silent, *shaken):
+        read_all(connection)
+    for connection in served.opened:
+        connection.close()
+    _wait_until(lambda: descriptors() <= before)
+
+
+def test_clients_that_do_not_read_do_not_keep_scrapes_out(
+    serve: Callable[..., Served],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """70 clients ask for a large page and read nothing: a 71st is answered, and theirs are dropped."""
+    served = serve(answer_timeout=2.0)
+    large = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+    before = descriptors()
+    served.holder.page = large
+    greedy = [served.connect() for _ in range(70)]
+    for connection in greedy:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    _wait_until(lambda: served.server.stats().evicted == 6)
+    assert served.get("/-/healthy").status == 200
+    served.holder.page = PAGE
+
+    for _ in range(10):
+        assert served.get().body == PAGE.text
+
+    _wait_until(lambda: served.server.stats().connections == 0)
+    assert served.server.stats().reaped > 0
+    assert not caplog.records
+    _wait_until(lambda: descriptors() - len(served.opened) <= before)
+
+
+def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., Served]) -> None:
+    """Connections without a complete request go first, then idle ones; the one that is being answered stays."""
+    served = serve(connections=8)
+    size = 20_000_000
+    served.holder.page = Page(text=b"x" * size, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+    scraper = served.connect()
+    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    received = scraper.recv(100)
+
+    for _ in range(100):
+        served.connect().sendall(HALF)
+    _wait_until(lambda: served.server.stats().evicted >= 90)
+
+    received += read_all(scraper)
+    assert len(received.partition(b"\r\n\r\n")[2]) == size
+
+
+def test_connections_that_are_gone_are_not_counted(serve: Callable[..., Served]) -> None:
+    """The count falls when clients leave by themselves."""
+    served = serve()
+    for _ in range(5):
+        served.get()
+
+    _wait_until(lambda: served.server.stats().connections == 0)
+    assert served.server.stats().evicted == 0
+
+
+def test_a_client_that_hangs_up_in_the_middle_costs_nothing(
+    serve: Callable[..., Served],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The rest of its answer is not sent, nothing is logged, and the descriptor comes back."""
+    served = serve()
+    served.holder.page = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+    before = descriptors()
+    for _ in range(10):
+        connection = served.connect()
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.recv(10)
+        connection.close()
+
+    _wait_until(lambda: served.server.stats().connections == 0)
+    _wait_until(lambda: descriptors() <= before)
+    assert not caplog.records

@@ -1,0 +1,238 @@
+"""TLS by the web configuration file: versions, client certificates, reload."""
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import structlog.testing
+
+from exporter.errors import ConfigError
+from exporter.web.current import check_web_file
+from tests.support.certificates import Authority, Pair
+from tests.web.conftest import PAGE, Served
+
+TLS = "cert_file: server.pem, key_file: server.key"
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """An authority beside the web configuration file, and a server's certificate from it."""
+    made = Authority(tmp_path)
+    made.issue("server")
+    return made
+
+
+def _write(folder: Path, settings: str = TLS, rest: str = "") -> Path:
+    path = folder / "web.yml"
+    path.write_text(f"tls_server_config: {{{settings}}}\n{rest}")
+    return path
+
+
+def _client(authority: Authority, pair: Pair | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=authority.ca)
+    if pair is not None:
+        context.load_cert_chain(pair.certificate, pair.key)
+    return context
+
+
+def _serial(served: Served, context: ssl.SSLContext) -> int:
+    connection = served.connect(context)
+    assert isinstance(connection, ssl.SSLSocket)
+    certificate = connection.getpeercert()
+    assert certificate
+    return int(str(certificate["serialNumber"]), 16)
+
+
+def test_scrapes_work_over_tls(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+    """The page comes over TLS 1.2 and 1.3, by HTTP/1.1; without TLS it does not come."""
+    served = serve(_write(tmp_path))
+    assert served.server.scheme == "https"
+
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        context = _client(authority)
+        context.minimum_version = context.maximum_version = version
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        assert served.get(context=context).body == PAGE.text
+        connection = served.connect(context)
+        assert isinstance(connection, ssl.SSLSocket)
+        assert connection.selected_alpn_protocol() == "http/1.1"
+    with pytest.raises(ConnectionError):
+        served.get()
+
+
+def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+    """A client that speaks only TLS 1.1 ends in the handshake, and one of 1.2 where the file wants 1.3."""
+    context = _client(authority)
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        serve(_write(tmp_path)).get(context=context)
+
+    context = _client(authority)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        serve(_write(tmp_path, f"{TLS}, min_version: TLS13")).get(context=context)
+
+
+def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+    """Go's name of a suite selects OpenSSL's."""
+    suites = "cipher_suites: [TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256]"
+    served = serve(_write(tmp_path, f"{TLS}, max_version: TLS12, {suites}, curve_preferences: [CurveP256]"))
+
+    connection = served.connect(_client(authority))
+
+    assert isinstance(connection, ssl.SSLSocket)
+    cipher = connection.cipher()
+    assert cipher is not None
+    assert cipher[0] == "ECDHE-ECDSA-CHACHA20-POLY1305"
+
+
+def test_client_certificates_are_asked_for_and_verified(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+) -> None:
+    """RequireAndVerifyClientCert: with one of the authority yes, without one or with a stranger's no."""
+    (tmp_path / "stranger").mkdir()
+    stranger = Authority(tmp_path / "stranger")
+    demanding = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: {authority.ca.name}"
+    served = serve(_write(tmp_path, demanding))
+
+    assert served.get(context=_client(authority, authority.issue("client"))).body == PAGE.text
+    for pair in (None, stranger.issue("client")):
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            served.get(context=_client(authority, pair))
+
+
+@pytest.mark.parametrize("name", ["prometheus.example", "10.0.0.7", "0:0:0:0:0:0:0:1"])
+def test_only_allowed_names_get_in(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+    name: str,
+) -> None:
+    """client_allowed_sans ends the handshake of a verified certificate with other names, before any request."""
+    served = serve(
+        _write(
+            tmp_path,
+            f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: {authority.ca.name},"
+            " client_allowed_sans: [prometheus.example, 10.0.0.7, '::1']",
+        ),
+    )
+
+    allowed = authority.issue("allowed", ["elsewhere.example", name])
+    assert served.get(context=_client(authority, allowed)).body == PAGE.text
+    other = authority.issue("other", ["prometheus.example.evil", "10.0.0.8"])
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        served.get(context=_client(authority, other))
+
+
+def test_an_optional_client_certificate_is_verified_when_given(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+) -> None:
+    """VerifyClientCertIfGiven lets in who has none."""
+    served = serve(
+        _write(tmp_path, f"{TLS}, client_auth_type: VerifyClientCertIfGiven, client_ca_file: {authority.ca.name}")
+    )
+
+    assert served.get(context=_client(authority)).body == PAGE.text
+    assert served.get(context=_client(authority, authority.issue("client"))).body == PAGE.text
+
+
+def test_a_new_certificate_is_served_to_the_next_connection(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+) -> None:
+    """Certificate and key change on disk; connections that are open stay as they are."""
+    served = serve(_write(tmp_path))
+    context = _client(authority)
+    first = _serial(served, context)
+    open_one = served.connect(context)
+
+    second = authority.issue("server")
+
+    assert second.serial != first
+    assert _serial(served, context) == second.serial
+    open_one.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert open_one.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+def test_half_a_rotation_keeps_the_old_certificate(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+) -> None:
+    """A key that does not fit its certificate yet, or a broken file, is reported once and not used; then it heals."""
+    served = serve(_write(tmp_path))
+    context = _client(authority)
+    first = _serial(served, context)
+    key = (tmp_path / "server.key").read_bytes()
+    second = authority.issue("server")
+    new_key = second.key.read_bytes()
+
+    second.key.write_bytes(key)
+    with structlog.testing.capture_logs() as logged:
+        assert [_serial(served, context) for _ in range(3)] == [first] * 3
+    assert [entry["log_level"] for entry in logged] == ["warning"]
+    assert "tls_server_config.cert_file and key_file" in str(served.server.stats().config_problem)
+
+    second.key.write_bytes(new_key)
+    assert _serial(served, context) == second.serial
+    assert served.server.stats().config_problem is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tls_server_config: [",
+        "tls_server_confg: {}",
+        "{}",
+        "tls_server_config: {cert_file: missing, key_file: missing}",
+    ],
+)
+def test_a_bad_new_file_keeps_the_old_in_force(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+    text: str,
+) -> None:
+    """TLS stays on, with the certificate there was; taking TLS away needs a restart."""
+    path = _write(tmp_path)
+    served = serve(path)
+
+    path.write_text(text)
+
+    assert served.get(context=_client(authority)).body == PAGE.text
+    assert str(path) in str(served.server.stats().config_problem)
+
+
+def test_headers_of_the_file_win(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+    """http_server_config.headers replace the program's own."""
+    rest = "http_server_config: {headers: {X-Frame-Options: sameorigin, Strict-Transport-Security: max-age=60}}"
+    answer = serve(_write(tmp_path, rest=rest)).get(context=_client(authority))
+
+    assert answer.headers["x-frame-options"] == "sameorigin"
+    assert answer.headers["strict-transport-security"] == "max-age=60"
+
+
+def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, authority: Authority) -> None:
+    """A missing certificate, a key with a password (never asked for on the terminal), an authority that is none."""
+    authority.issue("locked", password="canary")
+    (tmp_path / "empty.pem").touch()
+    require = "client_auth_type: RequireAndVerifyClientCert"
+    for settings, message in (
+        ("cert_file: missing.pem, key_file: server.key", r"cannot read '.*missing\.pem': No such file"),
+        ("cert_file: server.pem, key_file: locked.key", "unusable, expected PEM"),
+        ("cert_file: server.key, key_file: server.key", "unusable, expected PEM"),
+        (f"{TLS}, {require}, client_ca_file: empty.pem", "client_ca_file: unusable"),
+        (f"{TLS}, {require}, client_ca: nonsense", "client_ca_file: "),
+    ):
+        with pytest.raises(ConfigError, match=message) as caught:
+            check_web_file(_write(tmp_path, settings))
+        assert str(tmp_path / "web.yml") in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 1
