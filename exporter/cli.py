@@ -85,7 +85,7 @@ def _run(parsed: argparse.Namespace) -> int:
         return 0
     from exporter import app  # noqa: PLC0415  # the whole machinery, which a check does not need
 
-    return int(app.run(config))
+    return app.run(config)
 
 
 if __name__ == "__main__":

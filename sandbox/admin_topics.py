@@ -58,30 +58,16 @@ class TopicAdmin(Asker):
         Raises:
             AdminError: The cluster refused.
         """
-        total = partitions if assignment is None else len(assignment)
+        brokers = None if assignment is None else [assignment[partition] for partition in range(len(assignment))]
+        total = partitions if brokers is None else len(brokers)
         first = min(total, MOST_PARTITIONS_PER_REQUEST)
-        topic = CreateTopicsRequest.CreatableTopic
-        check(
-            f"create topic {name}",
-            *self._create(
-                topic(
-                    name=name,
-                    num_partitions=first if assignment is None else -1,
-                    replication_factor=replication_factor if assignment is None else -1,
-                    assignments=[
-                        topic.CreatableReplicaAssignment(
-                            partition_index=partition, broker_ids=list(assignment[partition])
-                        )
-                        for partition in range(first if assignment else 0)
-                    ]
-                    if assignment
-                    else [],
-                    configs=[topic.CreatableTopicConfig(name=k, value=_text(v)) for k, v in (config or {}).items()],
-                )
-            ),
-        )
-        for count in (*range(2 * first, total, first), total) if total > first else ():
-            self.create_partitions(name, count, assignment)
+        wanted = _creatable(name, first, replication_factor, brokers and brokers[:first], config or {})
+        request = CreateTopicsRequest(topics=[wanted], timeout_ms=REQUEST_TIMEOUT_MS, validate_only=False)
+        for result in self.ask(request).topics:
+            check(f"create topic {name}", result.error_code, result.error_message)
+        for have in range(first, total, MOST_PARTITIONS_PER_REQUEST):
+            count = min(have + MOST_PARTITIONS_PER_REQUEST, total)
+            self.create_partitions(name, count, brokers and brokers[have:count])
         self.wait_for_topic(name, total)
 
     def create_tiered_topic(
@@ -99,13 +85,10 @@ class TopicAdmin(Asker):
         sizes = {"segment.bytes": segment_bytes, "local.retention.bytes": local_bytes}
         self.create_topic(name, partitions, replication_factor, {"remote.storage.enable": True, **sizes})
 
-    def create_partitions(self, name: str, count: int, assignment: Mapping[int, Sequence[int]] | None = None) -> None:
-        """Let a topic have `count` partitions; `assignment` names the brokers of the new ones."""
+    def create_partitions(self, name: str, count: int, brokers: Sequence[Sequence[int]] | None = None) -> None:
+        """Let a topic have `count` partitions in all; `brokers` has the replicas of each new one."""
         topic = CreatePartitionsRequest.CreatePartitionsTopic
-        new = None
-        if assignment is not None:
-            have = len(self.describe(name))
-            new = [topic.CreatePartitionsAssignment(broker_ids=list(assignment[p])) for p in range(have, count)]
+        new = None if brokers is None else [topic.CreatePartitionsAssignment(broker_ids=list(ids)) for ids in brokers]
         request = CreatePartitionsRequest(
             topics=[topic(name=name, count=count, assignments=new)], timeout_ms=REQUEST_TIMEOUT_MS, validate_only=False
         )
@@ -212,10 +195,22 @@ class TopicAdmin(Asker):
                 for result in found.partitions:
                     check(f"delete records of {name}-{result.partition_index}", result.error_code)
 
-    def _create(self, topic: Any) -> tuple[int, str | None]:
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=REQUEST_TIMEOUT_MS, validate_only=False)
-        result = self.ask(request).topics[0]
-        return result.error_code, result.error_message
+
+def _creatable(
+    name: str, partitions: int, factor: int, brokers: Sequence[Sequence[int]] | None, config: Mapping[str, object]
+) -> Any:
+    topic = CreateTopicsRequest.CreatableTopic
+    assignments = [
+        topic.CreatableReplicaAssignment(partition_index=partition, broker_ids=list(ids))
+        for partition, ids in enumerate(brokers or ())
+    ]
+    return topic(
+        name=name,
+        num_partitions=-1 if assignments else partitions,
+        replication_factor=-1 if assignments else factor,
+        assignments=assignments,
+        configs=[topic.CreatableTopicConfig(name=key, value=_text(value)) for key, value in config.items()],
+    )
 
 
 def _text(value: object) -> str:

@@ -201,7 +201,7 @@ class Demo:
 
     def _say_alert(self, alert: Alert) -> None:
         labels = " ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()) if name != "alertname")
-        texts = [f"{name}: {alert.annotations[name]}" for name in ("description", "action", "runbook_url")]
+        texts = [f"{name}: {alert.annotations[name]}" for name in ("description", "runbook_url")]
         self._say(f"ALERT in Alertmanager: {alert.name}", labels, *texts)
 
 

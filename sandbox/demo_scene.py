@@ -34,6 +34,8 @@ HEALTHY = Transfer("orders", 3, source=1, target=2, stored=25_000_000, inbound=3
 # One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of what comes in.
 STUCK = Transfer("payments", 1, source=3, target=1, stored=40_000_000, inbound=600_000.0, limit=200_000)
 TRANSFERS = (HEALTHY, STUCK)
+# More than a run writes; with DEMO_KEEP=1 the load goes on for as long as somebody looks.
+RETENTION = {"retention.bytes": 300_000_000, "segment.bytes": 16_777_216}
 WAITS = 0.8
 """What a lagging replica really gets of a limit: waits in its fetcher cost up to a fifth."""
 

@@ -35,4 +35,7 @@ class Sidecar(Program):
         """Writes its configuration first."""
         config = self.directory / "kafka-warden.yml"
         config.write_text(yaml.safe_dump(self._config, sort_keys=False), encoding="utf-8")
-        return (os.fspath(Path(sys.executable).with_name("kafka-warden")), "run", "--config", os.fspath(config))
+        # Every variable of this prefix is an option of the sidecar, and one that it does not know is an error.
+        foreign = [f"--unset={name}" for name in os.environ if name.startswith("KAFKA_WARDEN_")]
+        program = os.fspath(Path(sys.executable).with_name("kafka-warden"))
+        return ("env", *foreign, program, "run", "--config", os.fspath(config))

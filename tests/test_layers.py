@@ -28,7 +28,9 @@ ROOMS: dict[str, set[str]] = {
     "exporter.exposition": OPEN | {"exporter.catalogue"},
     "exporter.web": OPEN | SETTINGS,
     "exporter.log": OPEN | SETTINGS,
-    "exporter.config": OPEN | SETTINGS | {"exporter.clients.kafka.properties", "exporter.clients.kafka.ssl_properties"},
+    "exporter.config": OPEN
+    | SETTINGS
+    | {f"exporter.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
     "exporter.timer": OPEN | {"exporter.web.page"},
     "exporter.cycle": OPEN
     | {f"exporter.{room}" for room in ("poller", "window", "derive", "catalogue", "exposition", "web.page")},

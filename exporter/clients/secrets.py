@@ -161,6 +161,13 @@ class FileWatch:
         self._paths = tuple(paths)
         self._seen = self._signature()
 
+    def also(self, paths: Iterable[Path]) -> "FileWatch":
+        """Return a watch over more files, which remembers how these were."""
+        more = FileWatch(paths)
+        watch = FileWatch(())
+        watch._paths, watch._seen = self._paths + more._paths, self._seen + more._seen
+        return watch
+
     def changed(self) -> bool:
         """Tell whether any file differs from how it was at the previous call. A file that is gone does not count."""
         now = self._signature()
@@ -189,6 +196,8 @@ def scrub(text: str) -> str:
 
 
 def _known_values() -> Iterator[str]:
-    values = {secret.reveal() for secret in list(_known.values())}
+    # A list made in one step: other threads make secrets meanwhile.
+    secrets = [reference() for reference in _known.valuerefs()]
+    values = {secret.reveal() for secret in secrets if secret is not None}
     # The longest first: a password may contain another one.
     yield from sorted((value for value in values if len(value) >= _SHORTEST_SCRUBBED), key=len, reverse=True)

@@ -1,6 +1,7 @@
 """The controller mutation quota of every client that has a bucket (KIP-599; judgement.md 6)."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from exporter.formulas import mutation as formulas
 from exporter.formulas.ops import NUMBERS
@@ -16,9 +17,9 @@ class ClientMutations:
     tokens: float
     rate: float | None
     throttle: float | None
-    quota: float
+    quota: float | None
     burst: float | None
-    delay: float
+    delay: float | None
 
 
 def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
@@ -55,11 +56,11 @@ def _client(
     client_id: str | None,
     values: dict[str, float],
 ) -> ClientMutations:
-    quota = formulas.resolve(configured, user, client_id)
+    quota, tokens = formulas.resolve(configured, user, client_id), values["tokens"]
     window = snapshot.controller_window
     samples, seconds = (window.samples, window.seconds) if window is not None else (None, None)
-    shown = formulas.shown(values["tokens"], quota.rate, samples, seconds)
-    return ClientMutations(
+    shown = formulas.shown(tokens, quota.rate, samples, seconds)
+    client = ClientMutations(
         user=user or "",
         client_id=client_id or "",
         tokens=shown.tokens,
@@ -69,3 +70,7 @@ def _client(
         burst=shown.burst,
         delay=formulas.admission_delay(NUMBERS, shown.tokens, shown.rate),
     )
+    if math.isinf(quota.rate) and tokens <= formulas.UNLIMITED_TOKENS:
+        # The quota is younger than our last answer of DescribeClientQuotas: its rate is not known yet, not unlimited.
+        return replace(client, tokens=tokens, quota=None, burst=None, delay=None if tokens < 0 else 0.0)
+    return client

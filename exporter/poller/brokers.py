@@ -102,32 +102,30 @@ class BrokerQuestions:
         desk = self.round.desk
         failing = desk.book.failing(Source.LOG_DIRS, str(broker))
         everything = failing or desk.log_dirs_due.due(broker, self.round.clock)
-        moving = None if everything else self._moving_rows(broker)
-        if (moving is None or moving) and await self._log_dirs(broker, link, moving, until) and everything:
+        restless = None if everything else self._restless_rows(broker)
+        if (restless is None or restless) and await self._log_dirs(broker, link, restless, until) and everything:
             desk.log_dirs_due.done(broker, self.round.clock)
         failing = desk.book.failing(Source.CONFIGS, str(broker))
         if failing or desk.slow_due.due(("broker", broker), self.round.clock) or self.round.watched(self.layout).any():
             await self._broker_config(broker, link, until)
 
-    async def _log_dirs(self, broker: int, link: BrokerLink, moving: RowIndex | None, until: float) -> bool:
+    async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
         memory = self.round.desk.memory
         known = self.rows.hosted.get(broker, RowIndex())
         sizes = np.full(len(memory.columns.size), UNKNOWN, np.int64)
-        starts = self._start_rows(broker) if moving is None else moving
+        starts = self._start_rows(broker) if wanted is None else wanted
 
         async def read(link: BrokerLink, until: float) -> Any:
             if starts:
                 await read_starts(link, starts, until, memory.columns.start)
-            return await read_log_dirs(link, broker, moving, known, until, sizes)
+            return await read_log_dirs(link, broker, wanted, known, until, sizes)
 
         told = await self.round.ask(Source.LOG_DIRS, str(broker), link, read, until)
         if told is None:
             return False
-        asked = None if moving is None else {(topic, number) for topic, numbers in moving for number in numbers}
+        asked = None if wanted is None else {(topic, number) for topic, numbers in wanted for number in numbers}
         memory.keep_log_dirs(broker, told, asked)
-        measured = sizes >= 0
-        memory.columns.size[measured] = sizes[measured]
-        memory.columns.sized_at[measured] = time.monotonic()
+        memory.columns.measure(sizes, time.monotonic())
         return True
 
     async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:
@@ -146,8 +144,12 @@ class BrokerQuestions:
         wanted = self.rows.leading | watched
         return index_rows(self.layout, np.flatnonzero(wanted & (self.layout.broker == broker)))
 
-    def _moving_rows(self, broker: int) -> RowIndex:
-        return index_rows(self.layout, np.flatnonzero(self.round.watched(self.layout) & (self.layout.broker == broker)))
+    def _restless_rows(self, broker: int) -> RowIndex:
+        """Replicas that are asked about in every poll: watched ones, and leaders whose log has just begun."""
+        columns = self.round.desk.memory.columns
+        young = (columns.young > 0) & self.rows.leading & (self.round.ends > columns.start)
+        rows = young | self.round.watched(self.layout)
+        return index_rows(self.layout, np.flatnonzero(rows & (self.layout.broker == broker)))
 
     def _not_asked(self, broker: Broker) -> None:
         why = "is no longer listed by the cluster" if broker.gone else "is fenced"

@@ -1,6 +1,7 @@
 """The columns that outlive a poll, and how they follow when partitions come, go or move."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from exporter.sources.metadata import Layout
 from exporter.sources.reassignments import Reassignments
 from exporter.sources.replies import RowIndex, index_rows
 
+YOUNG: Final = 3
+"""Answers that a log needs which was empty, or not there, when we began to watch it: of one that has hardly begun, end
+and size are told too far apart to learn from, and the next time that all logs are asked about may be a minute away."""
+
 
 @dataclass(slots=True)
 class Columns:
@@ -18,18 +23,30 @@ class Columns:
     size: Longs
     sized_at: Floats
     start: Longs
+    young: Ints
+    """Answers that a log still needs."""
 
     @classmethod
     def unknown(cls, rows: int) -> "Columns":
         """Make columns of which nothing is known."""
-        return cls(np.full(rows, UNKNOWN, np.int64), np.zeros(rows), np.full(rows, UNKNOWN, np.int64))
+        nothing = np.full(rows, UNKNOWN, np.int64)
+        return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32))
+
+    def measure(self, sizes: Longs, clock: float) -> None:
+        """Take sizes over where they are known, told at a monotonic time."""
+        rows = sizes != UNKNOWN
+        self.size[rows], self.sized_at[rows] = sizes[rows], clock
+        self.young[rows] = np.where(sizes[rows] > 0, np.maximum(self.young[rows] - 1, 0), YOUNG)
 
     def carried(self, old: Layout, new: Layout) -> "Columns":
         """Bring what is known to the rows of a new layout; a replica that was not there before is unknown."""
         before, now = old.keys(), new.keys()
         rows = match_replicas(before, now, match_partitions(before, now))
         return Columns(
-            carry(self.size, rows, UNKNOWN), carry(self.sized_at, rows, 0.0), carry(self.start, rows, UNKNOWN)
+            carry(self.size, rows, UNKNOWN),
+            carry(self.sized_at, rows, 0.0),
+            carry(self.start, rows, UNKNOWN),
+            carry(self.young, rows, YOUNG),
         )
 
 

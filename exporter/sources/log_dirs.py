@@ -1,14 +1,16 @@
 """Bytes on disk: DescribeLogDirs, which every broker answers for itself (kafka-facts 8)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import numpy as np
 
 from exporter.clients.kafka.faults import error_code_fault
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.requests import DescribeLogDirsRequest
-from exporter.model import FutureReplica, LogDir, Longs
-from exporter.sources.replies import RowIndex
+from exporter.model import UNKNOWN, FutureReplica, LogDir, Longs
+from exporter.sources.replies import RowIndex, column
 
 STORAGE_ERROR: Final = 56
 """KAFKA_STORAGE_ERROR: this directory is offline, the others are not."""
@@ -58,19 +60,16 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs) -> Lo
     """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows."""
     told = LogDirs()
     for directory in reply.results:
-        used = 0
-        for topic in directory.topics:
-            current = [partition for partition in topic.partitions if not partition.is_future_key]
-            used += sum(partition.partition_size for partition in topic.partitions)
-            numbers = [partition.partition_index for partition in current]
-            told.stray += known.scatter(sizes, topic.name, numbers, (p.partition_size for p in current))
-            told.future += _future(topic, broker, directory.log_dir)
+        partitions = [partition for topic in directory.topics for partition in topic.partitions]
+        size = column(partitions, "partition_size")
+        told.stray += _scatter(directory, partitions, size, known, sizes)
+        told.future += _future(directory, broker)
         told.directories.append(
             LogDir(
                 broker=broker,
                 path=directory.log_dir,
                 online=directory.error_code == 0,
-                bytes=used,
+                bytes=int(size.sum()),
                 usable_bytes=directory.usable_bytes,
                 total_bytes=directory.total_bytes,
             ),
@@ -78,9 +77,26 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs) -> Lo
     return told
 
 
-def _future(topic: Any, broker: int, path: str) -> Iterable[FutureReplica]:
+def _scatter(directory: Any, partitions: Sequence[Any], size: Longs, known: RowIndex, sizes: Longs) -> int:
+    """Write the sizes of one directory to their rows; return how many of its logs have none."""
+    rows = known.find(directory.topics, column(partitions, "partition_index"))
+    current = column(partitions, "is_future_key") == 0
+    placed = current & (rows != UNKNOWN)
+    sizes[rows[placed]] = size[placed]
+    return int(np.count_nonzero(current & ~placed))
+
+
+def _future(directory: Any, broker: int) -> Iterable[FutureReplica]:
     return [
-        FutureReplica(topic.name, moving.partition_index, broker, path, moving.partition_size, moving.offset_lag)
+        FutureReplica(
+            topic.name,
+            moving.partition_index,
+            broker,
+            directory.log_dir,
+            moving.partition_size,
+            moving.offset_lag,
+        )
+        for topic in directory.topics
         for moving in topic.partitions
         if moving.is_future_key
     ]

@@ -1,7 +1,7 @@
 """Which brokers, topics and replicas there are: Metadata, and DescribeCluster for the fenced ones."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -42,22 +42,31 @@ class Layout:
 
 
 class MetadataQuestion:
-    """Asks one broker for the whole cluster. What has not changed since the last time is not parsed again."""
+    """Asks one broker for the whole cluster. Topics that are the same as in the last reply are not parsed again.
+
+    The rest of the reply never is the same: as the controller, a KRaft broker names any broker, at random.
+    """
 
     def __init__(self) -> None:
         self._request = Repeated(MetadataRequest, request_metadata, undecoded=True)
-        self._last: tuple[Undecoded, Layout] | None = None
+        self._topics: tuple[int, bytes] | None = None
+        """Version of the protocol, and the bytes that the layout was parsed from."""
+        self._layout: Layout | None = None
 
     async def read(self, link: BrokerLink, timeout_at: float) -> Layout:
-        """Ask; return the same object as before where the reply is the same, byte for byte.
+        """Ask; the columns are the same objects as before where all topics are the same, byte for byte.
 
         Raises:
             SourceError: the broker did not answer, or not usefully.
         """
         reply: Undecoded = await link.ask(self._request, timeout_at)
-        if self._last is None or self._last[0] != reply:
-            self._last = (reply, parse_metadata(reply.decode()))
-        return self._last[1]
+        head, body = reply.split("topics")
+        topics = (reply.version, body)
+        if self._layout is None or topics != self._topics:
+            self._topics, self._layout = topics, parse_metadata(reply.decode())
+        else:
+            self._layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
+        return self._layout
 
 
 def request_metadata() -> Any:
@@ -98,11 +107,16 @@ def parse_metadata(reply: Any) -> Layout:
             rows.add(index, partition)
     return Layout(
         cluster_id=reply.cluster_id,
-        brokers={node.node_id: Broker(node.node_id, node.host, node.port, node.rack) for node in reply.brokers},
+        brokers=parse_brokers(reply.brokers),
         topics=tuple(topic.name for topic in topics),
         topic_ids=tuple(topic.topic_id.bytes if topic.topic_id else NO_TOPIC_ID for topic in topics),
         **rows.columns(),
     )
+
+
+def parse_brokers(nodes: Iterable[Any]) -> dict[int, Broker]:
+    """Turn the brokers of a MetadataResponse, which are those that are not fenced, into those of the model."""
+    return {node.node_id: Broker(node.node_id, node.host, node.port, node.rack) for node in nodes}
 
 
 class _Rows:

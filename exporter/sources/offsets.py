@@ -5,8 +5,8 @@ from typing import Any, Final
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.repeated import Repeated
 from exporter.clients.kafka.requests import ListOffsetsRequest
-from exporter.model import Longs
-from exporter.sources.replies import RowIndex
+from exporter.model import UNKNOWN, Longs
+from exporter.sources.replies import RowIndex, column
 
 DEBUGGING_REPLICA: Final = -2
 LATEST: Final = -1
@@ -67,7 +67,7 @@ def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:
     """Write the offsets of a ListOffsetsResponse to their rows; those with an error code stay as they are."""
-    for topic in reply.topics:
-        answered = [partition for partition in topic.partitions if not partition.error_code]
-        numbers = [partition.partition_index for partition in answered]
-        wanted.scatter(target, topic.name, numbers, (partition.offset for partition in answered))
+    partitions = [partition for topic in reply.topics for partition in topic.partitions]
+    rows = wanted.find(reply.topics, column(partitions, "partition_index"))
+    told = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
+    target[rows[told]] = column(partitions, "offset")[told]

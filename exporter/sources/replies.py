@@ -1,40 +1,34 @@
 """Where the rows of a reply that is grouped by topic belong in the tables of the model."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from exporter.clients.kafka.repeated import Repeated
-from exporter.model import Longs
+from exporter.model import UNKNOWN, Longs
 from exporter.sources.metadata import Layout
 
+TOPIC_BITS = 32
+"""A key is the topic's place in the layout, shifted by so many bits, and the partition's number below."""
 
-@dataclass(slots=True)
-class TopicRows:
-    """The partitions of one topic that one broker is asked about, and their rows in the `ReplicaTable`."""
 
-    numbers: list[int]
-    rows: Longs
-    by_number: dict[int, int] | None = None
-
-    def find(self, numbers: list[int]) -> tuple[Longs, list[int] | None]:
-        """Rows of the given partitions, and which of them are known when not all are (`None`: all, in this order)."""
-        if numbers == self.numbers:
-            return self.rows, None
-        if self.by_number is None:
-            self.by_number = dict(zip(self.numbers, self.rows.tolist(), strict=True))
-        known = [index for index, number in enumerate(numbers) if number in self.by_number]
-        rows = np.array([self.by_number[numbers[index]] for index in known], dtype=np.int64)
-        return rows, known
+def _no_rows() -> Longs:
+    return np.zeros(0, np.int64)
 
 
 @dataclass(slots=True)
 class RowIndex:
-    """The replicas of one broker (or some of them), by topic name."""
+    """Some replicas of one broker. Brokers answer topics and partitions in an order of their own, hence the keys."""
 
-    topics: dict[str, TopicRows] = field(default_factory=dict)
+    topics: dict[str, int] = field(default_factory=dict)
+    """Name to place in the layout."""
+    keys: Longs = field(default_factory=_no_rows)
+    """Ascending."""
+    rows: Longs = field(default_factory=_no_rows)
+    """Of the `ReplicaTable`, one per key."""
     requests: dict[int, Repeated] = field(default_factory=dict, repr=False, compare=False)
     """ListOffsets requests for these replicas, by timestamp."""
 
@@ -42,28 +36,35 @@ class RowIndex:
         return bool(self.topics)
 
     def __iter__(self) -> Iterator[tuple[str, list[int]]]:
-        return ((name, rows.numbers) for name, rows in self.topics.items())
+        """Topic names, each with its partitions."""
+        edges = np.flatnonzero(np.diff(self.keys >> TOPIC_BITS)) + 1
+        numbers = np.split(self.keys & ((1 << TOPIC_BITS) - 1), edges)
+        return ((name, part.tolist()) for name, part in zip(self.topics, numbers, strict=False))
 
-    def scatter(self, target: Longs, topic: str, numbers: list[int], values: Iterable[int]) -> int:
-        """Write the values of some partitions of a topic to their rows of a column; return how many had no row."""
-        rows = self.topics.get(topic)
-        if rows is None:
-            return len(numbers)
-        where, known = rows.find(numbers)
-        column = np.fromiter(values, dtype=np.int64, count=len(numbers))
-        target[where] = column if known is None else column[known]
-        return 0 if known is None else len(numbers) - len(known)
+    def find(self, topics: Sequence[Any], numbers: Longs) -> Longs:
+        """Rows of partitions, `UNKNOWN` for those that are not among these.
+
+        Args:
+            topics: of the reply, each with its `partitions` and its `name`.
+            numbers: the numbers of all their partitions, one topic after the other.
+        """
+        if not len(self.keys):
+            return np.full(len(numbers), UNKNOWN, np.int64)
+        places = np.array([self.topics.get(topic.name, UNKNOWN) for topic in topics], dtype=np.int64)
+        counts = np.array([len(topic.partitions) for topic in topics], dtype=np.int64)
+        wanted = (np.repeat(places, counts) << TOPIC_BITS) | numbers
+        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[found] == wanted, self.rows[found], UNKNOWN)
 
 
 def index_rows(layout: Layout, rows: Any) -> RowIndex:
     """Index some rows of the `ReplicaTable`, given in ascending order."""
     partition = layout.partition[rows]
-    topic, number = layout.topic[partition], layout.number[partition]
-    edges = np.flatnonzero(np.diff(topic)) + 1
-    index = RowIndex()
-    for part_rows, part_topic, part_number in zip(
-        np.split(rows, edges), np.split(topic, edges), np.split(number, edges), strict=True
-    ):
-        if len(part_rows):
-            index.topics[layout.topics[part_topic[0]]] = TopicRows(part_number.tolist(), part_rows.astype(np.int64))
-    return index
+    topic = layout.topic[partition].astype(np.int64)
+    keys = (topic << TOPIC_BITS) | layout.number[partition]
+    return RowIndex({layout.topics[place]: place for place in np.unique(topic).tolist()}, keys, rows.astype(np.int64))
+
+
+def column(rows: Sequence[Any], name: str) -> Longs:
+    """One field of many rows of a reply."""
+    return np.fromiter(map(attrgetter(name), rows), dtype=np.int64, count=len(rows))

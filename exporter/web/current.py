@@ -16,20 +16,17 @@ from exporter.web.tls import SwitchingContext, server_context
 class _Loaded:
     file: WebFile
     context: ssl.SSLContext | None
-    watch: FileWatch
 
 
-def _load(path: Path) -> _Loaded:
-    # The watch looks first: what changes while the files are read is read again.
-    watch = FileWatch((path,))
-    file = read_web_file(path)
-    if file.tls is None:
-        return _Loaded(file, None, watch)
-    watch = FileWatch((path, *file.tls.paths()))
+def _load(path: Path, file: WebFile) -> _Loaded:
     try:
-        return _Loaded(file, server_context(file.tls), watch)
+        return _Loaded(file, server_context(file.tls) if file.tls else None)
     except ConfigError as failure:
         raise ConfigError(f"{path}: {failure}") from None
+
+
+def _named(file: WebFile) -> tuple[Path, ...]:
+    return file.tls.paths() if file.tls else ()
 
 
 def check_web_file(path: Path) -> None:
@@ -38,7 +35,7 @@ def check_web_file(path: Path) -> None:
     Raises:
         ConfigError: one line that says what is wrong.
     """
-    _load(path)
+    _load(path, read_web_file(path))
 
 
 class CurrentWebFile:
@@ -47,8 +44,13 @@ class CurrentWebFile:
     def __init__(self, path: Path | None) -> None:
         """Read the file, or raise ConfigError."""
         self._path = path
-        self._loaded = _load(path) if path else _Loaded(WebFile(), None, FileWatch(()))
-        self._watch = self._loaded.watch
+        self._loaded = _Loaded(WebFile(), None)
+        # Every watch looks before the file is read: what changes meanwhile is read again.
+        self._watch = FileWatch(() if path is None else (path,))
+        if path is not None:
+            file = read_web_file(path)
+            self._watch = self._watch.also(_named(file))
+            self._loaded = _load(path, file)
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
 
@@ -79,14 +81,22 @@ class CurrentWebFile:
             return
         log = structlog.get_logger(__name__)
         try:
-            loaded = _load(self._path)
-            self._refuse_switch(loaded)
+            self._loaded = self._read_again(self._path)
         except ConfigError as failure:
             self.problem = str(failure)
             log.warning("web configuration changed and is not used; the one before it stays", problem=self.problem)
-            return
-        self._loaded, self._watch, self.problem = loaded, loaded.watch, None
-        log.info("web configuration read again", file=str(self._path))
+        else:
+            self.problem = None
+            log.info("web configuration read again", file=str(self._path))
+
+    def _read_again(self, path: Path) -> _Loaded:
+        watch = FileWatch((path,))
+        file = read_web_file(path)
+        # Before the files that it names are opened: one that is missing now may come.
+        self._watch = watch.also(_named(file))
+        loaded = _load(path, file)
+        self._refuse_switch(loaded)
+        return loaded
 
     def _refuse_switch(self, loaded: _Loaded) -> None:
         if (loaded.context is None) != (self._loaded.context is None):

@@ -15,6 +15,7 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
 from exporter.clients.strict import Address
+from exporter.errors import ConfigError
 from exporter.web.asgi import Application
 from exporter.web.connections import Connections, Listener, bind
 from exporter.web.current import CurrentWebFile
@@ -24,7 +25,7 @@ from exporter.web.responses import Site
 _REAP_EVERY: Final = 1.0
 _GRACE: Final = 0.5
 """Seconds in which answers under way may end when the server stops."""
-_START_TIMEOUT: Final = 10.0
+_START_TIMEOUT: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,11 @@ class WebServer:
         port: int = listener.getsockname()[1]
         self._thread = threading.Thread(target=self._run, args=(listener,), name="web", daemon=True)
         self._thread.start()
-        self._started.wait(_START_TIMEOUT)
+        started = self._started.wait(_START_TIMEOUT)
         if self.failure is not None:
             raise self.failure
+        if not started:
+            raise ConfigError(f"web.listen: the web server did not start within {_START_TIMEOUT:g} s")
         return port
 
     def stop(self, timeout: float = 2.0) -> None:
@@ -163,6 +166,7 @@ class WebServer:
         self._started.set()
         if self._stop is not None and self._loop is not None:
             await self._stop.wait()
+            # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
             self._loop.call_later(_GRACE, self._connections.close_all)
 
     async def _reap(self) -> None:

@@ -2,13 +2,14 @@
 
 import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from exporter.clients.jmx.protocol import BeanQuery, Question
-from exporter.clients.jmx.session import Answer, JmxTarget, RawBeans
+from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
 from sandbox.passwords import write_secret
 from sandbox.ports import LOOPBACK, Ports
 
@@ -17,6 +18,9 @@ NUMBERS = "test:type=Numbers"
 NUMBER = (NUMBERS, "Number")
 ASK_NUMBER = Question(beans=(BeanQuery(NUMBERS, ("Number",)),))
 READER = "monitor"
+PATIENCE = 30.0
+"""Seconds for what should take milliseconds, on a machine that does other things too."""
+MakeSession = Callable[..., JmxSession]
 
 
 def compile_java(directory: Path, source: Path = SOURCE) -> Path:
@@ -29,6 +33,20 @@ def number(answer: Answer) -> object:
     """The number of the process that gave this answer."""
     assert isinstance(answer, RawBeans), answer
     return answer.values[NUMBER]
+
+
+def ask(session: JmxSession, *targets: JmxTarget, within: float = PATIENCE) -> dict[str, Answer]:
+    """Ask, and check that everybody has an answer by the deadline."""
+    deadline = time.monotonic() + within
+    answers = session.ask(targets, deadline)
+    assert time.monotonic() < deadline + 1.0
+    assert set(answers) == {target.key for target in targets}
+    return answers
+
+
+def ask_one(session: JmxSession, target: JmxTarget) -> Answer:
+    """One target's answer."""
+    return ask(session, target)[target.key]
 
 
 class JmxServer:

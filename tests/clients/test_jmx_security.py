@@ -3,8 +3,7 @@
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,82 +13,56 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from exporter.clients.jmx import jvm
 from exporter.clients.jmx.protocol import BeanQuery, Question, TlsFiles
-from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
+from exporter.clients.jmx.session import JmxTarget, RawBeans
 from exporter.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import ASK_NUMBER, READER, JmxServer, compile_java, number, password_options
+from tests.clients.jmx_server import READER, JmxServer, MakeSession, ask_one, number, password_options
 
 STORE_PASSWORD = "changeit"
 ELSEWHERE = "127.0.0.9"
 ASK_GADGET = Question((BeanQuery("test:type=Hostile", ("Gadget",)),))
 
 
-@pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled server."""
-    return compile_java(tmp_path_factory.mktemp("classes"))
-
-
-@pytest.fixture
-def make_session() -> Iterator[Callable[..., JmxSession]]:
-    """Sessions that end with the test."""
-    with ExitStack() as stack:
-
-        def make(question: Question = ASK_NUMBER, **options: object) -> JmxSession:
-            session = JmxSession({"broker": question}, **options)  # type: ignore[arg-type]  # the caller names real ones
-            stack.callback(session.close)
-            return session
-
-        yield make
-
-
-def ask(session: JmxSession, target: JmxTarget) -> Answer:
-    """One target's answer."""
-    return session.ask((target,), time.monotonic() + 30)[target.key]
-
-
-def test_a_wrong_password_waits_for_another(
-    make_session: Callable[..., JmxSession], classes: Path, tmp_path: Path
-) -> None:
+def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: Path, tmp_path: Path) -> None:
     """It is refused, not tried again while it is the same, and tried at once when its file changes."""
     password = new_password()
     secret = write_secret(tmp_path / "secret", "wrong\n")
     session = make_session()
     with JmxServer(classes, options=password_options(tmp_path, password)) as server:
         target = server.target(user=READER, password_file=secret)
-        refused = ask(session, target)
+        refused = ask_one(session, target)
         assert isinstance(refused, AuthenticationError)
-        assert ask(session, target) is refused
-        assert isinstance(ask(session, server.target("bare")), AuthenticationError)
+        assert ask_one(session, target) is refused
+        assert isinstance(ask_one(session, server.target("bare")), AuthenticationError)
 
         write_secret(secret, f"{password}\n")
-        assert number(ask(session, target)) == 1
+        assert number(ask_one(session, target)) == 1
     assert READER in str(refused)
     assert "wrong" not in str(refused)
 
 
-def test_a_password_file_that_cannot_be_read(make_session: Callable[..., JmxSession], tmp_path: Path) -> None:
+def test_a_password_file_that_cannot_be_read(make_session: MakeSession, tmp_path: Path) -> None:
     """The message names the file; nobody is asked without the password."""
     target = JmxTarget("one", LOOPBACK, 1, READER, tmp_path / "missing")
-    answer = ask(make_session(), target)
+    answer = ask_one(make_session(), target)
     assert isinstance(answer, AuthenticationError)
     assert "missing" in str(answer)
 
 
-def test_a_user_without_access(make_session: Callable[..., JmxSession], classes: Path, tmp_path: Path) -> None:
+def test_a_user_without_access(make_session: MakeSession, classes: Path, tmp_path: Path) -> None:
     """A right password of a user whom the access file does not name is a matter of authorization."""
     password = new_password()
     secret = write_secret(tmp_path / "secret", password)
     with JmxServer(classes, options=password_options(tmp_path, password, access="")) as server:
-        answer = ask(make_session(), server.target(user=READER, password_file=secret))
+        answer = ask_one(make_session(), server.target(user=READER, password_file=secret))
     assert isinstance(answer, AuthorizationError)
     assert "readonly" in str(answer)
 
 
 def test_no_process_shows_the_password(
-    make_session: Callable[..., JmxSession], classes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_session: MakeSession, classes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No command line has it, and the child inherits nothing of the sidecar's environment that it does not need."""
     password = new_password()
@@ -98,7 +71,7 @@ def test_no_process_shows_the_password(
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dwarden.test=inherited")
     session = make_session()
     with JmxServer(classes, options=password_options(tmp_path, password)) as server:
-        assert number(ask(session, server.target(user=READER, password_file=secret))) == 1
+        assert number(ask_one(session, server.target(user=READER, password_file=secret))) == 1
         command_lines = [_read(path) for path in Path("/proc").glob("[0-9]*/cmdline")]
         environment = _read(Path(f"/proc/{session.pid}/environ"))
     assert any(b"exporter.clients.jmx.child" in line for line in command_lines)
@@ -109,18 +82,18 @@ def test_no_process_shows_the_password(
     assert password not in repr(session.__dict__)
 
 
-def test_a_hostile_object_is_never_made(make_session: Callable[..., JmxSession], classes: Path, tmp_path: Path) -> None:
+def test_a_hostile_object_is_never_made(make_session: MakeSession, classes: Path, tmp_path: Path) -> None:
     """An MBean's own Serializable is refused before its readObject runs; without the filter it would run."""
     gadget = tmp_path / "gadget"
     # The class is within the child's reach, as a gadget of some library would be.
     reach = f"-Xbootclasspath/a:{classes}"
     with JmxServer(classes, gadget=gadget) as server:
-        answer = ask(make_session(ASK_GADGET, java_options=(reach,)), server.target())
+        answer = ask_one(make_session(ASK_GADGET, java_options=(reach,)), server.target())
         assert isinstance(answer, ProtocolError)
         assert "not accepted" in str(answer)
         assert not gadget.exists()
 
-        ask(make_session(ASK_GADGET, java_options=(reach, "-Djdk.serialFilter=*")), server.target())
+        ask_one(make_session(ASK_GADGET, java_options=(reach, "-Djdk.serialFilter=*")), server.target())
         assert gadget.exists()
 
 
@@ -131,14 +104,14 @@ def test_the_filter_has_no_room_for_tls_stubs_without_tls() -> None:
     assert jvm.serial_filter(tls=True).endswith(";!*")
 
 
-def test_a_stub_that_points_elsewhere_is_not_followed(make_session: Callable[..., JmxSession], classes: Path) -> None:
+def test_a_stub_that_points_elsewhere_is_not_followed(make_session: MakeSession, classes: Path) -> None:
     """A server may not send us, and our password, to another host: no connection to it is tried."""
     with (
         JmxServer(classes, host=ELSEWHERE) as server,
         socket.create_server((ELSEWHERE, server.rmi_port)) as elsewhere,
     ):
         elsewhere.settimeout(0.5)
-        answer = ask(make_session(), server.target())
+        answer = ask_one(make_session(), server.target())
         with pytest.raises(TimeoutError):
             elsewhere.accept()
     assert isinstance(answer, ProtocolError)
@@ -146,10 +119,10 @@ def test_a_stub_that_points_elsewhere_is_not_followed(make_session: Callable[...
     assert "java.rmi.server.hostname" in str(answer)
 
 
-def test_a_stub_may_spell_the_same_host_otherwise(make_session: Callable[..., JmxSession], classes: Path) -> None:
+def test_a_stub_may_spell_the_same_host_otherwise(make_session: MakeSession, classes: Path) -> None:
     """A name and its address are the same host."""
     with JmxServer(classes, host="localhost") as server:
-        assert number(ask(make_session(), server.target())) == 1
+        assert number(ask_one(make_session(), server.target())) == 1
 
 
 def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:
@@ -192,9 +165,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     )
 
 
-def test_tls_end_to_end(
-    make_session: Callable[..., JmxSession], classes: Path, certificates: Certificates, tmp_path: Path
-) -> None:
+def test_tls_end_to_end(make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path) -> None:
     """Registry and objects over TLS, with a client certificate and a password, from PEM files."""
     password = new_password()
     secret = write_secret(tmp_path / "secret", password)
@@ -204,45 +175,45 @@ def test_tls_end_to_end(
     with JmxServer(classes, options=options) as server:
         target = server.target(user=READER, password_file=secret)
         session = make_session(tls=TlsFiles(trusted, str(own.certificate), str(own.key)))
-        assert number(ask(session, target)) == 1
-        assert number(ask(session, target)) == 1
-        assert isinstance(ask(make_session(tls=TlsFiles(trusted)), target), TlsError)
-        assert isinstance(ask(make_session(), target), ProtocolError | TlsError)
+        assert number(ask_one(session, target)) == 1
+        assert number(ask_one(session, target)) == 1
+        assert isinstance(ask_one(make_session(tls=TlsFiles(trusted)), target), TlsError)
+        assert isinstance(ask_one(make_session(), target), ProtocolError | TlsError)
 
 
 def test_tls_of_the_objects_alone(
-    make_session: Callable[..., JmxSession], classes: Path, certificates: Certificates, tmp_path: Path
+    make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
     """A registry in clear text hands out a stub that is TLS, and its certificate is checked all the same."""
     trusted = TlsFiles(str(certificates.authority.certificate), registry=False)
     foreign = TlsFiles(str(certificates.foreign.certificate), registry=False)
     options = _tls_options(tmp_path, certificates, certificates.server, registry=False, client=False)
     with JmxServer(classes, options=options) as server:
-        assert number(ask(make_session(tls=trusted), server.target())) == 1
-        assert isinstance(ask(make_session(tls=foreign), server.target()), TlsError)
+        assert number(ask_one(make_session(tls=trusted), server.target())) == 1
+        assert isinstance(ask_one(make_session(tls=foreign), server.target()), TlsError)
 
 
 def test_tls_refuses_whom_it_should(
-    make_session: Callable[..., JmxSession], classes: Path, certificates: Certificates, tmp_path: Path
+    make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
     """A foreign authority, a name that does not fit, clear text and a file that is missing are TLS errors."""
     right, foreign = str(certificates.authority.certificate), str(certificates.foreign.certificate)
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
-        untrusted = ask(make_session(tls=TlsFiles(foreign)), server.target())
-        absent = ask(make_session(tls=TlsFiles(str(tmp_path / "missing.pem"))), server.target())
+        untrusted = ask_one(make_session(tls=TlsFiles(foreign)), server.target())
+        absent = ask_one(make_session(tls=TlsFiles(str(tmp_path / "missing.pem"))), server.target())
     with JmxServer(
         classes, options=_tls_options(tmp_path, certificates, certificates.misnamed, client=False)
     ) as server:
-        misnamed = ask(make_session(tls=TlsFiles(right)), server.target())
+        misnamed = ask_one(make_session(tls=TlsFiles(right)), server.target())
     with JmxServer(classes) as server:
-        clear = ask(make_session(tls=TlsFiles(right)), server.target())
+        clear = ask_one(make_session(tls=TlsFiles(right)), server.target())
     answers = {"untrusted": untrusted, "absent": absent, "misnamed": misnamed, "clear": clear}
     assert {name: type(answer) for name, answer in answers.items()} == dict.fromkeys(answers, TlsError)
     assert "missing.pem" in str(absent)
 
 
 def test_a_stopped_tls_target_is_a_time_out(
-    make_session: Callable[..., JmxSession], classes: Path, certificates: Certificates, tmp_path: Path
+    make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
     """A TLS handshake that nobody answers ends with the time-out, too, and the target answers when it is back."""
     session = make_session(tls=TlsFiles(str(certificates.authority.certificate)), overdue=5.0)
@@ -251,7 +222,7 @@ def test_a_stopped_tls_target_is_a_time_out(
         first = session.ask((server.target(),), time.monotonic() + 4.0)["one"]
         second = session.ask((server.target(),), time.monotonic() + 4.0)["one"]
         server.resume()
-        third = ask(session, server.target())
+        third = ask_one(session, server.target())
     assert "did not answer in time" in str(first)
     assert "did not answer in time" in str(second)
     assert isinstance(third, RawBeans)

@@ -36,6 +36,7 @@ def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied:
         ("the active segment never copies", 653, 100.0, 1 << 20, 0),
         ("two segments of 1 MiB wait, one is active", 3 << 20, 1.0, 1 << 20, 2 << 20),
         ("exactly one segment", 1 << 20, 1.0, 1 << 20, 0),
+        ("offsets of 2 bytes", 1 << 20, 2.0, 1 << 20, 1 << 20),
     ],
 )
 def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: float, expected: float) -> None:
@@ -68,8 +69,9 @@ def test_stalled(why: str, polls: list[tuple[float, int, bool]], expected: float
 
 @pytest.mark.parametrize(("quota", "expected"), [(97.7e6, True), (97.6e6, False), (float("inf"), True)])
 def test_copy_quota_upheld(quota: float, expected: bool) -> None:
-    """1 GiB in 11 s needs a quota of 97.6 MB/s: a segment is copied whole."""
+    """1 GiB in 11 s needs a quota of 97.6 MB/s, as a segment is copied whole; equality is upheld."""
     assert tiered.copy_quota_upheld(quota, GIB, 11) is expected
+    assert tiered.copy_quota_upheld(10, 110, 11) is True
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(-1, 1 << 40), st.integers(0, 1 << 40))

@@ -141,6 +141,15 @@ def test_what_is_remembered_is_user_hash_and_password_together(
     assert served.get("/", _header("ab", "changed")).status == 200
 
 
+def test_what_is_remembered_has_its_lengths_in_it() -> None:
+    """Parts that read the same when put together are not the same."""
+    authenticator: Any = auth.Authenticator()
+
+    assert authenticator._digest("a", "bc", "d") != authenticator._digest("ab", "c", "d")
+    assert authenticator._digest("a", "bc", "d") == authenticator._digest("a", "bc", "d")
+    authenticator.close()
+
+
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """More users than places push the oldest out."""
     monkeypatch.setattr(auth, "_MOST_REMEMBERED", 3)

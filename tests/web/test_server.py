@@ -234,7 +234,8 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
         read_all(connection)
         connection.close()
     served.opened[-1].close()
-    assert (descriptors(), threading.active_count()) == before
+    assert descriptors() <= before[0]
+    assert threading.active_count() <= before[1]
 
 
 def test_a_port_that_is_taken_is_one_line(served: Served) -> None:
@@ -274,4 +275,5 @@ def test_many_scrapes_leave_nothing_behind(served: Served) -> None:
     deadline = time.monotonic() + TIMEOUT
     while descriptors() - len(served.opened) > before[0] and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert (descriptors() - len(served.opened), threading.active_count()) == before
+    assert descriptors() - len(served.opened) <= before[0]
+    assert threading.active_count() <= before[1]

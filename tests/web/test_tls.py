@@ -211,6 +211,25 @@ def test_a_bad_new_file_keeps_the_old_in_force(
     assert str(path) in str(served.server.stats().config_problem)
 
 
+def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
+    serve: Callable[..., Served],
+    tmp_path: Path,
+    authority: Authority,
+) -> None:
+    """The new file names certificates that are not there yet: the old are served until they are."""
+    path = _write(tmp_path)
+    served = serve(path)
+    context = _client(authority)
+    first = _serial(served, context)
+
+    _write(tmp_path, "cert_file: next.pem, key_file: next.key")
+    assert _serial(served, context) == first
+
+    second = authority.issue("next")
+    assert _serial(served, context) == second.serial
+    assert served.server.stats().config_problem is None
+
+
 def test_headers_of_the_file_win(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
     """http_server_config.headers replace the program's own."""
     rest = "http_server_config: {headers: {X-Frame-Options: sameorigin, Strict-Transport-Security: max-age=60}}"

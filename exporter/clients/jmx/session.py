@@ -121,7 +121,7 @@ class JmxSession:
         for wanted in asked:
             if wanted.answer is not None or wanted.slot.answered < wanted.awaited:
                 continue
-            if False and isinstance(wanted.slot.answer, SourceError):
+            if wanted.late and isinstance(wanted.slot.answer, SourceError):
                 self._begin(wanted, child)
             else:
                 wanted.answer = wanted.slot.answer

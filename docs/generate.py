@@ -1,0 +1,110 @@
+"""Makes docs/metrics.md out of the catalogue, the list of beans and the golden page: `make docs`."""
+
+from pathlib import Path
+from typing import Final
+
+from exporter.catalogue import SIDECAR, Metric, SidecarMetric
+from exporter.catalogue.cluster import CLUSTER
+from exporter.catalogue.moves import MOVES
+from exporter.catalogue.mutations import MUTATIONS
+from exporter.catalogue.replicas import REPLICAS
+from exporter.catalogue.replication import REPLICATION
+from exporter.catalogue.sidecar import CLAMPED
+from exporter.catalogue.tiered import TIERED
+from exporter.sources.beans import BEANS, MILLISECONDS
+from exporter.sources.beans import MUTATIONS as CLIENT_MUTATIONS
+from exporter.sources.beans import REQUESTS as CLIENT_REQUESTS
+
+HERE: Final = Path(__file__).parent
+GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"
+
+INTRODUCTION: Final = """\
+# Metrics
+
+What `/metrics` serves, with one sample each. Made from the catalogue by `make docs`; do not edit.
+
+- **Unknown is absent, unlimited is `+Inf`, a known zero is 0, nothing is ever NaN.** A sum is absent while a part
+  of it is unknown, since a sum without it would be wrong.
+- Gauges, but for names that end in `_total` (counters) and `_info` (always 1). Seconds, bytes, ratios from 0 to 1.
+- Limits and usage are metrics of their own: divide them in PromQL.
+- No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
+- The page is rendered once per poll; a scrape only reads it. `kafka_warden_snapshot_timestamp_seconds` tells of
+  when it is, and after three poll intervals without a good one only the families of the sidecar itself are left.
+- Series by topic come up to the option `limits.series`: above it the least busy partitions are left out and counted
+  in `kafka_warden_dropped_series`. `topics.allow` and `topics.deny` decide who has any.
+"""
+
+SECTIONS: Final = (
+    ("The sidecar", "Served with or without a snapshot.", (*SIDECAR, *CLAMPED)),
+    ("Cluster, partition limits, log directories", "Limits are KIP-578's, which Kafka never built.", CLUSTER),
+    ("Replication throttles", "KIP-73. What they mean is in [throttle-law.md](throttle-law.md).", REPLICATION),
+    ("Moves", "Reassignments, whoever started them, per adding replica; and moves between log directories.", MOVES),
+    ("Replicas", "Series by replica exist only for followers that are behind, out of sync or moving.", REPLICAS),
+    ("Controller mutations", "KIP-599, from the active controller.", MUTATIONS),
+    ("Tiered storage", "KIP-405 and KIP-956, on brokers that have it.", TIERED),
+)
+
+BEANS_INTRODUCTION: Final = """\
+## Beans
+
+Everything that is read over JMX: {count} attributes, and those of clients with quotas, however many partitions there
+are. Without JMX the metrics that name a bean are absent, all others are there.
+"""
+
+BEANS_NOTES: Final = """\
+What they really count, in Kafka 3.9 and 4.1:
+
+- `LeaderReplication` exists on every broker that has ever answered a follower, throttle or not, and is above 0
+  while followers fetch. `FollowerReplication` exists once a throttled list names a partition of the broker. Both
+  count in-sync replicas of listed partitions too, so a rate above the limit is normal. They are means over 11 s
+  that a lone burst makes read up to 3.5 times too high; no ETA here stands on them.
+- `RLMCopy` appears with the first segment to copy and `RLMFetch` with the first remote read; both go after an idle
+  hour.
+- The throttle times of `RemoteLogManager` are NaN, and so absent here, when nothing was held back for a minute. In
+  3.9 to 4.1.1 the bean itself vanishes after an hour without throttling, until the broker restarts: do not alert on
+  its absence.
+- `RemoteCopyLagBytes` and `RemoteCopyLagSegments` are set when a segment was copied: they freeze while copying is
+  held back.
+- `ControllerMutation` has beans by client on the active controller, once any such quota is configured; a client
+  without one shows some 1e20 tokens, here `+Inf`. Its `throttle-time` stays NaN in KRaft: the broker that forwards
+  the request is the one that throttles, and shows it as `Request`, request quotas included.
+"""
+
+
+def render() -> str:
+    """Render the whole document."""
+    samples = _samples(GOLDEN.read_text())
+    parts = [INTRODUCTION]
+    for title, about, metrics in SECTIONS:
+        families = "\n".join(_family(metric, samples[metric.full_name]) for metric in metrics)
+        parts.append(f"## {title}\n\n{about}\n\n```\n{families}```\n")
+    return "\n".join([*parts, BEANS_INTRODUCTION.format(count=len(BEANS)), _beans(), BEANS_NOTES])
+
+
+def _samples(page: str) -> dict[str, str]:
+    """Take the first series of every family."""
+    found: dict[str, str] = {}
+    for line in page.splitlines():
+        if not line.startswith("#"):
+            found.setdefault(line.partition("{")[0].partition(" ")[0], line)
+    return found
+
+
+def _family(metric: Metric | SidecarMetric, sample: str) -> str:
+    return f"# HELP {metric.full_name} {metric.help}\n# TYPE {metric.full_name} {metric.kind}\n{sample}\n"
+
+
+def _beans() -> str:
+    rows = [(bean.object_name, bean.attribute, bean.where, bean.factor) for bean in BEANS]
+    for clients in (CLIENT_MUTATIONS, CLIENT_REQUESTS):
+        rows += [(clients.pattern, name, clients.where, factor) for name, (_, factor) in clients.attributes.items()]
+    return "\n".join(["| Bean | Attribute | Of | Unit there |", "|---|---|---|---|", *map(_row, rows), ""])
+
+
+def _row(bean: tuple[str, str, str, float]) -> str:
+    name, attribute, where, factor = bean
+    return f"| `{name}` | `{attribute}` | {where} | {'ms' if factor == MILLISECONDS else ''} |"
+
+
+if __name__ == "__main__":
+    (HERE / "metrics.md").write_text(render())

@@ -1,0 +1,43 @@
+"""Fixtures for the JMX client: real JVMs with a JMX port, and sessions that end with their test."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from exporter.clients.jmx.protocol import Question
+from exporter.clients.jmx.session import JmxSession
+from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, compile_java
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled server."""
+    return compile_java(tmp_path_factory.mktemp("classes"))
+
+
+@pytest.fixture(scope="module")
+def servers(classes: Path) -> Iterator[tuple[JmxServer, JmxServer]]:
+    """Two processes, whose numbers are 1 and 2."""
+    with JmxServer(classes, number=1) as one, JmxServer(classes, number=2) as two:
+        yield one, two
+
+
+@pytest.fixture
+def make_session() -> Iterator[MakeSession]:
+    """Sessions that ask a question, for the number of a process by default, and end with the test."""
+    with ExitStack() as stack:
+
+        def make(question: Question = ASK_NUMBER, **options: object) -> JmxSession:
+            session = JmxSession({"broker": question}, **options)  # type: ignore[arg-type]  # the caller names real ones
+            stack.callback(session.close)
+            return session
+
+        yield make
+
+
+@pytest.fixture
+def session(make_session: MakeSession) -> JmxSession:
+    """A session that asks for the number of a process."""
+    return make_session()

@@ -1,0 +1,210 @@
+"""The JMX child as a process: it is replaced, ends at once and with its parent, and says what is missing."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from exporter.clients.jmx.protocol import Hello, Request, encode
+from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget
+from exporter.errors import ProtocolError, SourceError, UnsupportedError
+from sandbox import wait_for
+from sandbox.ports import LOOPBACK
+from tests.clients.jmx_server import ASK_NUMBER, PATIENCE, JmxServer, MakeSession, ask, number
+
+
+def test_the_child_is_replaced_when_everything_hangs(
+    make_session: MakeSession, servers: tuple[JmxServer, JmxServer]
+) -> None:
+    """All calls overdue: the next ask has a new child."""
+    session = make_session(timeout=PATIENCE, overdue=1.0)
+    one = servers[0].target()
+    ask(session, one)
+    child = session.pid
+    servers[0].pause()
+    try:
+        ask(session, one, within=1.2)
+        ask(session, one, within=0.1)
+    finally:
+        servers[0].resume()
+    assert session.pid != child
+    assert number(ask(session, one)["one"]) == 1
+    assert not _alive(child)
+
+
+def test_a_killed_child_costs_one_poll(session: JmxSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """After kill -9 of the child the next ask answers, from a new one."""
+    ask(session, servers[0].target())
+    child = session.pid
+    assert child is not None
+    os.kill(child, signal.SIGKILL)
+
+    wait_for(lambda: not _alive(child), what="the child is gone")
+    wait_for(lambda: session.pid is None, what="its end was noticed")
+    assert number(ask(session, servers[0].target())["one"]) == 1
+    assert session.pid not in {None, child}
+
+
+def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """Nobody waits until the deadline for a child that is gone."""
+    session = make_session(timeout=PATIENCE)
+    ask(session, servers[0].target())
+    child = session.pid
+    assert child is not None
+    servers[0].pause()
+    try:
+        timer = threading.Timer(0.3, os.kill, (child, signal.SIGKILL))
+        timer.start()
+        started = time.monotonic()
+        answer = ask(session, servers[0].target())["one"]
+        timer.join()
+    finally:
+        servers[0].resume()
+    assert time.monotonic() - started < 5.0
+    assert isinstance(answer, ProtocolError)
+    assert "the next poll starts another" in str(answer)
+
+
+def test_close_is_quick_and_final(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """With a call that hangs, the child is gone within a second, who waits is told, and later asks are refused."""
+    session = make_session(timeout=PATIENCE)
+    ask(session, servers[0].target())
+    child = session.pid
+    servers[0].pause()
+    answers: dict[str, Answer] = {}
+    waiting = threading.Thread(
+        target=lambda: answers.update(session.ask((servers[0].target(),), time.monotonic() + 20))
+    )
+    try:
+        waiting.start()
+        wait_for(lambda: any(slot.outstanding is not None for slot in session._slots.values()), what="it is asked")
+        started = time.monotonic()
+        session.close()
+        assert time.monotonic() - started < 1.0
+        waiting.join(1.0)
+    finally:
+        servers[0].resume()
+    assert not _alive(child)
+    assert isinstance(answers["one"], SourceError)
+    assert isinstance(ask(session, servers[0].target())["one"], ProtocolError)
+
+
+def test_the_child_obeys_sigterm(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """SIGTERM ends the child in under a second while a call hangs in its JVM."""
+    session = make_session(timeout=PATIENCE)
+    ask(session, servers[0].target())
+    child = session.pid
+    assert child is not None
+    servers[0].pause()
+    try:
+        ask(session, servers[0].target(), within=0.3)
+        started = time.monotonic()
+        os.kill(child, signal.SIGTERM)
+        wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
+    finally:
+        servers[0].resume()
+    assert time.monotonic() - started < 1.0
+
+
+def test_the_child_dies_with_its_parent(servers: tuple[JmxServer, JmxServer]) -> None:
+    """Kill -9 of the parent leaves no child, even one with a hung call."""
+    program = (
+        "import sys, time\n"
+        "from tests.clients.jmx_server import ASK_NUMBER, JmxSession, JmxTarget\n"
+        "session = JmxSession({'broker': ASK_NUMBER}, timeout=60)\n"
+        f"target = JmxTarget('one', '{LOOPBACK}', {servers[0].port})\n"
+        "session.ask((target,), time.monotonic() + 60)\n"
+        "print(session.pid, flush=True)\n"
+        "sys.stdin.readline()\n"
+        "session.ask((target,), time.monotonic() + 60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdin
+    assert parent.stdout
+    child = int(parent.stdout.readline())
+    servers[0].pause()
+    try:
+        parent.stdin.write("\n")
+        parent.stdin.flush()
+        assert _alive(child)
+        parent.kill()
+        parent.wait()
+        wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
+    finally:
+        servers[0].resume()
+        for pipe in (parent.stdin, parent.stdout):
+            pipe.close()
+
+
+def test_the_child_ends_with_its_input(servers: tuple[JmxServer, JmxServer]) -> None:
+    """Where the kernel does not tell of a parent's death, the end of stdin does: at once, with a hung call."""
+    command = [sys.executable, "-m", "exporter.clients.jmx.child", str(os.getpid())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin
+        assert child.stdout
+        child.stdin.write(encode(Hello({"broker": ASK_NUMBER}, timeout=PATIENCE)))
+        child.stdin.flush()
+        assert b"ready" in child.stdout.readline()
+        servers[0].pause()
+        try:
+            child.stdin.write(encode(Request(1, "one", "broker", LOOPBACK, servers[0].port)))
+            child.stdin.close()
+            assert child.wait(5.0) == 0
+        finally:
+            servers[0].resume()
+
+
+def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> None:
+    """The error says what to look at, arrives at once the second time, and no child is started again for a while."""
+    session = make_session(java_options=("-Xmx1k",))
+    target = JmxTarget("one", LOOPBACK, 1)
+    first = ask(session, target)["one"]
+    started = time.monotonic()
+    second = ask(session, target)["one"]
+
+    assert time.monotonic() - started < 0.1
+    assert first is second
+    assert isinstance(first, UnsupportedError)
+    assert session.pid is None
+
+
+@pytest.mark.parametrize(
+    ("broken", "advice"),
+    [
+        ("sys.modules['jpype'] = None", "pip install 'kafka-warden[jmx]'"),
+        ("import jpype._core\njpype._core.getDefaultJVMPath = nothing", "install one"),
+    ],
+)
+def test_what_is_missing_is_named(broken: str, advice: str) -> None:
+    """Without the extra, or without a JVM, the message says what to install."""
+    program = (
+        "import sys\n"
+        "def nothing(): raise __import__('jpype').JVMNotFoundException\n"
+        f"{broken}\n"
+        "from exporter.clients.jmx import jvm\n"
+        "from exporter.clients.jmx.protocol import Hello\n"
+        "try: jvm.start(Hello({}))\n"
+        "except jvm.JvmError as error: print(error)\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert advice in printed
+    assert len(printed.splitlines()) == 1
+
+
+def test_the_parent_imports_no_jpype() -> None:
+    """Neither the session nor the parser loads JPype, which would start no JVM but cost memory."""
+    program = "import sys, exporter.clients.jmx.session, exporter.sources.jmx; print('jpype' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"False\n"
+
+
+def _alive(pid: int | None) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

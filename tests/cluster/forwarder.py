@@ -1,0 +1,56 @@
+"""A port that hands connections on to another one, for as long as it is wanted."""
+
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+BUFFER = 1 << 16
+
+
+class Forwarder:
+    """While its block lasts, connections to `address` arrive at `target`; before and after, they are refused."""
+
+    def __init__(self, target: str) -> None:
+        host, port = target.rsplit(":", 1)
+        self._target = (host, int(port))
+        self._listener = socket.socket()
+        self._listener.bind(("127.0.0.1", 0))  # taken and not listening: nobody else gets it, and it refuses
+        self._open: list[socket.socket] = []
+
+    @property
+    def address(self) -> str:
+        """host:port."""
+        host, port = self._listener.getsockname()
+        return f"{host}:{port}"
+
+    def __enter__(self) -> Self:
+        self._listener.listen()
+        threading.Thread(target=self._accept, name="forwarder", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for each in (self._listener, *self._open):
+            each.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._target)
+            except OSError:
+                return
+            self._open += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=_pump, args=(source, sink), daemon=True).start()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    try:
+        while data := source.recv(BUFFER):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        return

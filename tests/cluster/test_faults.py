@@ -1,0 +1,193 @@
+"""What breaks costs its own numbers only: brokers stopped, killed, gone and back, and JMX that is not there."""
+
+import http
+import statistics
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, wait_for
+from tests.cluster.forwarder import Forwarder
+from tests.cluster.page import Page
+from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
+
+pytestmark = pytest.mark.cluster
+
+OWN = ("offsets", "log_dirs", "configs", "jmx")
+"""Sources that ask every broker about itself."""
+SCRAPE_EVERY = 0.05
+
+
+def test_a_stopped_broker_costs_its_own_numbers_only(cluster: Cluster, tmp_path: Path) -> None:
+    """Under SIGSTOP every scrape answers, the others stay fresh, `up` and the reason say it; SIGCONT brings it back."""
+    _some_topics(cluster)
+    with Sidecar(configuration(cluster, poll={"log_dirs": "1s"}), tmp_path) as sidecar:
+        before = sidecar.whole_page()
+        with _scraped_all_the_time(sidecar):
+            cluster.pause(2)
+            stopped = sidecar.wait(lambda page: 2 in page.silent("offsets"))
+            assert stopped.errors("offsets", 2).keys() <= {"timeout", "connect_timeout", "fenced"}
+            fenced = sidecar.wait(lambda page: page.one("broker_state", broker=2, state="fenced"))
+            assert fenced.errors("offsets", 2)["fenced"] >= 1
+            for _ in range(3):
+                page = sidecar.next_page()
+                assert {broker for source in OWN for broker in page.silent(source)} == {2}
+                _assert_fresh(page, brokers=(1, 3))
+            assert page.errors("jmx", 2)["timeout"] >= 1
+            assert page["under_replicated_partitions"] > 0
+            _assert_series_of(page, before, brokers=(1, 3))
+            cluster.resume(2)
+            cluster.wait_ready(2)
+            back = sidecar.next_page()
+            assert 2 not in back.silent("offsets") | back.silent("log_dirs") | back.silent("configs")
+            whole = sidecar.whole_page()
+            _assert_series_of(whole, before, brokers=cluster.broker_ids)
+        cluster.pause(2)
+        sidecar.wait(lambda page: 2 in page.silent("offsets"))
+        code, seconds = sidecar.stop()
+        print(f"SIGTERM while a broker hangs: exit code {code} after {seconds:.2f} s")
+        assert code == 0
+        assert seconds < 5
+
+
+def test_a_stopped_controller_costs_what_only_it_knows(cluster: Cluster, tmp_path: Path) -> None:
+    """Reassignments and quorum are not up; every broker is, also the one whose connection those questions use."""
+    _some_topics(cluster)
+    with Sidecar(configuration(cluster, poll={"log_dirs": "1s"}), tmp_path) as sidecar:
+        sidecar.whole_page()
+        cluster.pause(101)
+        sidecar.wait(lambda page: {("reassignments", ""), ("quorum", "")} <= page.down())
+        for _ in range(3):
+            page = sidecar.next_page()
+            assert page.down() <= {("reassignments", ""), ("quorum", ""), ("jmx", "101"), ("configs", "101")}
+            _assert_fresh(page, cluster.broker_ids)
+            assert set(page.errors("quorum")) <= {"timeout"}
+        cluster.resume(101)
+        sidecar.whole_page()
+
+
+def test_a_killed_broker_is_refused_then_fenced_and_comes_back(cluster: Cluster, tmp_path: Path) -> None:
+    """Its series go with it, those of the others stay, and after its return everything is as before."""
+    _some_topics(cluster)
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        before = sidecar.whole_page()
+        cluster.kill(3)
+        page = sidecar.wait(lambda page: page.one("broker_state", broker=3, state="fenced"))
+        assert {"refused", "fenced"} >= page.errors("offsets", 3).keys() >= {"fenced"}
+        assert page.errors("jmx", 3).keys() == {"refused"}
+        _assert_fresh(page, brokers=(1, 2))
+        page = sidecar.wait(lambda page: page.get("broker_bytes_in_total", broker=3) is None)
+        _assert_series_of(page, before, brokers=(1, 2))
+        cluster.start(3)
+        cluster.wait_ready(3)
+        cluster.wait_in_sync()
+        page = sidecar.whole_page()
+        assert page["under_replicated_partitions"] == 0
+        _assert_series_of(page, before, brokers=cluster.broker_ids)
+
+
+def test_a_cluster_that_is_down_at_the_start_and_later(cluster: Cluster, tmp_path: Path) -> None:
+    """The page is up and says so, with no number that nobody told; ready is 503 until the first good poll."""
+    nodes = (*cluster.broker_ids, *cluster.controller_ids)
+    for node in nodes:
+        cluster.kill(node)
+    with Sidecar(configuration(cluster), tmp_path, ready=False) as sidecar:
+        page = _wait_for_page(sidecar, lambda page: page.errors("metadata"))
+        assert page.up() == {("metadata", ""): False}
+        assert page.errors("metadata").keys() == {"refused"}
+        assert {name for name in page.names() if name.startswith(("broker", "cluster", "partition", "replica"))} == set()
+        assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
+        assert sidecar.get("/-/healthy")[0] == http.HTTPStatus.OK
+        for node in nodes:
+            cluster.start(node)
+        for broker in cluster.broker_ids:
+            cluster.wait_ready(broker)
+        sidecar.wait_ready()
+        sidecar.whole_page()
+        for node in nodes:
+            cluster.kill(node)
+        page = _wait_for_page(sidecar, lambda page: not page.all("broker_replicas"))
+        assert page.up()["metadata", ""] is False
+        assert page.get("build_info") is None
+        assert page.all("build_info") != {}
+
+
+def test_jmx_that_is_not_there_yet_costs_its_own_numbers_only(cluster: Cluster, tmp_path: Path) -> None:
+    """What the protocol tells is on the page from the start, and what JMX tells from when its port is open."""
+    forwarder = Forwarder(cluster.jmx_brokers[1])
+    jmx = {"brokers": {**cluster.jmx_brokers, 1: forwarder.address}}
+    with Sidecar(configuration(cluster, jmx=jmx), tmp_path) as sidecar:
+        page = sidecar.wait(lambda page: page.down() == {("jmx", "1")})
+        assert page.errors("jmx", 1).keys() <= {"refused", "timeout"}
+        assert page.brokers("broker_bytes_in_total").keys() == {2, 3}
+        assert page.brokers("broker_sum_replica_lag_messages").keys() == {1, 2, 3}
+        with forwarder:
+            page = sidecar.whole_page()
+        assert page.brokers("broker_bytes_in_total").keys() == {1, 2, 3}
+
+
+def _some_topics(cluster: Cluster) -> None:
+    cluster.admin.create_topic("some", partitions=6, replication_factor=2)
+    cluster.load.produce("some", records=50, partitions=range(6))
+
+
+@contextmanager
+def _scraped_all_the_time(sidecar: Sidecar) -> Iterator[None]:
+    """Scrape twenty times a second; no scrape may fail."""
+    stop, failures = threading.Event(), list[BaseException]()
+
+    def scrape() -> None:
+        while not stop.wait(SCRAPE_EVERY):
+            try:
+                sidecar.scrape()
+            except Exception as failure:  # noqa: BLE001  handed on below
+                failures.append(failure)
+
+    thread = threading.Thread(target=scrape, daemon=True)
+    sidecar.latencies.clear()
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    cuts = statistics.quantiles(sidecar.latencies, n=100)
+    print(
+        f"{len(sidecar.latencies)} scrapes: median {1000 * cuts[49]:.1f} ms, p99 {1000 * cuts[98]:.1f} ms, "
+        f"slowest {1000 * max(sidecar.latencies):.1f} ms"
+    )
+    assert failures == []
+
+
+def _assert_fresh(page: Page, brokers: tuple[int, ...]) -> None:
+    """Every source of these brokers was answered in this very poll."""
+    for source in OWN:
+        for broker in brokers:
+            if source != "configs":
+                assert page.one("source_last_success_timestamp_seconds", source=source, broker=broker) >= page.time
+
+
+def _assert_series_of(page: Page, before: Page, brokers: tuple[int, ...]) -> None:
+    """Every series that these brokers had, they have."""
+    lost = {
+        (name, labels)
+        for name, labels in before.samples.keys() - page.samples.keys()
+        if dict(labels).get("broker") in {str(broker) for broker in brokers} and not name.startswith("client_request")
+    }
+    assert lost == set()
+
+
+def _wait_for_page(sidecar: Sidecar, predicate: object) -> Page:
+    """The first page, of a new poll or not, that the predicate holds for."""
+    assert callable(predicate)
+    pages: list[Page] = []
+
+    def found() -> bool:
+        pages[:] = [sidecar.scrape()]
+        return bool(predicate(pages[0]))
+
+    wait_for(found, 60.0, "the page says so", interval=INTERVAL / 10)
+    return pages[0]

@@ -1,0 +1,75 @@
+"""Controller mutation quotas, KIP-599: the page, the formula and the bean say the same."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster
+from tests.cluster.beans import read_beans
+from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_topic
+from tests.cluster.sidecar import Sidecar, configuration
+
+pytestmark = pytest.mark.cluster
+
+ODD_NAMES = ('a "quoted" \\ client, type=*?:', "größe/😀", "%41 per cent", "two\nlines")
+TOKENS = "kafka.server:type=ControllerMutation,client-id=*/tokens"
+
+
+def test_tokens_on_the_page_are_those_of_the_formula_and_of_the_bean(cluster: Cluster, tmp_path: Path) -> None:
+    """R = 5: one topic of 100 partitions leaves 55 - 100 tokens, which refill at 5 a second, here as in the bean."""
+    controller = cluster.active_controller()
+    cluster.admin.set_client_quota(client_id="batch", values={"controller_mutation_rate": RATE})
+    batch = {"user": "", "client_id": "batch"}
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        sidecar.whole_page()
+        mutation = create_topic(cluster, "batch", "hundred", 100)
+        assert mutation.error_code == 0
+        for _ in range(2):
+            page = sidecar.wait(lambda page: ("jmx", str(controller)) not in page.down())
+            assert_tokens_follow(page, mutation, RATE * WINDOW - 100, controller, **batch)
+        bean = read_beans(cluster.jmx_controllers[controller], TOKENS)
+
+    read = page.one("source_last_success_timestamp_seconds", source="jmx", broker=controller)
+    took = page.one("source_duration_seconds", source="jmx", broker=controller)
+    refilled = bean.values[TOKENS.replace("*", "batch")] - page.one("controller_mutation_tokens", **batch)
+    assert RATE * (bean.after - read) <= refilled <= RATE * (bean.before - read + took)
+    assert page.one("controller_mutation_quota_config", **batch) == RATE
+    assert page.get("controller_mutation_throttle_seconds", **batch) is None
+
+
+def test_a_quota_that_we_have_not_read_yet_is_unknown_and_not_unlimited(cluster: Cluster, tmp_path: Path) -> None:
+    """Quotas are read once a minute: of a client that got one since, the page has the tokens, and says no rate."""
+    late = {"user": "", "client_id": "late"}
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        sidecar.whole_page()
+        cluster.admin.set_client_quota(client_id="late", values={"controller_mutation_rate": RATE})
+        create_topic(cluster, "late", "after", 60)
+        page = sidecar.whole_page()
+
+    assert page.one("controller_mutation_tokens", **late) <= RATE * WINDOW
+    for what in ("quota_per_second", "burst", "quota_config"):
+        assert page.get(f"controller_mutation_{what}", **late) is None
+    assert page.get("controller_mutation_admission_delay_seconds", **late) in {None, 0}
+
+
+def test_clients_keep_their_real_names_and_unlimited_ones_are_infinite(cluster: Cluster, tmp_path: Path) -> None:
+    """Names are shown as the clients chose them, not as JMX quotes them; without a quota K, R and B are +Inf."""
+    for name in ODD_NAMES:
+        cluster.admin.set_client_quota(client_id=name, values={"controller_mutation_rate": RATE})
+    for number, name in enumerate((*ODD_NAMES, "free")):
+        assert create_topic(cluster, name, f"topic-{number}", 1).error_code == 0
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        page = sidecar.whole_page()
+
+    for name in ODD_NAMES:
+        client = {"user": "", "client_id": name}
+        assert RATE * WINDOW - 1 <= page.one("controller_mutation_tokens", **client) <= RATE * WINDOW
+        assert page.one("controller_mutation_burst", **client) == RATE * WINDOW
+        assert page.one("controller_mutation_quota_config", **client) == RATE
+    for what in ("tokens", "quota_per_second", "burst"):
+        assert page.one(f"controller_mutation_{what}", user="", client_id="free") == math.inf
+    assert page.one("controller_mutation_admission_delay_seconds", user="", client_id="free") == 0
+    assert page.all("controller_event_queue_seconds").keys() == {("0.5",), ("0.75",), ("0.95",), ("0.99",), ("0.999",)}

@@ -1,0 +1,40 @@
+"""What must hold of the law of a throttled move for any headroom, burst, window and inbound rate."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas.law import Verdict, Window, ceiling, gross, verdict
+from exporter.formulas.ops import NUMBERS
+
+rates = st.floats(0, 1e10)
+headrooms = st.floats(-1e10, 1e10)
+bursts = st.just(0.0) | st.floats(1, 1e9)
+windows = st.builds(Window, st.integers(1, 100), st.floats(1, 60))
+
+
+@given(headrooms, bursts, windows)
+def test_gross_is_bounded(headroom: float, size: float, window: Window) -> None:
+    """Gross is never negative, never NaN, never above c + B / window."""
+    copied = gross(NUMBERS, headroom, size, window)
+
+    assert 0 <= copied <= max(ceiling(NUMBERS, headroom, size, window), 0) * (1 + 1e-9)
+
+
+@given(headrooms, st.floats(0, 1e9), bursts, windows)
+def test_more_limit_is_never_slower(headroom: float, more: float, size: float, window: Window) -> None:
+    """A higher limit never lowers gross."""
+    assert gross(NUMBERS, headroom + more, size, window) >= gross(NUMBERS, headroom, size, window)
+
+
+@given(headrooms, bursts, windows)
+def test_the_law_does_not_depend_on_the_unit(headroom: float, size: float, window: Window) -> None:
+    """In bytes or in bits, the rates stay in proportion: powers of two, so that nothing is rounded."""
+    assert gross(NUMBERS, headroom * 8, size * 8, window) == 8 * gross(NUMBERS, headroom, size, window)
+    assert ceiling(NUMBERS, headroom * 8, size * 8, window) == 8 * ceiling(NUMBERS, headroom, size, window)
+
+
+@given(headrooms, bursts, rates, st.floats(0, 1e9))
+def test_more_inbound_never_saves_a_flow(headroom: float, size: float, bytes_in: float, more: float) -> None:
+    """What never ends does not end with more inbound either."""
+    if verdict(headroom, size, bytes_in) is Verdict.NEVER:
+        assert verdict(headroom, size, bytes_in + more) is Verdict.NEVER

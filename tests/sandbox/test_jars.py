@@ -1,0 +1,41 @@
+"""Kafka's jars, from Maven into the cache."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox import SandboxError, jars
+from sandbox.settings import ClusterSettings
+
+VERSION = ClusterSettings().version
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv(jars.CACHE_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def test_maven_resolves_a_complete_directory_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first use asks Maven, the second needs neither Maven nor a network; nothing half made is left."""
+    first = jars.jars(VERSION)
+    assert (first / f"kafka_2.13-{VERSION}.jar").exists()
+    assert (first / f"kafka-storage-{VERSION}-test.jar").exists()
+    assert not [jar for jar in first.iterdir() if "reload4j-" in jar.name and jar.name.startswith("slf4j")]
+    monkeypatch.setenv("PATH", "")
+
+    assert first == jars.jars(VERSION)
+    assert {f"kafka-{VERSION}", f"kafka-{VERSION}.lock"} == {path.name for path in cache.iterdir()}
+
+
+def test_what_is_missing_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No Maven, a version that is none, and one that does not exist are each one clear message."""
+    with pytest.raises(SandboxError, match="is not a version"):
+        jars.jars("4.1")
+    with pytest.raises(SandboxError, match=r"could not resolve Kafka 0\.0\.1"):
+        jars.jars("0.0.1")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SandboxError, match="install Maven"):
+        jars.jars(VERSION)
+    assert [path for path in cache.iterdir() if path.is_dir()] == []

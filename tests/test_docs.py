@@ -1,0 +1,67 @@
+"""The documents keep up with the code: what is generated is current, what is linked exists, what is named is served."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from docs.generate import render
+from exporter.catalogue import CATALOGUE
+from exporter.cli import _parser
+
+ROOT: Final = Path(__file__).parents[1]
+DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("alerts/**/*.md")])
+LINK: Final = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+FILE: Final = re.compile(r"`((?:alerts|bench|docs|exporter|sandbox|scripts|tests)/[\w./-]+)`")
+NAMES: Final = {metric.full_name for metric in CATALOGUE}
+
+documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+
+
+def test_metrics_document_is_current() -> None:
+    """docs/metrics.md is what `make docs` makes of the catalogue as it stands."""
+    assert (ROOT / "docs" / "metrics.md").read_text() == render(), "run make docs"
+
+
+def test_metrics_document_has_every_family() -> None:
+    """Every family is documented once, with its help, its type and a sample."""
+    documented = re.findall(r"^# TYPE (\S+)", render(), re.MULTILINE)
+    assert sorted(documented) == sorted(NAMES)
+
+
+@documents
+def test_links_lead_somewhere(document: Path) -> None:
+    """Every relative link and every file that is named exists."""
+    text = document.read_text()
+    links = [document.parent / link for link in LINK.findall(text) if "://" not in link]
+    named = [ROOT / name for name in FILE.findall(text) if not re.search(r"NAME|SUBJECT", name)]
+    assert [str(path) for path in (*links, *named) if not path.exists()] == []
+
+
+@documents
+def test_metrics_that_are_named_are_served(document: Path) -> None:
+    """Every `kafka_warden_...` that a document names in full is on the page."""
+    named = set(re.findall(r"(?<![:\w])kafka_warden_[a-z_]*[a-z](?![a-z_]|\.{3})", document.read_text()))
+    assert named - NAMES == set()
+
+
+@documents
+def test_commands_that_are_named_exist(document: Path) -> None:
+    """Every `make` target and every flag of `kafka-warden run` that a document tells to use exists."""
+    text = document.read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert (
+        set(re.findall(r"`make ([a-z-]+)", text)) | set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)) <= targets
+    )
+    run = _parser()._subparsers._group_actions[0].choices["run"]
+    for command in re.findall(r"kafka-warden run((?:[^`\n]|\\\n)*)", text):
+        assert set(re.findall(r"(?<!\S)(--[a-z-]+)", command)) <= set(run._option_string_actions), command
+
+
+def test_make_help_names_every_target_for_people() -> None:
+    """`make help` lists what the README and the contributors' guide use."""
+    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = set(re.findall(r"^  make ([a-z-]+)", done.stdout, re.MULTILINE))
+    assert {"setup", "run", "lint", "unit", "test", "test-long", "demo", "sandbox", "bench", "docs", "clean"} <= listed
