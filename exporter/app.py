@@ -28,6 +28,9 @@ log = structlog.get_logger(__name__)
 SWITCH_INTERVAL: Final = 0.0005
 """Seconds after which a computing thread lets others run: a scrape took 32 ms beside one by default, 8 ms so."""
 
+WATCH_SECONDS: Final = 1.0
+"""Seconds between two looks at the web server: without a page the process is of no use."""
+
 STOP_WITHIN: Final = 4.0
 """Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""
 
@@ -40,7 +43,7 @@ def run(config: Config) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     for name in config.not_in_effect():
-        log.warning("this setting has no effect yet", setting=name)
+        log.warning("this setting has no effect", setting=name)
     poller = make_poller(config)
     cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build())
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
@@ -48,9 +51,12 @@ def run(config: Config) -> int:
     port = server.start()
     log.info("listening", host=config.web.listen.host, port=port)
     timer.start()
-    stopping.wait()
+    while not stopping.wait(WATCH_SECONDS) and server.failure is None:
+        pass
+    if server.failure is not None:
+        log.error("the web server ended; a restart is the only way to have it back", error=str(server.failure))
     _stop(timer, poller, server)
-    return 0
+    return 0 if server.failure is None else 1
 
 
 def web_settings(config: Config) -> WebSettings:

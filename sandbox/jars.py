@@ -1,6 +1,6 @@
 """Kafka's jars: Maven resolves them once per version into the cache directory.
 
-The cache is `.cache/kafka-<version>` below the repository; the environment variable KAFKA_WARDEN_CACHE names another
+The cache is `.cache/kafka-<version>` below the repository; the environment variable SANDBOX_CACHE names another
 directory in place of `.cache`.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sandbox.errors import SandboxError
 
-CACHE_VARIABLE = "KAFKA_WARDEN_CACHE"
+CACHE_VARIABLE = "SANDBOX_CACHE"
 POM = Path(__file__).with_name("pom.xml")
 MAVEN_TIMEOUT_SECONDS = 600
 

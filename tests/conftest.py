@@ -10,7 +10,7 @@ import pytest
 
 from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
 
-RUN_VARIABLE = "KAFKA_WARDEN_TEST_RUN"
+RUN_VARIABLE = "SANDBOX_TEST_RUN"
 LINGER_SECONDS = 20.0
 
 

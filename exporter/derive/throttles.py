@@ -66,12 +66,13 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
 
 def _listed(frame: Frame, side: Side) -> Bools:
     snapshot = frame.snapshot
+    configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
     values = (
         (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
-        for index, name in enumerate(snapshot.topics)
-        if (config := snapshot.topic_configs.get(name)) is not None
+        for index, config in configs
+        if config is not None
     )
-    lists = formulas.lists_of(values)
+    lists = formulas.lists_of((index, value) for index, value in values if value)
     if not lists:
         return np.zeros(len(snapshot.replicas), bool)
     partition = snapshot.replicas.partition

@@ -125,7 +125,7 @@ def test_rules_name_only_what_is_served() -> None:
 
 def queries(page: Path) -> list[str]:
     """The PromQL of a runbook page, one query per paragraph or line."""
-    found = []
+    found: list[str] = []
     for block in re.findall(r"```promql\n(.*?)```", page.read_text(), re.DOTALL):
         lines = block.splitlines()
         single = all(line.count("(") == line.count(")") for line in lines)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.clients.jmx import jvm
 from exporter.clients.jmx.protocol import Hello, Request, encode
 from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget
 from exporter.errors import ProtocolError, SourceError, UnsupportedError
@@ -200,6 +201,15 @@ def test_the_parent_imports_no_jpype() -> None:
     """Neither the session nor the parser loads JPype, which would start no JVM but cost memory."""
     program = "import sys, exporter.clients.jmx.session, exporter.sources.jmx; print('jpype' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"False\n"
+
+
+def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:
+    """The compiled classes that the JVM gets are byte for byte what javac makes of the sources beside them."""
+    sources = sorted((jvm.CLASSES / "warden").glob("*.java"))
+    options = ["--release", "11", "-g:none", "-d", tmp_path]
+    subprocess.run(["javac", *options, *sources], check=True, capture_output=True)
+    built = {path.name: path.read_bytes() for path in (tmp_path / "warden").iterdir()}
+    assert built == {path.name: path.read_bytes() for path in (jvm.CLASSES / "warden").glob("*.class")}
 
 
 def _alive(pid: int | None) -> bool:

@@ -1,7 +1,6 @@
 """JmxSession where somebody means harm, or has set a password: each on a real JVM."""
 
 import socket
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,15 +122,6 @@ def test_a_stub_may_spell_the_same_host_otherwise(make_session: MakeSession, cla
     """A name and its address are the same host."""
     with JmxServer(classes, host="localhost") as server:
         assert number(ask_one(make_session(), server.target())) == 1
-
-
-def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:
-    """The compiled classes that the JVM gets are byte for byte what javac makes of the sources beside them."""
-    sources = sorted((jvm.CLASSES / "warden").glob("*.java"))
-    options = ["--release", "11", "-g:none", "-d", tmp_path]
-    subprocess.run(["javac", *options, *sources], check=True, capture_output=True)
-    built = {path.name: path.read_bytes() for path in (tmp_path / "warden").iterdir()}
-    assert built == {path.name: path.read_bytes() for path in (jvm.CLASSES / "warden").glob("*.class")}
 
 
 @dataclass(frozen=True)

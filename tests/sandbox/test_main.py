@@ -44,7 +44,7 @@ def test_a_version_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "--kafka", "four"],
         cwd=REPOSITORY,
-        env=os.environ | {"KAFKA_WARDEN_CACHE": str(tmp_path)},
+        env=os.environ | {"SANDBOX_CACHE": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

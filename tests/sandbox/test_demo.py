@@ -1,0 +1,127 @@
+"""The demo: what it prints, how it ends, and that nothing of it is left."""
+
+import io
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sandbox import wait_for
+from sandbox.demo_scene import STUCK, limit_for
+from sandbox.demo_table import Move, Row, Screen
+
+ROOT = Path(__file__).parents[2]
+MOVE = Move("payments", 0, source=3, target=1)
+MARKER = "DEMO_UNDER_TEST"
+
+
+@pytest.mark.parametrize(
+    ("row", "state", "until"),
+    [
+        (Row(MOVE), "not on the page yet", ""),
+        (Row(MOVE, progress=0.5, eta=33.4), "copying", "33 s"),
+        (Row(MOVE, progress=0.5, eta=math.inf), "falls behind", "never"),
+        (Row(MOVE, progress=0.5, eta=math.inf, cause="no_progress"), "stuck: no_progress", "never"),
+        (Row(MOVE, progress=1.0, ended=True), "done", ""),
+    ],
+)
+def test_state_of_a_row(row: Row, state: str, until: str) -> None:
+    """A move's state says what the page says of it, and an end that never comes is told as such."""
+    assert (row.state, row.until) == (state, until)
+
+
+def test_plain_lines_without_a_terminal() -> None:
+    """On no terminal the table is a line per move, and not again within the next seconds."""
+    out = io.StringIO()
+    row = Row(MOVE, remaining=30e6, progress=0.25, rate=0.2e6, eta=math.inf, cause="throttle_below_inbound")
+    with Screen(Console(file=out, width=200)) as screen:
+        screen.show([row])
+        screen.show([row])
+    (line,) = out.getvalue().splitlines()
+    assert line.startswith("[0:00] payments-0  3 -> 1  #####....")
+    assert " 25%  10 of 40 MB" in line
+    assert line.endswith("0.20 MB/s  ETA never  stuck: throttle_below_inbound")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_table_on_a_terminal(width: int) -> None:
+    """On a terminal of any usual width the whole cause can be read."""
+    out = io.StringIO()
+    row = Row(MOVE, remaining=30e6, progress=0.25, rate=0.2e6, eta=math.inf, cause="throttle_below_inbound")
+    with Screen(Console(file=out, width=width, force_terminal=True)) as screen:
+        screen.show([row])
+    for text in ("payments-0", "3 -> 1", "25%", "0.20 MB/s", "never", "throttle_below_inbound"):
+        assert text in out.getvalue()
+
+
+def test_limit_of_the_runbook() -> None:
+    """The limit that the demo sets is the example of the runbook: 0.6 MB/s in, 300 MB to go in 300 s, over 0.8."""
+    assert limit_for(600_000, 300e6, 300) == 2_000_000
+
+
+def test_stuck_move_can_never_end() -> None:
+    """The stuck move's throttle is below what comes in even with the burst that Kafka lets through."""
+    burst_per_second = (1 << 20) / 11
+    assert STUCK.limit + burst_per_second < STUCK.inbound
+
+
+def processes() -> list[str]:
+    """Command lines of processes whose environment carries the marker."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARKER}={os.getpid()}".encode() in (directory / "environ").read_bytes().split(b"\0"):
+                found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def start_demo(directory: Path) -> subprocess.Popen[str]:
+    """Start the demo with its temporary files below `directory`."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "sandbox.demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, MARKER: str(os.getpid()), "TMPDIR": str(directory)},
+    )
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C or SIGTERM while the cluster starts: exit code 128 + signal, no process and no file left."""
+    with start_demo(tmp_path) as demo:
+        wait_for(lambda: len([line for line in processes() if "kafka.Kafka" in line]) > 1, 120, "Kafka starts")
+        demo.send_signal(number)
+        assert demo.wait(60) == 128 + number
+    wait_for(lambda: not processes(), 20, "no process is left")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.cluster
+@pytest.mark.long
+def test_the_whole_demo(tmp_path: Path) -> None:
+    """The demo ends by itself with exit code 0, having shown the alert with its cause, the moves' end and the all-clear."""
+    with start_demo(tmp_path) as demo:
+        printed, _ = demo.communicate(timeout=360)
+    assert demo.returncode == 0, printed
+    order = [
+        "ALERT in Alertmanager: KafkaReassignmentStuck",
+        "cause throttle_below_inbound",
+        "Raising the throttle",
+        "Both moves have ended and the alert has resolved",
+    ]
+    positions = [printed.index(text) for text in order]
+    assert positions == sorted(positions)
+    for text in ("orders has moved", "payments has moved", "RESOLVED in Alertmanager"):
+        assert text in printed
+    wait_for(lambda: not processes(), 20, "no process is left")
+    assert list(tmp_path.iterdir()) == []
