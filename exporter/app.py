@@ -1,4 +1,4 @@
-"""The only place that wires: configuration to poller, poller to judgement, judgement to the page, the page to the web."""
+"""The only place that wires: configuration to poller, to judgement, to the page, to the web."""
 
 import json
 import os

@@ -13,6 +13,7 @@ QUANTILES: Final = {
     "event_queue_time_p50": "0.5",
     "event_queue_time_p75": "0.75",
     "event_queue_time_p95": "0.95",
+    "event_queue_time_p98": "0.98",
     "event_queue_time_p99": "0.99",
     "event_queue_time_p999": "0.999",
 }

@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
@@ -77,15 +76,9 @@ class JmxQuestions:
 
     def _target(self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"]) -> JmxTarget:
         host, port = address
-        return JmxTarget(
-            key=key, host=host, port=port, kind=kind, user=self._plan.user, password_file=_file(self._plan.password)
-        )
+        return JmxTarget(key=key, host=host, port=port, kind=kind, user=self._plan.user, password=self._plan.password)
 
 
 def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
     """Drop answers from before a monotonic time: what nobody repeated for three intervals is not shown."""
     return {key: answer for key, answer in beans.items() if answer.at >= oldest}
-
-
-def _file(password: SecretSource | None) -> Path | None:
-    return password.paths()[0] if password is not None else None

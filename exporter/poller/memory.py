@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from exporter.model import (
     Broker,
@@ -19,6 +20,9 @@ from exporter.sources.log_dirs import LogDirs
 from exporter.sources.metadata import Layout, MetadataQuestion
 from exporter.sources.reassignments import Reassignments
 
+EARLY: Final = 0.9
+"""Part of the interval after which a question is due: polls do not begin on the dot, and a missed one costs a poll."""
+
 
 class Cadence:
     """When a question that is asked less often than every poll is due again. Seconds of the monotonic clock."""
@@ -29,7 +33,7 @@ class Cadence:
 
     def due(self, key: object, clock: float) -> bool:
         """Tell whether the interval has passed since the last answer; true for a key that never had one."""
-        return clock - self._asked.get(key, float("-inf")) >= self._interval
+        return clock - self._asked.get(key, float("-inf")) >= EARLY * self._interval
 
     def done(self, key: object, clock: float) -> None:
         """Note an answer."""

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
+from exporter.clients.secrets import SecretFile
 from exporter.errors import AnswerTimeoutError, AuthenticationError
 from exporter.model import ProcessBeans
 from exporter.sources.beans import BEANS
@@ -183,7 +184,8 @@ def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -
 def _target(key: str, address: str, cluster: Cluster) -> JmxTarget:
     host, _, port = address.rpartition(":")
     kind = "controller" if key == "controller" else "broker"
-    return JmxTarget(key, host, int(port), cluster.jmx_user, cluster.jmx_password_file, kind)
+    password = SecretFile(cluster.jmx_password_file) if cluster.jmx_password_file else None
+    return JmxTarget(key, host, int(port), cluster.jmx_user, password, kind)
 
 
 def _cpu(session: JmxSession) -> float:

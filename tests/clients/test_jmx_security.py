@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from exporter.clients.jmx import jvm
 from exporter.clients.jmx.protocol import BeanQuery, Question, TlsFiles
 from exporter.clients.jmx.session import JmxTarget, RawBeans
+from exporter.clients.secrets import SecretFile
 from exporter.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
@@ -30,7 +31,7 @@ def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: 
     secret = write_secret(tmp_path / "secret", "wrong\n")
     session = make_session()
     with JmxServer(classes, options=password_options(tmp_path, password)) as server:
-        target = server.target(user=READER, password_file=secret)
+        target = server.target(user=READER, password=SecretFile(secret))
         refused = ask_one(session, target)
         assert isinstance(refused, AuthenticationError)
         assert ask_one(session, target) is refused
@@ -44,7 +45,7 @@ def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: 
 
 def test_a_password_file_that_cannot_be_read(make_session: MakeSession, tmp_path: Path) -> None:
     """The message names the file; nobody is asked without the password."""
-    target = JmxTarget("one", LOOPBACK, 1, READER, tmp_path / "missing")
+    target = JmxTarget("one", LOOPBACK, 1, READER, SecretFile(tmp_path / "missing"))
     answer = ask_one(make_session(), target)
     assert isinstance(answer, AuthenticationError)
     assert "missing" in str(answer)
@@ -55,7 +56,7 @@ def test_a_user_without_access(make_session: MakeSession, classes: Path, tmp_pat
     password = new_password()
     secret = write_secret(tmp_path / "secret", password)
     with JmxServer(classes, options=password_options(tmp_path, password, access="")) as server:
-        answer = ask_one(make_session(), server.target(user=READER, password_file=secret))
+        answer = ask_one(make_session(), server.target(user=READER, password=SecretFile(secret)))
     assert isinstance(answer, AuthorizationError)
     assert "readonly" in str(answer)
 
@@ -70,7 +71,7 @@ def test_no_process_shows_the_password(
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dwarden.test=inherited")
     session = make_session()
     with JmxServer(classes, options=password_options(tmp_path, password)) as server:
-        assert number(ask_one(session, server.target(user=READER, password_file=secret))) == 1
+        assert number(ask_one(session, server.target(user=READER, password=SecretFile(secret)))) == 1
         command_lines = [_read(path) for path in Path("/proc").glob("[0-9]*/cmdline")]
         environment = _read(Path(f"/proc/{session.pid}/environ"))
     assert any(b"exporter.clients.jmx.child" in line for line in command_lines)
@@ -163,7 +164,7 @@ def test_tls_end_to_end(make_session: MakeSession, classes: Path, certificates: 
     trusted = str(certificates.authority.certificate)
     own = certificates.client
     with JmxServer(classes, options=options) as server:
-        target = server.target(user=READER, password_file=secret)
+        target = server.target(user=READER, password=SecretFile(secret))
         session = make_session(tls=TlsFiles(trusted, str(own.certificate), str(own.key)))
         assert number(ask_one(session, target)) == 1
         assert number(ask_one(session, target)) == 1

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -52,6 +53,12 @@ def _neutral(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.startswith("KAFKA_WARDEN_")}
 
 
+def _exchange(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
+    connection.request("GET", path)
+    response = connection.getresponse()
+    return response.status, response.read().decode()
+
+
 class Sidecar:
     """`kafka-warden run` as a process of its own. On leaving the block it must end well after SIGTERM.
 
@@ -79,6 +86,7 @@ class Sidecar:
         self._log_file = folder / "sidecar.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
+        self._connections = threading.local()
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -144,14 +152,15 @@ class Sidecar:
             self.process.wait(SLOW_MACHINE)
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body of one request."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
+        """Status and body of one request, over a connection that is kept, as Prometheus does."""
+        kept: http.client.HTTPConnection | None = getattr(self._connections, "kept", None)
+        if kept is not None:
+            try:
+                return _exchange(kept, path)
+            except (http.client.RemoteDisconnected, ConnectionError):
+                kept.close()
+        self._connections.kept = kept = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
+        return _exchange(kept, path)
 
     def wait_ready(self, timeout: float = SLOW_MACHINE) -> None:
         """Wait for the first good poll."""

@@ -55,7 +55,7 @@ def producing(cluster: Cluster) -> Iterator[None]:
 
 def test_the_rates_of_a_brokers_partitions_add_up_to_its_own_count(cluster: Cluster, tmp_path: Path) -> None:
     """Within 5 %, whether log dirs are asked once a minute or in every poll, and while retention deletes."""
-    cadences = {"60s": [], "1s": []}  # type: dict[str, list[Page]]
+    cadences = {"60s": [], "100ms": []}  # type: dict[str, list[Page]]
     with producing(cluster), ExitStack() as stack:
         sidecars = {
             every: stack.enter_context(Sidecar(configuration(cluster, poll={"log_dirs": every}), tmp_path / every))

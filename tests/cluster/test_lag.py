@@ -68,7 +68,7 @@ def test_the_sum_is_that_of_its_parts(cluster: Cluster, tmp_path: Path) -> None:
     cluster.load.produce("parts", records=50, partitions=range(6))
     produced = {p: 100 * (p + 1) for p in range(6)}
 
-    with Sidecar(configuration(cluster, poll={"log_dirs": "1s"}), tmp_path) as sidecar:
+    with Sidecar(configuration(cluster, poll={"log_dirs": "100ms"}), tmp_path) as sidecar:
         sidecar.whole_page()
         cluster.kill(3)
         for partition, records in produced.items():

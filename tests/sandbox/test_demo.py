@@ -109,7 +109,7 @@ def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> Non
 @pytest.mark.cluster
 @pytest.mark.long
 def test_the_whole_demo(tmp_path: Path) -> None:
-    """The demo ends by itself with exit code 0, having shown the alert with its cause, the moves' end and the all-clear."""
+    """The demo ends by itself with exit code 0, having shown the alert with its cause, both ends and the all-clear."""
     with start_demo(tmp_path) as demo:
         printed, _ = demo.communicate(timeout=360)
     assert demo.returncode == 0, printed

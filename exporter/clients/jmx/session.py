@@ -10,11 +10,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from exporter.clients.jmx.password import Passwords, Stamp
 from exporter.clients.jmx.process import ChildProcess
 from exporter.clients.jmx.protocol import Hello, Kind, Question, RawBeans, Request, TlsFiles, decode_reply, encode
 from exporter.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted
-from exporter.errors import AnswerTimeoutError, AuthenticationError, ProtocolError, SourceError, UnsupportedError
+from exporter.errors import (
+    AnswerTimeoutError,
+    AuthenticationError,
+    ProtocolError,
+    SecretError,
+    SourceError,
+    UnsupportedError,
+)
 
 __all__ = ["Answer", "JmxSession", "JmxTarget", "RawBeans", "TlsFiles"]
 
@@ -49,7 +55,6 @@ class JmxSession:
         self._ids = itertools.count()
         self._slots: dict[Place, Slot] = {}
         self._asked: dict[int, Slot] = {}
-        self._passwords = Passwords()
         self._child: ChildProcess | None = None
         self._child_since = 0.0
         self._unavailable: SourceError | None = None
@@ -98,11 +103,11 @@ class JmxSession:
         """Settle it without asking, join the request that is under way, or send one."""
         slot, now = wanted.slot, time.monotonic()
         try:
-            password, stamp = self._password(wanted.target)
-        except AuthenticationError as unreadable:
-            wanted.answer = unreadable
+            password = wanted.target.password.read() if wanted.target.password is not None else None
+        except SecretError as unreadable:
+            wanted.answer = AuthenticationError(str(unreadable))
             return
-        if slot.held_back(now, stamp):
+        if slot.held_back(now, password):
             wanted.answer = slot.answer
         elif slot.overdue(now, self._overdue):
             wanted.answer = _hangs(wanted.target, self._overdue)
@@ -111,11 +116,10 @@ class JmxSession:
         else:
             target, number = wanted.target, next(self._ids)
             wanted.awaited, wanted.late = number, False
-            slot.sent(number, now, stamp)
+            slot.sent(number, now, password)
             self._asked[number] = slot
-            child.send(
-                encode(Request(number, target.key, target.kind, target.host, target.port, target.user, password))
-            )
+            shown = password.reveal() if password is not None else None
+            child.send(encode(Request(number, target.key, target.kind, target.host, target.port, target.user, shown)))
 
     def _unsettled(self, asked: Sequence[Wanted], child: ChildProcess) -> bool:
         for wanted in asked:
@@ -126,11 +130,6 @@ class JmxSession:
             else:
                 wanted.answer = wanted.slot.answer
         return any(wanted.answer is None for wanted in asked)
-
-    def _password(self, target: JmxTarget) -> tuple[str | None, Stamp | None]:
-        if target.password_file is None:
-            return None, None
-        return self._passwords.read(target.password_file)
 
     def _ready_child(self, now: float, deadline: float) -> ChildProcess | SourceError:
         """A child that takes requests, started where there is none, or why there is none."""

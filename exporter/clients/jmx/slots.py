@@ -1,15 +1,14 @@
 """What the parent remembers of each target between two polls, and what one poll wants of it. Held under a lock."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from exporter.clients.jmx.password import Stamp
 from exporter.clients.jmx.protocol import Kind, RawBeans, Reply, result
+from exporter.clients.secrets import Secret, SecretSource
 from exporter.errors import AuthenticationError, SourceError
 
 AUTH_HOLD: Final = 60.0
-"""Seconds for which a refused password is not tried again, unless its file changes: some servers lock accounts."""
+"""Seconds for which a refused password is not tried again, until it is another one: some servers lock accounts."""
 
 FORGET: Final = 300.0
 """Seconds after which a target that nobody asked about is forgotten."""
@@ -26,7 +25,7 @@ class JmxTarget:
     host: str
     port: int
     user: str | None = None
-    password_file: Path | None = None
+    password: SecretSource | None = None
     kind: Kind = "broker"
 
     @property
@@ -46,13 +45,13 @@ class Slot:
     since: float = 0.0
     answered: int = -1
     answer: Answer | None = None
-    stamp: Stamp | None = None
-    """Of the password file, when the latest request was sent."""
+    password: Secret | None = None
+    """With which the latest request was sent."""
     refused_until: float = 0.0
 
-    def sent(self, number: int, now: float, stamp: Stamp | None) -> None:
+    def sent(self, number: int, now: float, password: Secret | None) -> None:
         """A request is under way."""
-        self.outstanding, self.since, self.stamp = number, now, stamp
+        self.outstanding, self.since, self.password = number, now, password
 
     def take(self, reply: Reply, now: float) -> None:
         """Its reply has arrived."""
@@ -64,9 +63,9 @@ class Slot:
         """Whether its call hangs."""
         return self.outstanding is not None and now - self.since > after
 
-    def held_back(self, now: float, stamp: Stamp | None) -> bool:
+    def held_back(self, now: float, password: Secret | None) -> bool:
         """Whether this very password was refused a short while ago."""
-        return isinstance(self.answer, AuthenticationError) and now < self.refused_until and stamp == self.stamp
+        return isinstance(self.answer, AuthenticationError) and now < self.refused_until and password == self.password
 
 
 @dataclass(slots=True)
