@@ -1,12 +1,11 @@
 """A worker that polls: the sidecar's own cycle, from the first request to the page, without the timer and the web."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from exporter.app import SWITCH_INTERVAL, build
+from exporter.app import build, tune_interpreter
 from exporter.clients.kafka.properties import translate
 from exporter.cycle import Cycle
 from exporter.log import configure
@@ -26,7 +25,7 @@ def make_cycle(argument: dict[str, Any]) -> Iterator[Cycle]:
     poll a minute does; else only the first one.
     """
     configure("warning", "logfmt")
-    sys.setswitchinterval(SWITCH_INTERVAL)
+    tune_interpreter()
     cadence = 0.0 if argument["everything"] else NEVER
     settings = PollerSettings(deadline=DEADLINE, log_dirs=cadence, slow=cadence)
     poller = Poller(settings, translate({"bootstrap.servers": argument["bootstrap"]}, {}), None)

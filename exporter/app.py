@@ -1,5 +1,6 @@
 """The only place that wires: configuration to poller, to judgement, to the page, to the web."""
 
+import gc
 import json
 import os
 import platform
@@ -31,6 +32,10 @@ SWITCH_INTERVAL: Final = 0.0005
 WATCH_SECONDS: Final = 1.0
 """Seconds between two looks at the web server: without a page the process is of no use."""
 
+GC_THRESHOLD: Final = 50_000
+"""Objects more than at the last look before Python looks for cycles. A reply of 10,000 partitions is as many objects and
+no cycle: at the default of 700, looking took a third of a poll's CPU and held every scrape up for 39 ms at a time."""
+
 STOP_WITHIN: Final = 4.0
 """Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""
 
@@ -38,7 +43,7 @@ STOP_WITHIN: Final = 4.0
 def run(config: Config) -> int:
     """Run until SIGTERM or SIGINT; return the exit code."""
     configure(config.log.level, config.log.format)
-    sys.setswitchinterval(SWITCH_INTERVAL)
+    tune_interpreter()
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
@@ -57,6 +62,12 @@ def run(config: Config) -> int:
         log.error("the web server ended; a restart is the only way to have it back", error=str(server.failure))
     _stop(timer, poller, server)
     return 0 if server.failure is None else 1
+
+
+def tune_interpreter() -> None:
+    """Let scrapes through while a poll computes."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.set_threshold(GC_THRESHOLD)
 
 
 def web_settings(config: Config) -> WebSettings:

@@ -53,9 +53,9 @@ class DemoError(SandboxError):
 class InterruptedDemo(BaseException):
     """A signal came: like KeyboardInterrupt nothing on the way may take it for an error that it can handle."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 class Demo:
@@ -109,12 +109,16 @@ class Demo:
         self._say("Both moves have ended and the alert has resolved; the throttles are removed. That is all.")
 
     def stay(self) -> None:
-        """Go on until Ctrl-C."""
+        """Go on until a signal comes, which is then no reason for another exit code than 0."""
         self._say(f"{KEEP_VARIABLE}=1: everything stays up until Ctrl-C")
         self._say_addresses()
-        while True:
-            self._require_programs()
-            time.sleep(REFRESH_SECONDS)
+        try:
+            while True:
+                self._require_programs()
+                time.sleep(REFRESH_SECONDS)
+        except InterruptedDemo as interrupt:
+            interrupt.code = 0
+            raise
 
     def _start_moves(self) -> None:
         for transfer in scene.TRANSFERS:
@@ -213,7 +217,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     for each in SIGNALS:
         # Once is enough: a second one must not interrupt the cleaning up.
         signal.signal(each, signal.SIG_IGN)
-    raise InterruptedDemo(number)
+    raise InterruptedDemo(128 + number)
 
 
 def main() -> int:
@@ -221,22 +225,29 @@ def main() -> int:
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     directory = Path(tempfile.mkdtemp(prefix="kafka-warden-demo-"))
-    finished, code = False, 0
+    code = 0
     try:
         with Screen(Console()) as screen, ExitStack() as stack:
             demo = Demo(screen, directory, stack)
             demo.run()
-            finished = True
             if os.environ.get(KEEP_VARIABLE, "0") not in {"", "0"}:
                 demo.stay()
-    except SandboxError as error:
-        print(f"demo: {error}\ndemo: the logs are in {directory}", file=sys.stderr)
-        return 1
-    except InterruptedDemo as interrupt:
+    except (SandboxError, InterruptedDemo) as error:
+        interrupt = _interrupt_behind(error)
+        if interrupt is None:
+            print(f"demo: {error}\ndemo: the logs are in {directory}", file=sys.stderr)
+            return 1
         print("demo: interrupted, everything is stopped", file=sys.stderr)
-        code = 0 if finished else 128 + interrupt.number
+        code = interrupt.code
     shutil.rmtree(directory, ignore_errors=True)
     return code
+
+
+def _interrupt_behind(error: BaseException | None) -> InterruptedDemo | None:
+    """The signal that an error comes from, where cleaning up half-started programs failed in turn."""
+    while error is not None and not isinstance(error, InterruptedDemo):
+        error = error.__context__
+    return error
 
 
 if __name__ == "__main__":

@@ -121,10 +121,11 @@ class Program:
 
     def close(self) -> None:
         """SIGTERM, SIGKILL when that does not help within ten seconds. May be called again."""
-        if self._guard is not None and self.pid is not None:
+        if self._guard is not None:
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self.running:
-                    os.kill(self.pid, number)
+                    # Interrupted before the guard told its id, the program still dies with its guard.
+                    os.kill(self.pid or self._guard.pid, number)
                     with suppress(subprocess.TimeoutExpired):
                         self._guard.wait(STOP_SECONDS)
         self.pid = None

@@ -7,6 +7,8 @@ from typing import Final
 import pytest
 
 from exporter.catalogue import CATALOGUE, PREFIX, SIDECAR, Kind, Metric, SidecarMetric
+from exporter.catalogue.mutations import QUANTILES
+from exporter.sources.beans import BEANS
 
 CONTRACT: Final = """
 leader_replication_throttled_bytes_per_second follower_replication_throttled_bytes_per_second: broker
@@ -158,3 +160,8 @@ def test_help_says_what_it_is_and_where_it_comes_from(metric: AnyMetric) -> None
     assert "\n" not in metric.help
     assert not metric.help.endswith(".")
     assert metric in SIDECAR or metric.name == "clamped_total" or SOURCE.search(metric.help)
+
+
+def test_quantiles_are_those_that_are_read() -> None:
+    """Every quantile of the event queue that JMX gives is on the page, and no other name is looked for."""
+    assert QUANTILES.keys() == {bean.name for bean in BEANS if bean.name.startswith("event_queue_time")}

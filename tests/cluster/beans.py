@@ -1,9 +1,14 @@
-"""Beans as jmxquery reads them, with a JVM of its own: a second opinion beside the sidecar's."""
+"""Beans as the tests read them: where there is no password with jmxquery, which is a second opinion."""
 
 import time
 from dataclasses import dataclass
 
 from jmxquery import JMXConnection, JMXQuery
+
+from exporter.clients.jmx.protocol import BeanQuery, Question
+from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from exporter.clients.secrets import SecretFile
+from sandbox import Cluster
 
 TIMEOUT = 60
 
@@ -33,3 +38,27 @@ def read_beans(address: str, *names: str) -> Reading:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and value == value  # noqa: PLR0124  NaN is the one that is not itself
+
+
+def read_secured(cluster: Cluster, pattern: str, attribute: str) -> dict[str, float]:
+    """One attribute of all beans that match a pattern, by broker and bean; through the sidecar's own reader.
+
+    jmxquery would show the password to `ps`.
+    """
+    question = Question(beans=(), patterns=(BeanQuery(pattern, (attribute,)),))
+    session = JmxSession({"broker": question})
+    password = SecretFile(cluster.jmx_password_file) if cluster.jmx_password_file is not None else None
+    targets = []
+    for broker, address in cluster.jmx_brokers.items():
+        host, port = address.rsplit(":", 1)
+        targets.append(JmxTarget(f"{broker}", host, int(port), cluster.jmx_user, password))
+    try:
+        answers = session.ask(targets, time.monotonic() + TIMEOUT)
+    finally:
+        session.close()
+    found = {}
+    for broker, answer in answers.items():
+        assert isinstance(answer, RawBeans), answer
+        for row in answer.rows[pattern]:
+            found[f"{broker} {row.name}"] = float(row.values[attribute])
+    return found

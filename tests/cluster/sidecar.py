@@ -86,7 +86,8 @@ class Sidecar:
         self._log_file = folder / "sidecar.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
-        self._connections = threading.local()
+        self._own = threading.local()
+        self._connections: list[http.client.HTTPConnection] = []
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -113,6 +114,8 @@ class Sidecar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for connection in self._connections:
+            connection.close()
         if kind is not None:
             print(f"--- the sidecar's log ---\n{self.log[-4000:]}")
             self.kill()
@@ -153,14 +156,15 @@ class Sidecar:
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body of one request, over a connection that is kept, as Prometheus does."""
-        kept: http.client.HTTPConnection | None = getattr(self._connections, "kept", None)
+        kept: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
         if kept is not None:
             try:
                 return _exchange(kept, path)
             except (http.client.RemoteDisconnected, ConnectionError):
                 kept.close()
-        self._connections.kept = kept = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
-        return _exchange(kept, path)
+        self._own.connection = made = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
+        self._connections.append(made)
+        return _exchange(made, path)
 
     def wait_ready(self, timeout: float = SLOW_MACHINE) -> None:
         """Wait for the first good poll."""

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from sandbox import SandboxError, wait_for
+from sandbox.jars import CACHE_VARIABLE
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
 from sandbox.monitoring_rules import seconds, shorten, shorten_files
 from sandbox.monitoring_tools import tools

@@ -1,0 +1,164 @@
+"""Secured clusters, with a principal that has just the ACLs of a monitor; passwords that are wrong, and then right."""
+
+import http
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, ClusterSettings, Security, wait_for
+from sandbox.passwords import write_secret
+from tests.cluster.beans import read_secured
+from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_topic
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar, configuration
+
+pytestmark = pytest.mark.cluster
+
+EVERY_SOURCE = {"metadata", "offsets", "log_dirs", "configs", "reassignments", "quotas", "quorum", "jmx"}
+FAILED_LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
+POLLS = 5
+
+
+@pytest.fixture(scope="module")
+def scram(no_process_left: None) -> Iterator[Cluster]:
+    """SASL_SSL with SCRAM, JMX with a password, and listeners whose certificates are bad; shared by this file."""
+    settings = ClusterSettings(
+        brokers=2, security=Security.SASL_SSL_SCRAM, jmx_password=True, bad_certificates=True, tiered=False
+    )
+    with Cluster(settings) as cluster:
+        cluster.admin.create_topic("secured", partitions=2, replication_factor=2)
+        cluster.load.produce("secured", records=20, partitions=range(2))
+        yield cluster
+
+
+def test_a_monitor_reads_everything_with_scram(scram: Cluster, tmp_path: Path) -> None:
+    """Every source is up with the least ACLs, and what a user quota leaves is on the page under the user's name."""
+    controller = scram.active_controller()
+    scram.admin.set_client_quota(user="admin", values={"controller_mutation_rate": RATE})
+    with Sidecar(configuration(scram, "monitor"), tmp_path) as sidecar:
+        _assert_complete(sidecar.whole_page(), scram)
+        mutation = create_topic(scram, "any", "by-user", 60)
+        page = sidecar.whole_page()
+        assert_tokens_follow(page, mutation, RATE * WINDOW - 60, controller, user="admin", client_id="")
+    scram.admin.clear_client_quotas()
+
+
+@pytest.mark.parametrize("security", [Security.SASL_SSL_PLAIN, Security.MTLS], ids=lambda security: security.value)
+def test_a_monitor_reads_everything(
+    make_cluster: Callable[..., Cluster], tmp_path: Path, security: Security
+) -> None:
+    """The same with SASL/PLAIN, and with a client certificate in place of a password."""
+    cluster = make_cluster(brokers=1, security=security, jmx_password=True, tiered=False)
+    cluster.admin.create_topic("secured", partitions=2)
+    cluster.load.produce("secured", records=20, partitions=range(2))
+    with Sidecar(configuration(cluster, "monitor"), tmp_path) as sidecar:
+        _assert_complete(sidecar.whole_page(), cluster)
+
+
+def test_no_password_is_seen_anywhere(scram: Cluster, tmp_path: Path) -> None:
+    """Not on the command line of any process, not in the log at debug, not on the page."""
+    assert scram.jmx_password_file is not None
+    secrets = [file.read_text() for file in (scram.secret_file("monitor"), scram.jmx_password_file)]
+    config = configuration(scram, "monitor", log={"level": "debug"})
+    with Sidecar(config, tmp_path) as sidecar:
+        page = sidecar.whole_page()
+        commands = _command_lines()
+        assert any("exporter.clients.jmx.child" in command for command in commands)
+    for secret in secrets:
+        assert len(secret) > 10
+        assert not any(secret in command for command in commands)
+        assert secret not in sidecar.log
+        assert secret not in page.text
+
+
+def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: Cluster, tmp_path: Path) -> None:
+    """Kafka refuses it: up 0, reason auth, one attempt a broker; the file is replaced, and a poll later all is well."""
+    file = write_secret(tmp_path / "password", scram.secret_file("wrong").read_text())
+    before = _failed_logins(scram)
+    with Sidecar(
+        configuration(scram, "monitor", kafka={"sasl.password.file": str(file)}), tmp_path, ready=False
+    ) as sidecar:
+        _wait_for_errors(sidecar, "metadata", "auth", POLLS)
+        page = sidecar.scrape()
+        assert page.up()["metadata", ""] is False
+        assert page.errors("metadata").keys() == {"auth"}
+        assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
+        attempts = _failed_logins(scram) - before
+        print(f"{attempts:.0f} attempts in {page.errors('metadata')['auth']:.0f} polls at {len(scram.broker_ids)} brokers")
+        assert 1 <= attempts <= len(scram.broker_ids)
+        write_secret(file, scram.secret_file("monitor").read_text())
+        sidecar.wait_ready()
+        _assert_complete(sidecar.whole_page(), scram)
+
+
+def test_a_wrong_jmx_password_costs_jmx_only_and_the_right_one_is_found(scram: Cluster, tmp_path: Path) -> None:
+    """JMX is not up for reason auth, Kafka is; the file is replaced, and JMX is up, too."""
+    assert scram.jmx_password_file is not None
+    file = write_secret(tmp_path / "jmx", "not the password")
+    with Sidecar(configuration(scram, "monitor", jmx={"password_file": str(file)}), tmp_path) as sidecar:
+        nodes = {("jmx", str(node)) for node in (*scram.broker_ids, *scram.controller_ids)}
+        page = sidecar.wait(lambda page: page.down() == nodes and page.errors("jmx", 1).get("auth", 0) >= POLLS)
+        assert page.brokers("broker_sum_replica_lag_messages").keys() == {1, 2}
+        assert "broker_bytes_in_total" not in page.names()
+        write_secret(file, scram.jmx_password_file.read_text())
+        _assert_complete(sidecar.whole_page(), scram)
+
+
+def test_a_stranger_learns_why_it_is_told_nothing(scram: Cluster, tmp_path: Path) -> None:
+    """A principal without ACLs is up where Kafka asks for none, and elsewhere the reason is authorization."""
+    with Sidecar(configuration(scram, "stranger"), tmp_path) as sidecar:
+        refused = {("reassignments", ""), ("quorum", ""), ("quotas", ""), ("log_dirs", "1"), ("configs", "1")}
+        page = sidecar.wait(lambda page: refused <= page.down())
+        for source, broker in refused:
+            assert page.errors(source, broker).keys() == {"authorization"}
+        assert page.up()["metadata", ""]
+        assert "secured" not in page.text
+
+
+@pytest.mark.parametrize("listener", ["EXPIRED", "MISNAMED"])
+def test_a_bad_certificate_is_refused(scram: Cluster, tmp_path: Path, listener: str) -> None:
+    """A broker whose certificate has expired, or is another host's, is told no password: the reason is tls."""
+    kafka = {"bootstrap.servers": scram.listener_bootstrap(listener)}
+    with Sidecar(configuration(scram, "monitor", kafka=kafka), tmp_path, ready=False) as sidecar:
+        page = _wait_for_errors(sidecar, "metadata", "tls", 1)
+        assert page.errors("metadata").keys() == {"tls"}
+        assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def _assert_complete(page: Page, cluster: Cluster) -> None:
+    """Every source answered, of every node, and what each tells is on the page."""
+    brokers = set(cluster.broker_ids)
+    assert {source for source, _ in page.up()} == EVERY_SOURCE
+    assert page.down() == set()
+    assert {node for source, node in page.up() if source == "jmx"} == {str(node) for node in cluster.nodes}
+    assert ("configs", str(cluster.active_controller())) in page.up()
+    for name in ("broker_bytes_in_total", "broker_sum_replica_lag_messages", "broker_replicas"):
+        assert page.brokers(name).keys() == brokers
+    assert page.all("partition_bytes_in_per_second", topic="secured") or page.brokers("log_dir_bytes", log_dir=_dir(page))
+
+
+def _dir(page: Page) -> str:
+    return next(labels["log_dir"] for labels, _ in page.rows("log_dir_bytes"))
+
+
+def _command_lines() -> list[str]:
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def _failed_logins(cluster: Cluster) -> float:
+    """How many authentications the brokers have refused since they started."""
+    found = read_secured(cluster, FAILED_LOGINS, "failed-authentication-total")
+    assert found
+    return sum(found.values())
+
+
+def _wait_for_errors(sidecar: Sidecar, source: str, reason: str, count: float) -> Page:
+    wait_for(lambda: sidecar.scrape().errors(source).get(reason, 0) >= count, 60.0, f"{count} times {reason}")
+    return sidecar.scrape()
