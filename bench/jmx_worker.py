@@ -19,7 +19,7 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any
     """Start the child and tell how many numbers it brings. `argument["jmx"]`: addresses by broker."""
     addresses = {broker: parse_address(address) for broker, address in argument["jmx"].items()}
     targets = [JmxTarget(broker, address.host, address.port) for broker, address in addresses.items()]
-    session = JmxSession(QUESTIONS)
+    session = JmxSession(QUESTIONS, timeout=PATIENCE)
     try:
         wait_for(lambda: all(isinstance(answer, RawBeans) for answer in _ask(session, targets).values()))
         numbers = sum(len(parse_beans(answer).values) for answer in _ask(session, targets).values())

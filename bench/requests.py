@@ -3,22 +3,23 @@
 import re
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 from bench.cluster import Target
-from exporter.clients.jmx.protocol import BeanQuery, Question
+from exporter.clients.jmx.protocol import BeanQuery, Kind, Question
 from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from exporter.clients.kafka.link import READ_ONLY
 from exporter.clients.strict import parse_address
 
 PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"
-QUESTIONS = {"broker": Question(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}
+QUESTIONS: Mapping[Kind, Question] = {"broker": Question(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}
 PATIENCE = 30.0
 _KIND = re.compile(r"request=(\w+)")
 
 
 def count_requests(target: Target) -> Counter[str]:
     """Return the requests that all brokers together answered since they started, by kind."""
-    session = JmxSession(QUESTIONS)  # type: ignore[arg-type]  # mypy: a dict's keys are no Literal
+    session = JmxSession(QUESTIONS, timeout=PATIENCE)
     try:
         places = {broker: parse_address(address) for broker, address in target.jmx.items()}
         targets = [JmxTarget(str(broker), place.host, place.port) for broker, place in places.items()]

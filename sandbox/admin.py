@@ -56,19 +56,19 @@ class Admin(MoveAdmin, QuotaAdmin, PrincipalAdmin):
         who = "no broker answers" if node is None else f"broker {node} does not answer"
         raise NoBrokerAnswersError(f"{type(request).__name__}: {who}; {'; '.join(failures.values()) or 'none runs'}")
 
-    def running_brokers(self) -> tuple[int, ...]:
-        """Ids of the brokers that should answer: neither paused nor killed."""
+    def ask_once(self, request: Any, node: int) -> Any | None:
+        """Ask one node a single time; None where it does not answer."""
+        address = self._addresses().get(node)
+        try:
+            return None if address is None else link.ask(address, request, self._config, ATTEMPT_SECONDS)
+        except link.NoAnswerError:
+            return None
+
+    def running(self) -> tuple[int, ...]:
+        """Ids of the nodes that should answer: neither paused nor killed."""
         return tuple(self._addresses())
 
-    def brokers(self, node: int | None = None) -> dict[int, str]:
-        """Brokers that are not fenced, with their addresses, as one broker sees them.
-
-        Raises:
-            NoAnswerError: That one, tried once, did not answer.
-        """
-        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
-        if node is None:
-            reply = self.ask(request)
-        else:
-            reply = link.ask(self._addresses()[node], request, self._config, ATTEMPT_SECONDS)
+    def brokers(self) -> dict[int, str]:
+        """Brokers that are not fenced, with their addresses, as a running broker sees them."""
+        reply = self.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
         return {broker.node_id: f"{broker.host}:{broker.port}" for broker in reply.brokers}

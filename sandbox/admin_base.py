@@ -17,7 +17,7 @@ class Asker(ABC):
         """Send any request of kafka.protocol and return the reply; `node` where one broker must answer."""
 
     @abstractmethod
-    def running_brokers(self) -> tuple[int, ...]:
+    def running(self) -> tuple[int, ...]:
         """Ids of the brokers that should answer: neither paused nor killed."""
 
 

@@ -101,7 +101,7 @@ class MoveAdmin(TopicAdmin, ConfigAdmin):
 
         A broker that is down keeps its rates: the tool cannot reach it, either.
         """
-        for broker in self.running_brokers():
+        for broker in self.running():
             self.alter_broker_config(broker, {LEADER_RATE: None, FOLLOWER_RATE: None, LOG_DIR_RATE: None})
         for topic in topics:
             self.alter_topic_config(topic, {LEADER_REPLICAS: None, FOLLOWER_REPLICAS: None})

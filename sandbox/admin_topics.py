@@ -104,7 +104,7 @@ class TopicAdmin(Asker):
         for result in self.ask(request).responses:
             if result.error_code != UNKNOWN_TOPIC:
                 check(f"delete topic {result.name}", result.error_code, result.error_message)
-        for broker in self.running_brokers():
+        for broker in self.running():
             wait_for(
                 lambda broker=broker: not set(names) & set(self.topics(broker, internal=True)),  # type: ignore[misc]
                 what=f"broker {broker} has forgotten {', '.join(names)}",
@@ -164,7 +164,7 @@ class TopicAdmin(Asker):
 
     def wait_for_topic(self, name: str, partitions: int, timeout: float = 120.0) -> None:
         """Wait until every running broker knows `partitions` partitions of a topic, each with a leader."""
-        for broker in self.running_brokers():
+        for broker in self.running():
             wait_for(
                 lambda broker=broker: _led(self.describe(name, broker).values(), partitions),  # type: ignore[misc]
                 timeout,

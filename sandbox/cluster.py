@@ -99,7 +99,13 @@ class Cluster(Endpoints):
 
     def admin_as(self, user: str, timeout: float = 60.0) -> Admin:
         """Admin requests of any principal; `timeout` in seconds, for each."""
-        return Admin(self._answering, self.protection.python_config(user), timeout)
+        return Admin(lambda: self._answering(self.broker_ids), self.protection.python_config(user), timeout)
+
+    @cached_property
+    def _controllers(self) -> Admin:
+        """What asks the controllers on their own listeners."""
+        config = self.protection.python_config(ADMIN)
+        return Admin(lambda: self._answering(self.controller_ids), config)
 
     @cached_property
     def load(self) -> Load:
@@ -170,7 +176,7 @@ class Cluster(Endpoints):
     def wait_ready(self, node: int, timeout: float = START_SECONDS) -> None:
         """Wait until a node takes part: a broker is unfenced and answers, a controller has caught up."""
         if node in self.controller_ids:
-            readiness.wait_controller(self.admin, self._node(node), timeout)
+            readiness.wait_controller(self._controllers, self._node(node), timeout)
         else:
             readiness.wait_broker(self.admin, self._node(node), timeout)
 
@@ -180,7 +186,7 @@ class Cluster(Endpoints):
 
     def active_controller(self) -> int:
         """Id of the controller that leads the metadata quorum."""
-        return readiness.active_controller(self.admin)
+        return readiness.active_controller(self._controllers, START_SECONDS)
 
     def reset(self) -> None:
         """Bring everything back to where it was after `open`: nodes, moves, topics, quotas, dynamic configs."""
@@ -198,8 +204,8 @@ class Cluster(Endpoints):
         """Process ids of the JVMs that exist, by node."""
         return {node.node_id: node.pid for node in self.nodes.values() if node.running and node.pid is not None}
 
-    def _answering(self) -> dict[int, str]:
-        up = [node for node in self.broker_ids if self._node(node).running and not self._node(node).paused]
+    def _answering(self, ids: tuple[int, ...]) -> dict[int, str]:
+        up = [node for node in ids if self._node(node).running and not self._node(node).paused]
         return {node: self._blueprint.address(node) for node in up}
 
     def _node(self, node: int) -> Node:

@@ -7,20 +7,19 @@ With DEMO_KEEP=1 it stays until then, and ends with 0.
 
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 
 from sandbox import demo_scene as scene
 from sandbox.cluster import Cluster
+from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Board, Row, Screen
 from sandbox.errors import SandboxError
 from sandbox.jars import cache_directory, jars
@@ -41,21 +40,12 @@ END_WITHIN_SECONDS = 20.0
 KEEP_VARIABLE = "DEMO_KEEP"
 ALERT = "KafkaReassignmentStuck"
 CAUSE = "throttle_below_inbound"
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 T = TypeVar("T")
 
 
 class DemoError(SandboxError):
     """Something that the demo shows did not happen; one line that says what."""
-
-
-class InterruptedDemo(BaseException):
-    """A signal came: like KeyboardInterrupt nothing on the way may take it for an error that it can handle."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Demo:
@@ -213,17 +203,9 @@ def _mb(count: float) -> str:
     return f"{count / 1e6:.1f} MB"
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-    for each in SIGNALS:
-        # Once is enough: a second one must not interrupt the cleaning up.
-        signal.signal(each, signal.SIG_IGN)
-    raise InterruptedDemo(128 + number)
-
-
 def main() -> int:
     """Run the demo and return its exit code."""
-    for number in SIGNALS:
-        signal.signal(number, _interrupt)
+    listen()
     directory = Path(tempfile.mkdtemp(prefix="kafka-warden-demo-"))
     code = 0
     try:
@@ -233,7 +215,7 @@ def main() -> int:
             if os.environ.get(KEEP_VARIABLE, "0") not in {"", "0"}:
                 demo.stay()
     except (SandboxError, InterruptedDemo) as error:
-        interrupt = _interrupt_behind(error)
+        interrupt = interrupt_behind(error)
         if interrupt is None:
             print(f"demo: {error}\ndemo: the logs are in {directory}", file=sys.stderr)
             return 1
@@ -241,13 +223,6 @@ def main() -> int:
         code = interrupt.code
     shutil.rmtree(directory, ignore_errors=True)
     return code
-
-
-def _interrupt_behind(error: BaseException | None) -> InterruptedDemo | None:
-    """The signal that an error comes from, where cleaning up half-started programs failed in turn."""
-    while error is not None and not isinstance(error, InterruptedDemo):
-        error = error.__context__
-    return error
 
 
 if __name__ == "__main__":

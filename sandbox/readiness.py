@@ -3,10 +3,9 @@
 from typing import Any
 
 from kafka.protocol.admin import DescribeQuorumRequest
+from kafka.protocol.metadata import MetadataRequest
 
 from sandbox.admin import Admin
-from sandbox.admin_base import check
-from sandbox.link import NoAnswerError
 from sandbox.node import Node
 from sandbox.waiting import wait_for
 
@@ -20,20 +19,20 @@ def wait_broker(admin: Admin, node: Node, timeout: float) -> None:
 
     def unfenced() -> bool:
         node.require_running()
-        try:
-            return node.node_id in admin.brokers(node.node_id)
-        except NoAnswerError:
-            return False
+        reply = admin.ask_once(MetadataRequest(topics=[], allow_auto_topic_creation=False), node.node_id)
+        return reply is not None and node.node_id in {broker.node_id for broker in reply.brokers}
 
     wait_for(unfenced, timeout, f"broker {node.node_id} is unfenced; its log ends with\n{node.log_tail()}")
 
 
-def wait_controller(admin: Admin, node: Node, timeout: float) -> None:
+def wait_controller(controllers: Admin, node: Node, timeout: float) -> None:
     """Wait until a controller leads the quorum, or follows the leader closely."""
 
     def caught_up() -> bool:
         node.require_running()
-        partition = quorum(admin)
+        partition = quorum(controllers)
+        if partition is None:
+            return False
         voters = {voter.replica_id: voter.last_caught_up_timestamp for voter in partition.current_voters}
         newest = max(voters.values(), default=-1)
         leads = partition.leader_id == node.node_id
@@ -42,22 +41,25 @@ def wait_controller(admin: Admin, node: Node, timeout: float) -> None:
     wait_for(caught_up, timeout, f"controller {node.node_id} has caught up")
 
 
-def active_controller(admin: Admin) -> int:
+def active_controller(controllers: Admin, timeout: float) -> int:
     """Id of the controller that leads the metadata quorum."""
-    return int(wait_for(lambda: max(quorum(admin).leader_id, 0), what="the quorum has a leader"))
+    return int(wait_for(lambda: quorum(controllers), timeout, "the quorum has a leader").leader_id)
 
 
-def quorum(admin: Admin) -> Any:
-    """The metadata quorum's one partition, as its leader describes it."""
+def quorum(controllers: Admin) -> Any:
+    """The metadata quorum's one partition as its leader describes it; None while there is no leader.
+
+    The controllers are asked on their own listeners: what a broker forwards to a leader that hangs is lost for 30 s.
+    """
     topic = DescribeQuorumRequest.TopicData
     request = DescribeQuorumRequest(
         topics=[topic(topic_name=METADATA_TOPIC, partitions=[topic.PartitionData(partition_index=0)])]
     )
-    reply = admin.ask(request)
-    check("describe quorum", reply.error_code)
-    partition = reply.topics[0].partitions[0]
-    check("describe quorum", partition.error_code)
-    return partition
+    replies = [controllers.ask_once(request, node) for node in controllers.running()]
+    partitions = [reply.topics[0].partitions[0] for reply in replies if reply is not None and not reply.error_code]
+    # one that was paused while it led still believes that it leads: the later epoch is right
+    leaders = [partition for partition in partitions if not partition.error_code]
+    return max(leaders, key=lambda partition: partition.leader_epoch, default=None)
 
 
 def wait_in_sync(admin: Admin, timeout: float = 120.0) -> None:

@@ -17,7 +17,7 @@ def clear(admin: Admin, defaults: Configs) -> None:
     admin.cancel()
     admin.delete_topic(*admin.topics())
     admin.clear_client_quotas()
-    for broker in admin.running_brokers():
+    for broker in admin.running():
         _restore(admin, broker, admin.dynamic_broker_config(broker), {})
     _restore(admin, "", admin.default_broker_config(), defaults)
 

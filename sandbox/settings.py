@@ -82,8 +82,6 @@ class ClusterSettings:
             raise SettingsError("jmx_client_certificate needs jmx_tls")
         if self.bad_certificates and not self.secured:
             raise SettingsError("bad_certificates needs a secured cluster")
-        if self.tiered and self.log_dirs > 1 and self.version.startswith("3."):
-            raise SettingsError("Kafka 3.x has no tiered storage with several log_dirs: set tiered to False")
 
     @property
     def secured(self) -> bool:

@@ -140,7 +140,7 @@ def _refuse_shared(path: Path, status: os.stat_result) -> None:
         raise SecretError(f"{path}: not a regular file")
     shared = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     handed_out = shared == stat.S_IRGRP and status.st_uid == 0 and status.st_gid in (*os.getgroups(), os.getegid())
-    if shared and not handed_out and not _in_secret_volume(path) and not os.path.ismount(path):
+    if shared and not handed_out and not _in_secret_volume(path) and not _is_mount_point(path):
         raise SecretError(
             f"{path}: mode {stat.S_IMODE(status.st_mode):04o} lets others read this secret; run: chmod 600 {path}",
         )
@@ -150,6 +150,18 @@ def _in_secret_volume(path: Path) -> bool:
     # Kubernetes: name -> ..data/name and ..data -> ..2026_11_21_08_15_01.123456789
     real = Path(os.path.realpath(path))
     return real.parent.name.startswith("..") and (real.parent.parent / "..data").is_symlink()
+
+
+def _is_mount_point(path: Path) -> bool:
+    """Tell whether a container engine mounted this very file, as Docker does with secrets.
+
+    os.path.ismount() compares devices, which every file of an overlay whose layers lie on several disks passes.
+    """
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return any(line.split(" ", 5)[4] == os.path.realpath(path) for line in mounts.splitlines())
 
 
 class FileWatch:

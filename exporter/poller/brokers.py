@@ -112,12 +112,13 @@ class BrokerQuestions:
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
         memory = self.round.desk.memory
         known = self.rows.hosted.get(broker, RowIndex())
-        sizes = np.full(len(memory.columns.size), UNKNOWN, np.int64)
+        sizes, begins = (np.full(len(memory.columns.size), UNKNOWN, np.int64) for _ in range(2))
         starts = self._start_rows(broker) if wanted is None else wanted
 
         async def read(link: BrokerLink, until: float) -> Any:
             if starts:
-                await read_starts(link, starts, until, memory.columns.start)
+                await read_starts(link, starts, until, begins)
+                memory.columns.begin(begins)
             return await read_log_dirs(link, broker, wanted, known, until, sizes)
 
         told = await self.round.ask(Source.LOG_DIRS, str(broker), link, read, until)

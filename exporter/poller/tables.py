@@ -18,7 +18,10 @@ and size are told too far apart to learn from, and the next time that all logs a
 
 @dataclass(slots=True)
 class Columns:
-    """Per replica row: what the brokers told of their logs, as of the last time that they were asked."""
+    """Per replica row: what the brokers told of their logs, as of the last time that they were asked.
+
+    Arrays are replaced and never written to: the snapshots of a window share them.
+    """
 
     size: Longs
     sized_at: Floats
@@ -35,8 +38,13 @@ class Columns:
     def measure(self, sizes: Longs, clock: float) -> None:
         """Take sizes over where they are known, told at a monotonic time."""
         rows = sizes != UNKNOWN
-        self.size[rows], self.sized_at[rows] = sizes[rows], clock
-        self.young[rows] = np.where(sizes[rows] > 0, np.maximum(self.young[rows] - 1, 0), YOUNG)
+        self.size, self.sized_at = np.where(rows, sizes, self.size), np.where(rows, clock, self.sized_at)
+        answers = np.where(sizes > 0, np.maximum(self.young - 1, 0), YOUNG)
+        self.young = np.where(rows, answers, self.young).astype(np.int32)
+
+    def begin(self, starts: Longs) -> None:
+        """Take the starts of local logs over where they are known."""
+        self.start = np.where(starts != UNKNOWN, starts, self.start)
 
     def carried(self, old: Layout, new: Layout) -> "Columns":
         """Bring what is known to the rows of a new layout; a replica that was not there before is unknown."""
@@ -122,7 +130,7 @@ def partition_table(layout: Layout, columns: Columns, reassigning: Bools) -> Par
 
 
 def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:
-    """Make the table of a snapshot. Columns that go on changing are copied."""
+    """Make the table of a snapshot."""
     return ReplicaTable(
         partition=layout.partition,
         broker=layout.broker,
@@ -131,7 +139,7 @@ def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, 
         adding=adding,
         removing=removing,
         end=ends,
-        size=columns.size.copy(),
-        sized_at=columns.sized_at.copy(),
-        start=columns.start.copy(),
+        size=columns.size,
+        sized_at=columns.sized_at,
+        start=columns.start,
     )

@@ -145,7 +145,7 @@ def test_rules_that_do_not_load_are_said_so(tmp_path: Path) -> None:
 
 def test_missing_apt_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the programs and without apt the error names the programs to put on the PATH."""
-    monkeypatch.setenv("SANDBOX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxError, match=r"apt-get is missing.*promtool.*amtool on the PATH"):
         tools()
@@ -158,7 +158,7 @@ def test_programs_on_the_path_are_used(tmp_path: Path, monkeypatch: pytest.Monke
     directory.mkdir()
     for name in ("prometheus", "promtool", "alertmanager", "amtool"):
         (directory / name).symlink_to(getattr(real, name))
-    monkeypatch.setenv("SANDBOX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(directory))
     assert tools().promtool == directory / "promtool"
     (directory / "promtool").unlink()

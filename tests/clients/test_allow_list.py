@@ -1,0 +1,65 @@
+"""The one function that sends refuses every request that does more than read."""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kafka.net.selector import NetworkSelector
+from kafka.protocol.api_message import ApiMessage
+
+from exporter.clients.kafka.link import READ_ONLY, ReadOnlyConnection
+from exporter.errors import ForbiddenRequestError
+
+READING = {
+    "ApiVersions",
+    "SaslHandshake",
+    "SaslAuthenticate",
+    "Metadata",
+    "ListOffsets",
+    "DescribeCluster",
+    "DescribeConfigs",
+    "DescribeLogDirs",
+    "DescribeClientQuotas",
+    "DescribeQuorum",
+    "ListPartitionReassignments",
+}
+PACKAGES = ("admin", "consumer", "producer", "metadata", "sasl")
+HANDSHAKE = {"SaslBytesRequest"}
+"""Raw bytes of a SASL exchange, for brokers before Kafka 1.0: no request of the protocol, and without a key."""
+
+
+def request_classes() -> list[Any]:
+    """Every request of the protocol that kafka-python can build."""
+    found = {}
+    for package in PACKAGES:
+        for value in vars(importlib.import_module(f"kafka.protocol.{package}")).values():
+            if isinstance(value, type) and issubclass(value, ApiMessage) and value.__name__.endswith("Request"):
+                found[value.__name__] = value
+    return [found[name] for name in sorted(found) if name not in HANDSHAKE]
+
+
+CLASSES = request_classes()
+FORBIDDEN = [each for each in CLASSES if each.__name__.removesuffix("Request") not in READING]
+
+
+@pytest.fixture(scope="module")
+def selector() -> Iterator[NetworkSelector]:
+    """The loop that connections belong to; it does not run."""
+    made = NetworkSelector()
+    yield made
+    made.close()
+
+
+def test_the_list_has_the_requests_that_read_and_no_other() -> None:
+    """The allow-list is the one of docs/security.md, name by name."""
+    assert {key.name for key in READ_ONLY} == READING
+    assert len(FORBIDDEN) > 40
+
+
+@pytest.mark.parametrize("request_class", FORBIDDEN, ids=lambda each: each.__name__)
+def test_every_other_request_is_refused_before_it_is_sent(selector: NetworkSelector, request_class: Any) -> None:
+    """There is no connection to send it over, and it is the kind of request that is the reason."""
+    connection = ReadOnlyConnection(selector)
+    with pytest.raises(ForbiddenRequestError, match=f"{request_class.__name__} is not a read-only request"):
+        connection._send_request(request_class())
