@@ -33,8 +33,8 @@ WATCH_SECONDS: Final = 1.0
 """Seconds between two looks at the web server: without a page the process is of no use."""
 
 GC_THRESHOLD: Final = 50_000
-"""New objects after which Python looks for cycles. A reply of 10,000 partitions is as many objects, and no cycle: at the
-default of 700, looking took a third of a poll's CPU and held every scrape up for 39 ms at a time."""
+"""New objects after which Python looks for cycles. A reply of 10,000 partitions is as many objects, and no cycle:
+at the default of 700, looking took a third of a poll's CPU and held every scrape up for 39 ms at a time."""
 
 STOP_WITHIN: Final = 4.0
 """Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""

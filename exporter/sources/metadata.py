@@ -59,7 +59,14 @@ class MetadataQuestion:
         Raises:
             SourceError: the broker did not answer, or not usefully.
         """
-        reply: Undecoded = await link.ask(self._request, timeout_at)
+        return self.parse(await link.ask(self._request, timeout_at))
+
+    def parse(self, reply: Undecoded) -> Layout:
+        """Turn a reply into a `Layout`, or into the last one with the brokers of this one.
+
+        Raises:
+            ProtocolError: it cannot be decoded.
+        """
         head, body = reply.split("topics")
         topics = (reply.version, body)
         if self._layout is None or topics != self._topics:

@@ -1,0 +1,106 @@
+"""Requests that are encoded once, and replies that are decoded as far as they are wanted."""
+
+import struct
+from typing import Any
+
+import pytest
+from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.parser import KafkaProtocol
+
+from exporter.clients.kafka.repeated import Repeated, Sending, Undecoded
+from exporter.errors import ProtocolError
+
+CLIENT = "kafka-warden"
+FIRST_WITH_THROTTLE = 3
+
+
+def request_offsets() -> Any:
+    """Ask for two partitions of one topic."""
+    topic = ListOffsetsRequest.ListOffsetsTopic
+    partitions = [
+        topic.ListOffsetsPartition(partition_index=number, timestamp=-1, current_leader_epoch=-1) for number in (0, 7)
+    ]
+    return ListOffsetsRequest(replica_id=-2, isolation_level=0, topics=[topic(name="orders", partitions=partitions)])
+
+
+def request_metadata() -> Any:
+    """Ask for all topics."""
+    return MetadataRequest(topics=None, allow_auto_topic_creation=False)
+
+
+def metadata(version: int, **fields: Any) -> bytes:
+    """Encode a reply about one broker and one topic."""
+    node = MetadataResponse.MetadataResponseBroker(version=version, node_id=1, host="one", port=9092, rack=None)
+    topic = MetadataResponse.MetadataResponseTopic(version=version, error_code=0, name="orders", partitions=[])
+    values = {"throttle_time_ms": 0, "cluster_id": "c", "controller_id": 1, **fields}
+    known = {name: value for name, value in values.items() if MetadataResponse.fields[name].for_version_q(version)}
+    encoded: bytes = MetadataResponse(version=version, brokers=[node], topics=[topic], **known).encode(version=version)
+    return encoded
+
+
+@pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
+def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -> None:
+    """Header and body are the same bytes as without the short cut, in every version, the second time too."""
+    plain = request_offsets()
+    plain.API_VERSION = version
+    repeated = Repeated(ListOffsetsRequest, request_offsets)
+    for correlation in (5, 6):
+        expected, protocol = KafkaProtocol(client_id=CLIENT), KafkaProtocol(client_id=CLIENT)
+        expected.send_request(plain, correlation_id=correlation)
+        protocol.send_request(Sending(repeated, version), correlation_id=correlation)
+        assert protocol.send_bytes() == expected.send_bytes()
+
+
+def test_a_repeated_request_is_built_once_a_version() -> None:
+    """Building thousands of partitions is what the short cut saves; another version is another encoding."""
+    built = []
+
+    def build() -> Any:
+        built.append(1)
+        return request_offsets()
+
+    repeated = Repeated(ListOffsetsRequest, build)
+    bodies = [repeated.body(version) for version in (6, 6, 7, 6)]
+    assert len(built) == 2
+    assert bodies[0] == bodies[1] == bodies[3]
+
+
+@pytest.mark.parametrize("version", [1, 5, 8, 9, 12, 13])
+def test_an_undecoded_reply_comes_through_the_connection_and_decodes_to_the_same(version: int) -> None:
+    """The connection matches it by its correlation id, and what is left of it is all of its fields."""
+    protocol = KafkaProtocol(client_id=CLIENT)
+    protocol.send_request(Sending(Repeated(MetadataRequest, request_metadata, undecoded=True), version), 9)
+    header = struct.pack(">i", 9) + (b"\0" if MetadataResponse.flexible_version_q(version) else b"")
+    frame = header + metadata(version)
+    [(correlation, reply)] = protocol.receive_bytes(struct.pack(">i", len(frame)) + frame)
+    assert (correlation, reply.version) == (9, version)
+    assert [topic.name for topic in reply.decode().topics] == ["orders"]
+    before, rest = reply.split("topics")
+    assert [(node.node_id, node.host) for node in before["brokers"]] == [(1, "one")]
+    assert metadata(version).endswith(rest)
+    assert "topics" not in before
+
+
+def test_a_split_tells_a_change_before_the_field_from_one_after_it() -> None:
+    """Another controller leaves the topics as they were."""
+    first, second = (Undecoded(13, metadata(13, controller_id=node), MetadataResponse[13]) for node in (1, 2))
+    assert first.body != second.body
+    assert first.split("topics")[1] == second.split("topics")[1]
+    assert first.split("controller_id")[1] != second.split("controller_id")[1]
+
+
+@pytest.mark.parametrize(("version", "expected"), [(FIRST_WITH_THROTTLE - 1, 0), (FIRST_WITH_THROTTLE, 250), (13, 250)])
+def test_an_undecoded_reply_tells_how_long_the_broker_wants_to_be_left_alone(version: int, expected: int) -> None:
+    """The connection honours KIP-219's throttle time, which replies have had since version 3."""
+    reply = Undecoded(version, metadata(version, throttle_time_ms=250), MetadataResponse[version])
+    assert reply.throttle_time_ms == expected
+
+
+@pytest.mark.parametrize("length", [0, 3, 10, 40])
+def test_a_reply_that_is_cut_off_is_a_protocol_error(length: int) -> None:
+    """Neither a struct.error nor an IndexError leaves the room."""
+    whole = metadata(13)
+    reply = Undecoded(13, whole[: min(length, len(whole) - 1)], MetadataResponse[13])
+    with pytest.raises(ProtocolError, match="cannot be decoded"):
+        reply.decode()

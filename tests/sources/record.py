@@ -1,0 +1,163 @@
+"""Records what real brokers answer, for the parsers' tests: `python -m tests.sources.record`.
+
+Starts a sandbox cluster of each version, brings it into a state that has something to tell of every kind, asks what the
+sidecar asks, and rewrites `recorded/kafka-*`: the frame of each reply as it came, its version in the file's name, and
+beside them what is known of that state from elsewhere.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from kafka.protocol.parser import KafkaProtocol
+
+from exporter.clients.kafka.link import BrokerLink
+from exporter.clients.kafka.network import Network
+from exporter.clients.kafka.properties import translate
+from exporter.model import UNKNOWN
+from exporter.poller.tables import Rows
+from exporter.sources.configs import read_broker_config, read_controller_window, read_topic_configs
+from exporter.sources.log_dirs import read_log_dirs
+from exporter.sources.metadata import MetadataQuestion, read_fenced
+from exporter.sources.offsets import read_ends, read_starts
+from exporter.sources.quorum import read_quorum
+from exporter.sources.quotas import read_quotas
+from exporter.sources.reassignments import read_reassignments
+from exporter.sources.replies import RowIndex
+from sandbox import Cluster, ClusterSettings, wait_for
+from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE, LOG_DIR_RATE
+from sandbox.admin_quotas import DEFAULT
+
+RECORDED: Final = Path(__file__).with_name("recorded")
+VERSIONS: Final = ("4.1.1", "3.9.1")
+TOPICS: Final = ("compacted", "emptied", "lagging", "moving", "sized")
+FAR_AWAY: Final = float("inf")
+
+
+def main() -> None:
+    """Record every version."""
+    for version in VERSIONS:
+        for old in RECORDED.glob(f"kafka-{version}-*"):
+            old.unlink()
+        with Cluster(ClusterSettings(version=version, log_dirs=2, tiered=False, jmx=False)) as cluster:
+            prepare(cluster)
+            facts = known(cluster)
+            with recording(version) as name_next:
+                Questions(cluster, name_next).ask_all()
+        (RECORDED / f"kafka-{version}-known.json").write_text(f"{json.dumps(facts, indent=2, sort_keys=True)}\n")
+
+
+def prepare(cluster: Cluster) -> None:
+    """Topics of every kind, a move between brokers and one between directories, limits, quotas, a dead broker."""
+    admin = cluster.admin
+    admin.create_topic("compacted", assignment={0: [2]}, config={"cleanup.policy": "compact,delete"})
+    admin.create_topic("emptied", assignment={0: [1, 2]}, config={"min.insync.replicas": 2})
+    admin.create_topic("lagging", assignment={0: [1, 3], 1: [3, 1]})
+    admin.create_topic("moving", assignment={0: [1, 2]}, config={"segment.bytes": 2 << 20})
+    admin.create_topic("sized", assignment={0: [1]})
+    cluster.load.produce("emptied", records=10)
+    admin.delete_records("emptied", {0: 4})
+    cluster.load.produce("lagging", records=30, partitions=(0, 1))
+    cluster.load.produce("moving", bytes=3_000_000)
+    cluster.load.produce("sized", bytes=500_000)
+    admin.alter_broker_config(1, {LOG_DIR_RATE: 1})
+    (elsewhere,) = {str(each) for each in cluster.log_dirs(1)} - {_directory(cluster)}
+    admin.move_log_dir(1, ("sized", 0), elsewhere)
+    admin.alter_broker_config("", {LEADER_RATE: 777_777, FOLLOWER_RATE: 777_777})
+    admin.reassign({("moving", 0): [1, 3]}, throttle=1)
+    admin.alter_broker_config(2, {LEADER_RATE: None, FOLLOWER_RATE: None})
+    admin.set_client_quota("alice", "app", {"controller_mutation_rate": 5, "producer_byte_rate": 1000})
+    admin.set_client_quota(user=DEFAULT, values={"controller_mutation_rate": 2.5})
+    admin.set_client_quota(client_id=DEFAULT, values={"consumer_byte_rate": 1e6})
+    cluster.kill(3)
+    wait_for(lambda: admin.isr("lagging") == {0: (1,), 1: (1,)}, what="broker 3 is in no ISR")
+    cluster.load.produce("lagging", records=7)
+
+
+def _directory(cluster: Cluster) -> str:
+    return next(each.log_dir for each in cluster.admin.log_dirs(1) if each.topic == "sized")
+
+
+def known(cluster: Cluster) -> dict[str, Any]:
+    """What the files on the disks and the sandbox say."""
+    return {
+        "cluster_id": cluster.cluster_id,
+        "addresses": {str(node): address for node, address in cluster.broker_addresses.items()},
+        "controllers": {str(node): address for node, address in cluster.controller_addresses.items()},
+        "directories": [str(each) for each in cluster.log_dirs(1)],
+        "sizes": {name: _bytes(cluster, name) for name in ("emptied-0", "lagging-0", "lagging-1", "moving-0", "sized-0")},
+    }
+
+
+def _bytes(cluster: Cluster, partition: str) -> int:
+    """Bytes of the segments of a log of broker 1."""
+    return sum(file.stat().st_size for where in cluster.log_dirs(1) for file in (where / partition).glob("*.log"))
+
+
+@contextmanager
+def recording(version: str) -> Iterator[Callable[[str], None]]:
+    """Write the next replies of any connection to files; yields the function that names the one to come."""
+    name, original = [""], KafkaProtocol._process_response
+
+    def process(self: Any, buffer: Any) -> Any:
+        expected = self.in_flight_requests[0]
+        if name[0] and expected.api_key != 18:  # noqa: PLR2004  ApiVersions, which begins every connection
+            frame = buffer.read()
+            buffer.seek(0)
+            (RECORDED / f"kafka-{version}-{name[0]}-v{expected.api_version}.bin").write_bytes(bytes(frame))
+        return original(self, buffer)
+
+    KafkaProtocol._process_response = process
+    try:
+        yield lambda chosen: name.__setitem__(0, chosen)
+    finally:
+        KafkaProtocol._process_response = original
+
+
+class Questions:
+    """What the sidecar asks, each answered by broker 1, and the window by the controller."""
+
+    def __init__(self, cluster: Cluster, name_next: Callable[[str], None]) -> None:
+        self._network = Network("recorder")
+        self._settings = translate({"bootstrap.servers": cluster.bootstrap})
+        self._cluster = cluster
+        self._name_next = name_next
+        self._broker = self._link(cluster.broker_addresses[1])
+        self._controller = self._link(cluster.controller_addresses[101])
+
+    def ask_all(self) -> None:
+        """Ask, one after the other."""
+        layout = self._ask("metadata", MetadataQuestion().read)
+        rows = Rows(layout)
+        hosted, led = rows.hosted[1], rows.led[1]
+        column = np.full(len(layout.partition), UNKNOWN, np.int64)
+        self._ask("cluster", read_fenced)
+        self._ask("ends", lambda link, until: read_ends(link, hosted, until, column))
+        self._ask("starts", lambda link, until: read_starts(link, led, until, column))
+        self._ask("log_dirs", lambda link, until: read_log_dirs(link, 1, None, RowIndex(), until, column))
+        self._ask("reassignments", read_reassignments)
+        self._ask("broker_config", lambda link, until: read_broker_config(link, 1, until))
+        self._ask("topic_configs", lambda link, until: read_topic_configs(link, TOPICS, until))
+        self._ask("quotas", read_quotas)
+        self._ask("quorum", read_quorum)
+        self._broker.close()
+        self._broker = self._link(self._cluster.broker_addresses[2])
+        self._ask("other_broker_config", lambda link, until: read_broker_config(link, 2, until))
+        self._broker.close()
+        self._broker = self._controller
+        self._ask("controller_config", lambda link, until: read_controller_window(link, 101, until))
+
+    def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
+        self._name_next(name)
+        return self._network.run(lambda: read(self._broker, FAR_AWAY))
+
+    def _link(self, address: str) -> BrokerLink:
+        host, port = address.rsplit(":", 1)
+        return BrokerLink(self._network, self._settings, host, int(port))
+
+
+if __name__ == "__main__":
+    main()
