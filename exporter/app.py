@@ -60,8 +60,9 @@ def run(config: Config) -> int:
         pass
     if server.failure is not None:
         log.error("the web server ended; a restart is the only way to have it back", error=str(server.failure))
-    _stop(timer, poller, server)
-    return 0 if server.failure is None else 1
+    code = 0 if server.failure is None else 1
+    _stop(timer, poller, server, code)
+    return code
 
 
 def tune_interpreter() -> None:
@@ -110,15 +111,15 @@ def build() -> Build:
     return Build(installed.version, revision, platform.python_version())
 
 
-def _stop(timer: Timer, poller: Poller, server: WebServer) -> None:
+def _stop(timer: Timer, poller: Poller, server: WebServer, code: int) -> None:
     """Stop in order, but not for longer than anybody waits: a hung broker or a JVM must not keep the process."""
     log.info("stopping")
-    last_resort = threading.Timer(STOP_WITHIN, os._exit, (0,))
+    last_resort = threading.Timer(STOP_WITHIN, os._exit, (code,))
     last_resort.daemon = True
     last_resort.start()
     timer.stop()
     poller.close()
     timer.join()
     server.stop(1.0)
-    last_resort.cancel()
+    # The last resort stays armed: a look-up that hangs would hold the interpreter at its end. It dies with the process.
     log.info("stopped")

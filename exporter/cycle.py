@@ -44,7 +44,7 @@ class Cycle:
         self._memory: Memory | None = None
         self._shown = _Shown()
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
-        self._rendering = threading.Lock()
+        self._rendering = threading.RLock()
         self._publish(None)
 
     def once(self) -> None:
@@ -64,8 +64,9 @@ class Cycle:
 
     def expire(self) -> None:
         """Take numbers off the page that nobody renewed for three intervals."""
-        if self._shown.view is not None and not self._fresh(self._shown.snapshot):
-            self._publish(None)
+        with self._rendering:
+            if self._shown.view is not None and not self._fresh(self._shown.snapshot):
+                self._publish(None)
 
     def _show(self, snapshot: Snapshot | None) -> None:
         if snapshot is None or not self._fresh(snapshot):

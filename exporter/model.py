@@ -279,6 +279,8 @@ class Snapshot:
     future_replicas: tuple[FutureReplica, ...] = ()
     broker_configs: Mapping[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: Mapping[str, TopicConfig] = field(default_factory=dict)
+    reassignments_known: bool = True
+    """False while nobody tells what is being reassigned: then nothing is marked as moving."""
     quotas: tuple[QuotaEntity, ...] | None = None
     """`None` when they could not be read; empty when none is configured."""
     quorum: Quorum | None = None

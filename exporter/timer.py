@@ -79,7 +79,10 @@ class Timer:
 
     def _watch(self) -> None:
         while not self._stopping.wait(self._interval / 2):
-            self._expire()
+            try:
+                self._expire()
+            except Exception:
+                log.exception("the page could not be renewed; this is a bug, please report it")
             if time.monotonic() - self._began > LATE * self._interval and not self._running.locked():
                 log.warning("no poll began for two intervals: was the clock set back? Calling for one")
                 self._scheduler.modify_job("poll", next_run_time=dt.datetime.now(dt.UTC))

@@ -104,11 +104,10 @@ class TopicAdmin(Asker):
         for result in self.ask(request).responses:
             if result.error_code != UNKNOWN_TOPIC:
                 check(f"delete topic {result.name}", result.error_code, result.error_message)
-        for broker in self.running():
-            wait_for(
-                lambda broker=broker: not set(names) & set(self.topics(broker, internal=True)),  # type: ignore[misc]
-                what=f"broker {broker} has forgotten {', '.join(names)}",
-            )
+        wait_for(
+            lambda: not any(set(names) & set(self.topics(broker, internal=True)) for broker in self.running()),
+            what=f"every broker has forgotten {', '.join(names)}",
+        )
 
     def topics(self, node: int | None = None, *, internal: bool = False) -> tuple[str, ...]:
         """Names of all topics, as a broker knows them."""
@@ -164,12 +163,11 @@ class TopicAdmin(Asker):
 
     def wait_for_topic(self, name: str, partitions: int, timeout: float = 120.0) -> None:
         """Wait until every running broker knows `partitions` partitions of a topic, each with a leader."""
-        for broker in self.running():
-            wait_for(
-                lambda broker=broker: _led(self.describe(name, broker).values(), partitions),  # type: ignore[misc]
-                timeout,
-                f"broker {broker} knows {partitions} leaders of {name}",
-            )
+        wait_for(
+            lambda: all(_led(self.describe(name, broker).values(), partitions) for broker in self.running()),
+            timeout,
+            f"every broker knows {partitions} leaders of {name}",
+        )
 
     def elect_preferred(self, partitions: Iterable[Partition] | None = None) -> None:
         """Let the first replica lead: of the given partitions, or of all."""

@@ -83,8 +83,8 @@ def _key_store(identity: Identity, password: str) -> bytes:
     key = serialization.load_pem_private_key(identity.key.read_bytes(), None)
     certificate = load_pem_x509_certificate(identity.certificate.read_bytes())
     encryption = serialization.BestAvailableEncryption(password.encode())
-    # issued as an elliptic curve key; the loader's type names every kind there is
-    return pkcs12.serialize_key_and_certificates(b"agent", key, certificate, None, encryption)  # type: ignore[arg-type]
+    serialize = pkcs12.serialize_key_and_certificates
+    return serialize(b"agent", key, certificate, None, encryption)  # type: ignore[arg-type]  # issued as an EC key
 
 
 def _trust_store(ca_file: Path, password: str) -> bytes:

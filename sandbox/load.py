@@ -42,7 +42,8 @@ class Load:
             bytes: Bytes of payload per partition, rounded up to whole records, in place of `records`.
             record_size: Bytes of payload of one record; random, so nothing compresses it.
             partitions: To which.
-            **properties: librdkafka's, underscores for dots.
+            **properties: librdkafka's, underscores for dots. For hundreds of replicated partitions pass acks=1:
+                librdkafka sends each partition a request of its own, and with acks=all a broker takes one at a time.
 
         Returns:
             Acknowledged records by partition.

@@ -84,9 +84,14 @@ class Node:
 
     def kill(self) -> None:
         """SIGKILL, and wait until the process is gone. Nothing happens where none runs."""
-        if self.running:
+        if self._guard is None or not self.running:
+            return
+        if self.pid is None:
+            # Interrupted between the guard's start and its first line: ending the guard ends what it is about to start.
+            self._guard.kill()
+        else:
             self.signal(signal.SIGKILL)
-            self._reap(KILL_SECONDS)
+        self._reap(KILL_SECONDS)
 
     def stop(self, timeout: float) -> None:
         """SIGTERM: a broker moves its leaders away, flushes and leaves. Killed after `timeout` seconds.

@@ -86,6 +86,8 @@ def poll(clock: float) -> Snapshot:
             "orders": TopicConfig(leader_throttled="0:1,0:2,1:1,1:2", follower_throttled="0:3,1:3"),
             "payments": TopicConfig(min_insync_replicas=3),
             "quiet": TopicConfig(min_insync_replicas=2),
+            "hidden": TopicConfig(),
+            "__consumer_offsets": TopicConfig(compacted=True),
         },
         quotas=(
             QuotaEntity("ada", None, {"controller_mutation_rate": 5.0}),

@@ -32,6 +32,8 @@ def _stuck(view: View) -> Iterator[Sample]:
 
 def _changes(view: View) -> Iterator[Sample]:
     cluster = view.derived.cluster
+    if not view.snapshot.reassignments_known:
+        return
     for change, column in (("adding", cluster.adding), ("removing", cluster.removing)):
         for (broker,), count in view.brokers(column):
             yield (broker, change), count

@@ -1,46 +1,59 @@
 """Followers that are behind, out of sync or moving; under-replication; bytes in by partition."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from exporter.catalogue.beans import broker_counter
 from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
 from exporter.derive.mutations import active_controller
-from exporter.model import UNKNOWN
+from exporter.model import UNKNOWN, Bools
 
 REPLICA = ("topic", "partition", "broker")
 
 
 def _lag_messages(view: View) -> Iterator[Sample]:
     lag = view.derived.lag
-    return view.replicas(lag.messages, np.flatnonzero(lag.shown & (lag.messages != UNKNOWN)))
+    return view.replicas(lag.messages, _worst_first(lag.messages, lag.shown & (lag.messages != UNKNOWN)))
 
 
 def _lag_bytes(view: View) -> Iterator[Sample]:
     lag = view.derived.lag
-    return view.replicas(lag.bytes, np.flatnonzero(lag.shown & ~np.isnan(lag.bytes)))
+    return view.replicas(lag.bytes, _worst_first(lag.bytes, lag.shown & ~np.isnan(lag.bytes)))
+
+
+def _worst_first(column: np.ndarray, chosen: Bools) -> np.ndarray:
+    """Order rows so that the budget, which cuts from the end, leaves the largest."""
+    rows = np.flatnonzero(chosen)
+    return rows[np.argsort(-column[rows], kind="stable")]
 
 
 def _out_of_sync(view: View) -> Iterator[Sample]:
     seconds = view.derived.ages.out_seconds
-    return view.replicas(seconds, np.flatnonzero(~np.isnan(seconds)))
+    return view.replicas(seconds, _worst_first(seconds, ~np.isnan(seconds)))
 
 
 def _under_replicated(view: View) -> Iterator[Sample]:
     seconds = view.derived.ages.under_seconds
-    return view.partitions(seconds, np.flatnonzero(~np.isnan(seconds)))
+    return view.partitions(seconds, _worst_first(seconds, ~np.isnan(seconds)))
+
+
+def _is_known(view: View, name: str) -> bool:
+    return view.derived.cluster.min_isr_known or not name.endswith("min_isr")
 
 
 def _count(name: str) -> Read:
     def read(view: View) -> Iterator[Sample]:
-        yield (), int(getattr(view.derived.cluster, name).sum())
+        if _is_known(view, name):
+            yield (), int(getattr(view.derived.cluster, name).sum())
 
     return read
 
 
 def _by_leader(name: str) -> Read:
-    def read(view: View) -> Iterator[Sample]:
+    def read(view: View) -> Iterable[Sample]:
+        if not _is_known(view, name):
+            return ()
         frame = view.derived.frame
         rows = getattr(view.derived.cluster, name) & (frame.led_by != UNKNOWN)
         return view.brokers(np.bincount(frame.led_by[rows], minlength=len(frame.brokers)))
@@ -64,6 +77,18 @@ def _bytes_in(view: View) -> Iterator[Sample]:
 
 REPLICAS = (
     Metric(
+        "replica_out_of_sync_seconds",
+        "Seconds since the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
+        REPLICA,
+        _out_of_sync,
+    ),
+    Metric(
+        "partition_under_replicated_seconds",
+        "Seconds since the partition has been under-replicated (Metadata)",
+        ("topic", "partition"),
+        _under_replicated,
+    ),
+    Metric(
         "replica_lag_messages",
         "Leader's log end less the follower's (ListOffsets, replica id -2). Only followers that are behind, out of "
         "sync or moving",
@@ -75,12 +100,6 @@ REPLICAS = (
         "Lag in messages times the leader's bytes per offset (ListOffsets, DescribeLogDirs). The same followers",
         REPLICA,
         _lag_bytes,
-    ),
-    Metric(
-        "replica_out_of_sync_seconds",
-        "Seconds since the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
-        REPLICA,
-        _out_of_sync,
     ),
     Metric(
         "under_replicated_partitions",
@@ -112,12 +131,6 @@ REPLICAS = (
         "Partitions under min.insync.replicas by leader (Metadata, DescribeConfigs)",
         ("broker",),
         _by_leader("under_min_isr"),
-    ),
-    Metric(
-        "partition_under_replicated_seconds",
-        "Seconds since the partition has been under-replicated (Metadata)",
-        ("topic", "partition"),
-        _under_replicated,
     ),
     broker_counter("broker_isr_shrinks_total", "ISR shrinks (bean IsrShrinksPerSec, Count)", "isr_shrinks_total"),
     broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)", "isr_expands_total"),

@@ -69,7 +69,8 @@ def _led_bytes(view: View) -> Iterator[Sample]:
 
 
 def _unknown(view: View) -> Iterator[Sample]:
-    return view.brokers(view.derived.lag.sum_messages.unknown)
+    lag = view.derived.lag
+    return view.brokers(np.maximum(lag.sum_messages.unknown, lag.sum_bytes.unknown))
 
 
 def _counter(name: str, bean: str, what: str) -> Metric:

@@ -28,6 +28,8 @@ class Cluster:
     """(P,) a replica other than an adding one is missing from the ISR."""
     under_min_isr: Bools
     at_min_isr: Bools
+    min_isr_known: bool
+    """False while min.insync.replicas of a topic is not."""
     offline: Bools
     adding: Longs
     """(B,) replicas being added."""
@@ -52,6 +54,7 @@ def derive_cluster(frame: Frame) -> Cluster:
         under_replicated=under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions)),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
         at_min_isr=(in_isr == smallest) & (factor > 1),
+        min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
         adding=_count(frame, replicas.adding),
         removing=_count(frame, replicas.removing),

@@ -97,8 +97,9 @@ def _leader_logs(seen: Frame) -> LeaderLogs:
     """Gather what is known of every partition's leader."""
     partitions, replicas = seen.snapshot.partitions, seen.snapshot.replicas
     led = partitions.leader_row != UNKNOWN
-    size = np.where(led, replicas.size[partitions.leader_row], UNKNOWN)
-    sized_at = np.where(led, replicas.sized_at[partitions.leader_row], 0.0)
+    size, sized_at = np.full(len(led), UNKNOWN, np.int64), np.zeros(len(led))
+    size[led] = replicas.size[partitions.leader_row[led]]
+    sized_at[led] = replicas.sized_at[partitions.leader_row[led]]
     told_at = np.array([seen.snapshot.offsets_at.get(broker, 0.0) for broker in seen.brokers.tolist()])
     return LeaderLogs(
         leader=partitions.leader,

@@ -48,7 +48,9 @@ def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_o
         (frame.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, frame.leader_end - partitions.start
     )
     lag_bytes = formulas.lag_bytes(messages.values, held[replicas.partition], per_offset[replicas.partition])
-    following = ~frame.is_leader
+    # The only replica of a partition follows nobody, also while the partition has no leader.
+    replicated = np.bincount(replicas.partition, minlength=len(partitions)) > 1
+    following = ~frame.is_leader & replicated[replicas.partition]
     brokers = len(frame.brokers)
     return Lag(
         messages=messages.values,

@@ -42,7 +42,7 @@ def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
 def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
     """Return the beans of the active controller: others keep stale buckets for an hour."""
     by_id = snapshot.controller_beans.get(str(snapshot.controller))
-    if by_id is not None:
+    if by_id is not None and by_id.values.get("active_controller_count", 1) == 1:
         return by_id
     candidates = snapshot.controller_beans.values()
     claiming = [beans for beans in candidates if beans.values.get("active_controller_count") == 1]

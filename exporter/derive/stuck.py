@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from exporter.derive.flows import Flow, Pair
 from exporter.derive.frame import Frame
 from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves, stuck
-from exporter.formulas.folds import Minimum, Stall, Steady, stall, steady
+from exporter.formulas.folds import Minimum, Stall, stall
 from exporter.formulas.ops import NUMBERS
-from exporter.model import UNKNOWN, BrokerConfig, LogDir, Parameters, Side, Source
+from exporter.model import UNKNOWN, Bools, BrokerConfig, LogDir, Parameters, Side, Source
 
 FACTS = frozenset(
     {
@@ -45,6 +47,7 @@ class Scene:
     """Row of each adding replica to what it is, which outlives the row."""
     parameters: Parameters
     since_change: dict[Pair, float] = field(default_factory=dict)
+    _etas: dict[Pair, float | None] = field(default_factory=dict)
 
     def settled(self, pair: Pair) -> bool:
         """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
@@ -69,6 +72,11 @@ class Scene:
 
     def flow_eta(self, pair: Pair) -> float | None:
         """Seconds until a whole flow has caught up, `None` when that cannot be said."""
+        if pair not in self._etas:
+            self._etas[pair] = self._flow_eta(pair)
+        return self._etas[pair]
+
+    def _flow_eta(self, pair: Pair) -> float | None:
         flow = self.flows[pair]
         parts = [self.remaining.get(row) for row in flow.rows.tolist()]
         total = sum(part for part in parts if part is not None)
@@ -81,12 +89,23 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What a slope depends on, and since when it has been so in monotonic seconds."""
+
+    limits: tuple[float | None, float | None]
+    """Of the leader and of the target."""
+    moves: Mapping[MoveKey, tuple[bool, bool, bool]]
+    """Each move: named by the leader's list, by the follower's, in the ISR."""
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class StuckMemory:
     """What is remembered from poll to poll."""
 
     pairs: Mapping[Pair, tuple[frozenset[MoveKey], Minimum | None]] = field(default_factory=dict)
     """Pair of brokers to the moves that were summed, and the least sum so far."""
-    changes: Mapping[Pair, Steady[object]] = field(default_factory=dict)
+    changes: Mapping[Pair, Change] = field(default_factory=dict)
     facts: Mapping[MoveKey, tuple[stuck.Cause, int]] = field(default_factory=dict)
     """Move to the first cause that holds, and in how many polls in a row it was the same."""
 
@@ -97,16 +116,18 @@ def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[in
     clock = scene.frame.snapshot.clock
     pairs, changes, facts = {}, {}, {}
     found: dict[int, stuck.Cause] = {}
+    arriving, waiting = _arriving(scene), _waiting(scene)
     for pair, rows in groups.items():
-        change, scene.since_change[pair] = steady(memory.changes.get(pair), clock, _change_key(scene, pair, rows))
-        changes[pair] = change
+        changes[pair] = _change(scene, pair, rows, memory.changes.get(pair))
+        scene.since_change[pair] = clock - changes[pair].at
+        of_pair = _facts(scene, pair, arriving.get(pair[0], 0.0))
         summed = frozenset(scene.keys[row] for row in rows)
         before = memory.pairs.get(pair)
         minimum = before[1] if before is not None and before[0] == summed else None
         minimum, stalled = stall(minimum, clock, _sum(scene, rows))
         pairs[pair] = (summed, minimum)
         for row in rows:
-            cause = stuck.cause(_facts(scene, pair, row))
+            cause = stuck.cause(replace(of_pair, adding_in_isr=not waiting[row]))
             seen = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), cause)
             if _is_fact(seen) or _stands_still(scene, pair, row, stalled, len(rows)):
                 found[row] = cause
@@ -122,13 +143,37 @@ def _pairs(scene: Scene) -> dict[Pair, list[int]]:
     return groups
 
 
-def _change_key(scene: Scene, pair: Pair, rows: list[int]) -> object:
+def _change(scene: Scene, pair: Pair, rows: list[int], before: Change | None) -> Change:
+    """Tell since when limits, lists and ISR have been as they are. Moves that come or end do not change the others."""
     target, leader = pair
-    replicas, throttles = scene.frame.snapshot.replicas, scene.throttles
-    listed = tuple(throttles.listed[side][rows].tobytes() for side in (Side.LEADER, Side.FOLLOWER))
-    isr = replicas.in_isr[rows].tobytes()
+    throttles, in_isr = scene.throttles, scene.frame.snapshot.replicas.in_isr
+    by_leader, by_follower = throttles.listed[Side.LEADER], throttles.listed[Side.FOLLOWER]
     limits = (throttles.limit(leader, Side.LEADER), throttles.limit(target, Side.FOLLOWER))
-    return limits, listed, isr, tuple(scene.keys[row] for row in rows)
+    now = {scene.keys[row]: (bool(by_leader[row]), bool(by_follower[row]), bool(in_isr[row])) for row in rows}
+    clock = scene.frame.snapshot.clock
+    same = (
+        before is not None
+        and before.limits == limits
+        and all(before.moves.get(key, state) == state for key, state in now.items())
+    )
+    return Change(limits, now, min(before.at, clock) if same and before is not None else clock)
+
+
+def _arriving(scene: Scene) -> dict[int, float]:
+    """Bytes that each broker still has to take in."""
+    brokers = scene.frame.snapshot.replicas.broker
+    sums: dict[int, float] = {}
+    for row, left in scene.remaining.items():
+        sums[int(brokers[row])] = sums.get(int(brokers[row]), 0.0) + (left or 0.0)
+    return sums
+
+
+def _waiting(scene: Scene) -> Bools:
+    """(R,) whether an adding replica of the same partition is still missing from the ISR."""
+    replicas, partitions = scene.frame.snapshot.replicas, len(scene.frame.snapshot.partitions)
+    missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
+    waiting: Bools = missing[replicas.partition]
+    return waiting
 
 
 def _sum(scene: Scene, rows: list[int]) -> float | None:
@@ -153,7 +198,8 @@ def _stands_still(scene: Scene, pair: Pair, row: int, together: Stall | None, mo
     return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(pair))
 
 
-def _facts(scene: Scene, pair: Pair, row: int) -> stuck.MoveFacts:
+def _facts(scene: Scene, pair: Pair, arriving: float) -> stuck.MoveFacts:
+    """Gather what all moves of a pair of brokers have in common."""
     target, leader = pair
     snapshot, flow = scene.frame.snapshot, scene.flows.get(pair)
     beans = snapshot.broker_beans.get(target)
@@ -166,14 +212,13 @@ def _facts(scene: Scene, pair: Pair, row: int) -> stuck.MoveFacts:
         log_dir_online=all(directory.online for directory in _directories(scene, target)),
         usable_bytes=_usable(_directories(scene, target)),
         next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
-        remaining_bytes=_to_broker(scene, target),
+        remaining_bytes=arriving,
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
         leader_limit=_binding(scene, leader, Side.LEADER, listed=flow is not None and flow.leader_listed),
         follower_limit=_binding(scene, target, Side.FOLLOWER, listed=flow is not None and flow.follower_listed),
         verdict=scene.verdict(pair),
         throttle_may_lose=not known or _may_lose(flow),
-        adding_in_isr=_adding_in_isr(scene, row),
     )
 
 
@@ -199,17 +244,6 @@ def _usable(directories: list[LogDir]) -> float | None:
     return None if not usable or UNKNOWN in usable else float(max(usable))
 
 
-def _to_broker(scene: Scene, broker: int) -> float:
-    brokers = scene.frame.snapshot.replicas.broker
-    return sum(left for row, left in scene.remaining.items() if left is not None and brokers[row] == broker)
-
-
 def _binding(scene: Scene, broker: int, side: Side, *, listed: bool) -> float:
     limit = scene.throttles.limit(broker, side) if listed else None
     return math.inf if limit is None else limit
-
-
-def _adding_in_isr(scene: Scene, row: int) -> bool:
-    replicas = scene.frame.snapshot.replicas
-    same = replicas.partition == replicas.partition[row]
-    return bool(replicas.in_isr[same & replicas.adding].all())

@@ -7,7 +7,7 @@ import numpy as np
 
 from exporter.derive.frame import Frame
 from exporter.formulas import throttle as formulas
-from exporter.model import Bools, Floats, Ints, Limit, Side
+from exporter.model import Bools, Floats, Limit, Side
 
 SIDES = (Side.LEADER, Side.FOLLOWER)
 
@@ -20,8 +20,8 @@ class Throttles:
     """By broker id; brokers whose configuration was never read are missing."""
     listed: dict[Side, Bools]
     """(R,) replicas that their topic's list of that side names."""
-    throttled: dict[Side, Ints]
-    """(B,) how many of them each broker hosts."""
+    throttled: dict[Side, Floats]
+    """(B,) how many of them each broker hosts, NaN while the lists of a topic are not known."""
     floor: dict[Side, Floats]
     """(B,)"""
     headroom: dict[Side, Floats]
@@ -47,16 +47,18 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
     configs = frame.snapshot.broker_configs
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
     listed = {side: _listed(frame, side) for side in SIDES}
+    # A topic whose lists nobody told may name any replica: then neither a count nor a floor is known.
+    known = np.float64(0 if frame.snapshot.topic_configs.keys() >= set(frame.snapshot.topics) else math.nan)
     rows = _rows(frame, listed)
     brokers = len(frame.brokers)
     floors = {
-        Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values,
-        Side.FOLLOWER: formulas.follower_floor(rows, bytes_in, brokers).values,
+        Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values + known,
+        Side.FOLLOWER: formulas.follower_floor(rows, bytes_in, brokers).values + known,
     }
     return Throttles(
         limits=limits,
         listed=listed,
-        throttled={side: formulas.count_listed(listed[side], frame.host, brokers) for side in SIDES},
+        throttled={side: formulas.count_listed(listed[side], frame.host, brokers) + known for side in SIDES},
         floor=floors,
         headroom={side: _headroom(frame, limits, side, floors[side]) for side in SIDES},
         lower_bound=formulas.lower_bound(rows, bytes_in, brokers).values,

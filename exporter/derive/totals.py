@@ -17,8 +17,8 @@ from exporter.model import UNKNOWN, UNLIMITED, Floats, Side
 class Totals:
     """Bytes and seconds. A sum is `None` while a part of it is unknown."""
 
-    reassigning_partitions: int
-    ratio: float
+    reassigning_partitions: int | None
+    ratio: float | None
     remaining_bytes: float | None
     eta: float | None
     predicted: float | None
@@ -33,10 +33,11 @@ def derive_totals(frame: Frame, moves: tuple[Move, ...], throttles: Throttles, b
     ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
     left = [move.remaining_bytes for move in moves if move.remaining_bytes is not None]
     etas = [move.eta for move in moves if move.eta is not None]
+    known = snapshot.reassignments_known
     return Totals(
-        reassigning_partitions=reassigning,
-        ratio=ratio,
-        remaining_bytes=sum(left) if len(left) == len(moves) else None,
+        reassigning_partitions=reassigning if known else None,
+        ratio=ratio if known else None,
+        remaining_bytes=sum(left) if known and len(left) == len(moves) else None,
         eta=max(etas) if etas and len(etas) == len(moves) else None,
         predicted=_predicted(frame, moves, throttles, bytes_in, ratio),
         catch_up=_catch_up(moves),

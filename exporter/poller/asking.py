@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import numpy as np
+import structlog
 
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.network import Network
-from exporter.errors import PollAbandonedError, SourceError
+from exporter.errors import PollAbandonedError, ProtocolError, SourceError
 from exporter.model import Bools, Longs, Source
 from exporter.poller.links import Links
 from exporter.poller.memory import Cadence, Memory
@@ -19,6 +20,11 @@ from exporter.sources.metadata import Layout
 
 PATIENCE: Final = 0.4
 """Share of the deadline for one question that others wait for, and for a broker that did not answer last time."""
+
+BAD_REPLY: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What parsing a reply raises that is not as the protocol says: one error of one source, not the end of a poll."""
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 Read = Callable[[BrokerLink, float], Coroutine[Any, Any, T]]
@@ -40,6 +46,13 @@ class Desk:
     lead: int | None = None
     """The broker that answered the questions about the cluster last."""
 
+    def forget(self, broker: int) -> None:
+        """Drop what belongs to a broker that the cluster no longer knows."""
+        self.links.forget(broker)
+        self.book.forget([str(broker)])
+        self.log_dirs_due.forget(broker)
+        self.slow_due.forget(("broker", broker))
+
 
 @dataclass(slots=True)
 class Round:
@@ -58,6 +71,8 @@ class Round:
     """Broker to when it was asked for the ends of what it leads."""
     offsets_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it told the ends of what it leads."""
+    faults: dict[tuple[Source, str], SourceError] = field(default_factory=dict)
+    """Why questions of this poll were not answered."""
     _watched: Bools | None = None
 
     async def ask(self, source: Source, broker: str, link: BrokerLink, read: Read[T], until: float) -> T | None:
@@ -72,11 +87,15 @@ class Round:
                 answer = await read(link, until)
             except SourceError as error:
                 fault = error
+            except BAD_REPLY as error:
+                log.exception("a reply of an unexpected shape", source=str(source), address=link.address)
+                fault = ProtocolError(f"{link.address}: a reply of an unexpected shape: {error!r}")
             desk.links.note(link, fault, time.monotonic())
         took = time.monotonic() - started
         if fault is None:
             desk.book.answered(source, broker, took, time.time())
         else:
+            self.faults[source, broker] = fault
             desk.book.failed(source, broker, took, fault)
         return answer
 

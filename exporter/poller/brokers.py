@@ -68,13 +68,23 @@ class BrokerQuestions:
             finally:
                 followers.passed(broker.id)
             if not answered:
+                self._silent(broker.id)
                 return
             await followers.open(min(until, self.round.soon()))
-            if await self._led(broker.id, link, until):
-                await cluster
-                await self._at_rest(broker.id, link, until)
+            if not await self._led(broker.id, link, until):
+                self._silent(broker.id)
+                return
+            await cluster
+            await self._at_rest(broker.id, link, until)
 
         return ask
+
+    def _silent(self, broker: int) -> None:
+        """Note for what is not asked any more in this poll why it is not."""
+        fault = self.round.faults.get((Source.OFFSETS, str(broker)))
+        for source in (Source.LOG_DIRS, Source.CONFIGS):
+            if fault is not None:
+                self.round.desk.book.failed(source, str(broker), 0.0, fault)
 
     async def _followed(self, broker: int, link: BrokerLink, until: float) -> bool:
         wanted = self.rows.followed.get(broker, RowIndex())
@@ -126,6 +136,7 @@ class BrokerQuestions:
             return False
         asked = None if wanted is None else {(topic, number) for topic, numbers in wanted for number in numbers}
         memory.keep_log_dirs(broker, told, asked)
+        memory.hear((Source.LOG_DIRS, broker), self.round.clock)
         memory.columns.measure(sizes, time.monotonic())
         return True
 
@@ -136,6 +147,7 @@ class BrokerQuestions:
         config = await self.round.ask(Source.CONFIGS, str(broker), link, read, until)
         if config is not None:
             self.round.desk.memory.broker_configs[broker] = config
+            self.round.desk.memory.hear((Source.CONFIGS, broker), self.round.clock)
             self.round.desk.slow_due.done(("broker", broker), self.round.clock)
 
     def _start_rows(self, broker: int) -> RowIndex:

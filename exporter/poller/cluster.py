@@ -10,6 +10,7 @@ import numpy as np
 from exporter.clients.kafka.link import BrokerLink
 from exporter.model import NO_BROKER, UNKNOWN, ControllerWindow, Quorum, Source
 from exporter.poller.asking import Round
+from exporter.poller.tables import lingering
 from exporter.sources.configs import read_controller_window, read_topic_configs
 from exporter.sources.metadata import Layout, read_fenced
 from exporter.sources.quorum import read_quorum
@@ -31,20 +32,30 @@ class ClusterQuestions:
         desk, memory = self.round.desk, self.round.desk.memory
         for broker, link in desk.links.doors(memory.brokers, desk.lead):
             if time.monotonic() >= self.round.deadline_at:
-                return
+                break
             layout = await self.round.ask(Source.METADATA, NO_BROKER, link, memory.metadata.read, self.round.soon())
             if layout is not None and layout.brokers:
+                desk.links.opened(link)
                 desk.lead, self.round.lead = broker, link
                 await self._adopt(layout, link)
                 return
+            desk.links.shut(link, time.monotonic())
+        self._nobody_answers()
+
+    def _nobody_answers(self) -> None:
+        """Without the metadata nobody is asked anything: what was up a poll ago is not known to be up now."""
+        fault = self.round.faults.get((Source.METADATA, NO_BROKER))
+        if fault is not None:
+            self.round.desk.book.fail_others(fault, spared=(Source.METADATA, Source.JMX))
 
     async def _adopt(self, layout: Layout, link: BrokerLink) -> None:
         desk, memory = self.round.desk, self.round.desk.memory
         fenced = await self.round.ask(Source.METADATA, NO_BROKER, link, read_fenced, self.round.soon())
         assigned = frozenset(np.unique(layout.broker).tolist())
-        for broker in memory.meet(layout.brokers, fenced or {}, assigned):
-            desk.links.forget(broker)
-            desk.book.forget([str(broker)])
+        if fenced is None:
+            fenced = {id_: known for id_, known in memory.brokers.items() if known.fenced}
+        for broker in memory.meet(layout.brokers, fenced, assigned):
+            desk.forget(broker)
         if desk.lead is not None:
             desk.links.leave_bootstrap()
         memory.kafka_version = link.kafka_version or memory.kafka_version
@@ -64,10 +75,19 @@ class ClusterQuestions:
         reassignments = await self.round.ask(
             Source.REASSIGNMENTS, NO_BROKER, link, read_reassignments, self.round.soon()
         )
-        if reassignments is not None:
-            memory.reassignments = reassignments
+        if reassignments is not None and self.round.layout is not None:
+            memory.reassignments = reassignments | lingering(self.round.layout, memory.reassignments, reassignments)
+            memory.hear(Source.REASSIGNMENTS, self.round.clock)
         quorum = await self.round.ask(Source.QUORUM, NO_BROKER, link, read_quorum, self.round.soon())
-        memory.quorum = quorum if quorum is not None else memory.quorum
+        if quorum is not None:
+            self._lead_by(quorum)
+
+    def _lead_by(self, quorum: Quorum) -> None:
+        desk, before = self.round.desk, self.round.desk.memory.quorum
+        if before is not None and before.leader != quorum.leader and before.leader not in desk.memory.brokers:
+            desk.book.forget([str(before.leader)], Source.CONFIGS)
+        desk.memory.quorum = quorum
+        desk.memory.hear(Source.QUORUM, self.round.clock)
 
     async def slow_questions(self) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
@@ -76,8 +96,9 @@ class ClusterQuestions:
             return
         if desk.slow_due.due(Source.QUOTAS, self.round.clock):
             quotas = await self.round.ask(Source.QUOTAS, NO_BROKER, link, read_quotas, self.round.deadline_at)
-            memory.quotas = quotas if quotas is not None else memory.quotas
             if quotas is not None:
+                memory.quotas = quotas
+                memory.hear(Source.QUOTAS, self.round.clock)
                 desk.slow_due.done(Source.QUOTAS, self.round.clock)
         await self._topic_configs(link)
         await self._controller_window()
@@ -119,6 +140,8 @@ class ClusterQuestions:
         if quorum is None or not desk.slow_due.due(("window", quorum.leader), self.round.clock):
             return
         node = quorum.leader
+        # Also when nobody answers: a listener behind a firewall must not make every poll wait.
+        desk.slow_due.done(("window", node), self.round.clock)
         for host, port in self._controller_addresses(quorum):
             link = desk.links.controller(host, port)
 
@@ -128,7 +151,6 @@ class ClusterQuestions:
             window = await self.round.ask(Source.CONFIGS, str(node), link, read, self.round.soon())
             if window is not None:
                 desk.memory.window = window
-                desk.slow_due.done(("window", node), self.round.clock)
                 return
 
     def _controller_addresses(self, quorum: Quorum) -> Sequence[tuple[str, int]]:

@@ -28,6 +28,8 @@ class Links:
     closed: bool = False
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
+    _shut: dict[str, float] = field(default_factory=dict)
+    """Address to when it did not tell of the cluster, monotonic seconds."""
 
     def refresh(self) -> None:
         """Drop every connection and every refusal when a file that holds a secret or a certificate has changed."""
@@ -44,12 +46,26 @@ class Links:
         return self._at(f"controller {host}:{port}", host, port)
 
     def doors(self, brokers: Mapping[int, Broker], last: int | None) -> Iterator[tuple[int | None, BrokerLink]]:
-        """Whom to ask about the cluster, best first: who answered last, the other brokers, the bootstrap addresses."""
+        """Whom to ask about the cluster: who answered last, the other brokers, the bootstrap addresses.
+
+        Those that did not answer come last, the longest ago first: a few that hang must not keep the others from being
+        asked, poll after poll.
+        """
         alive = [broker for broker in brokers.values() if not broker.fenced and not broker.gone]
-        for broker in sorted(alive, key=lambda broker: broker.id != last):
-            yield broker.id, self.broker(broker)
-        for host, port in self.settings.bootstrap:
-            yield None, self._at(f"bootstrap {host}:{port}", host, port)
+        alive.sort(key=lambda broker: broker.id != last)
+        doors: list[tuple[int | None, str, str, int]] = [(b.id, f"broker {b.id}", b.host, b.port) for b in alive]
+        doors += [(None, f"bootstrap {host}:{port}", host, port) for host, port in self.settings.bootstrap]
+        doors.sort(key=lambda door: self._shut.get(door[1], 0.0))
+        for broker, key, host, port in doors:
+            yield broker, self._at(key, host, port)
+
+    def shut(self, link: BrokerLink, clock: float) -> None:
+        """Remember that a door did not open."""
+        self._shut.update({key: clock for key, known in self._links.items() if known is link})
+
+    def opened(self, link: BrokerLink) -> None:
+        """Remember that it did."""
+        self._shut = {key: clock for key, clock in self._shut.items() if self._links.get(key) is not link}
 
     def leave_bootstrap(self) -> None:
         """Close the bootstrap links; from here on the brokers' own are used. On the loop only."""

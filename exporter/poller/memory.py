@@ -15,7 +15,7 @@ from exporter.model import (
     QuotaEntity,
     TopicConfig,
 )
-from exporter.poller.tables import Columns, Rows
+from exporter.poller.tables import Columns, Rows, led_before
 from exporter.sources.log_dirs import LogDirs
 from exporter.sources.metadata import Layout, MetadataQuestion
 from exporter.sources.reassignments import Reassignments
@@ -39,6 +39,10 @@ class Cadence:
         """Note an answer."""
         self._asked[key] = clock
 
+    def forget(self, key: object) -> None:
+        """Make it due at once, should it ever come back."""
+        self._asked.pop(key, None)
+
 
 @dataclass(slots=True)
 class Memory:
@@ -60,6 +64,15 @@ class Memory:
     future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
     broker_beans: dict[int, ProcessBeans] = field(default_factory=dict)
     controller_beans: dict[str, ProcessBeans] = field(default_factory=dict)
+    _heard: dict[object, float] = field(default_factory=dict)
+
+    def hear(self, what: object, clock: float) -> None:
+        """Note that a question was answered, at a monotonic time."""
+        self._heard[what] = clock
+
+    def heard_since(self, what: object, oldest: float) -> bool:
+        """Tell whether a question was answered since a monotonic time."""
+        return self._heard.get(what, float("-inf")) >= oldest
 
     def adopt(self, layout: Layout) -> Layout:
         """Take a new layout over; while the rows stay the same their columns are shared, not copied."""
@@ -75,11 +88,14 @@ class Memory:
                 broker=old.broker,
             )
             if (layout.leader_row != old.leader_row).any():
-                self.rows = Rows(shared)
+                before, self.rows = self.rows.leading, Rows(shared)
+                self.columns.lead(self.rows.leading & ~before)
             self.layout = shared
             return shared
         known = self.columns.carried(old, layout) if old is not None else Columns.unknown(len(layout.partition))
         self.layout, self.rows, self.columns = layout, Rows(layout), known
+        if old is not None:
+            self.columns.lead(self.rows.leading & ~led_before(old, layout))
         self.topic_configs = {name: self.topic_configs[name] for name in layout.topics if name in self.topic_configs}
         return layout
 

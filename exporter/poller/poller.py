@@ -1,12 +1,13 @@
 """One poll: from the first question to a `Snapshot`. No judgement."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from exporter.clients.kafka.network import Network
 from exporter.clients.kafka.properties import KafkaClientSettings
-from exporter.model import ControllerWindow, Snapshot
+from exporter.model import ControllerWindow, Snapshot, Source
 from exporter.poller.asking import Desk, Round
 from exporter.poller.beans import JmxQuestions, fresh
 from exporter.poller.brokers import BrokerQuestions
@@ -15,6 +16,8 @@ from exporter.poller.links import Links
 from exporter.poller.memory import Cadence, Memory
 from exporter.poller.status import StatusBook
 from exporter.poller.tables import in_order, mark_moves, partition_table, replica_table
+
+T = TypeVar("T")
 
 SHOWN_FOR: Final = 3
 """Intervals for which an answer is shown after nobody repeated it."""
@@ -92,9 +95,12 @@ class Poller:
         layout = asked.layout
         if layout is None:
             return None if self._last is None else replace(self._last, status=status)
-        reassigning, adding, removing = mark_moves(layout, memory.reassignments)
-        ends = in_order(layout, asked.ends, asked.told_at, asked.asked_at)
         oldest = clock - SHOWN_FOR * self._settings.interval
+        slow = clock - SHOWN_FOR * max(self._settings.interval, self._settings.slow, self._settings.log_dirs)
+        told = memory.heard_since(Source.REASSIGNMENTS, oldest)
+        reassigning, adding, removing = mark_moves(layout, memory.reassignments if told else {})
+        ends = in_order(layout, asked.ends, asked.told_at, asked.asked_at)
+        quorum = memory.quorum if memory.heard_since(Source.QUORUM, oldest) else None
         return Snapshot(
             time=now,
             clock=clock,
@@ -104,20 +110,32 @@ class Poller:
             partitions=partition_table(layout, memory.columns, reassigning),
             replicas=replica_table(layout, memory.columns, ends, adding, removing),
             brokers=dict(memory.brokers),
-            controller=memory.quorum.leader if memory.quorum is not None else None,
+            controller=quorum.leader if quorum is not None else None,
             kafka_version=memory.kafka_version,
             offsets_at=dict(asked.offsets_at),
-            log_dirs=tuple(directory for told in memory.log_dirs.values() for directory in told),
-            future_replicas=tuple(moving for told in memory.future.values() for moving in told),
-            broker_configs=dict(memory.broker_configs),
+            log_dirs=_joined(memory, Source.LOG_DIRS, memory.log_dirs, slow),
+            future_replicas=_joined(memory, Source.LOG_DIRS, memory.future, slow),
+            broker_configs={
+                broker: config
+                for broker, config in memory.broker_configs.items()
+                if memory.heard_since((Source.CONFIGS, broker), slow)
+            },
             topic_configs=dict(memory.topic_configs),
-            quotas=memory.quotas,
-            quorum=memory.quorum,
+            reassignments_known=told,
+            quotas=memory.quotas if memory.heard_since(Source.QUOTAS, slow) else None,
+            quorum=quorum,
             controller_window=memory.window,
             broker_beans=fresh(memory.broker_beans, oldest),
             controller_beans=fresh(memory.controller_beans, oldest),
             status=status,
         )
+
+
+def _joined(memory: Memory, source: Source, told: Mapping[int, tuple[T, ...]], oldest: float) -> tuple[T, ...]:
+    """Join what brokers told, but for those that have not told it for long."""
+    return tuple(
+        part for broker, parts in told.items() if memory.heard_since((source, broker), oldest) for part in parts
+    )
 
 
 def _remaining_questions(asked: Round) -> Any:

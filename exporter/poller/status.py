@@ -1,7 +1,7 @@
 """How each source fares at each broker: what `up` and its family on the page say, and one log line per change."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -50,15 +50,21 @@ class StatusBook:
         entry = self._entries.get((source, broker))
         return entry is not None and entry.up is False
 
-    def forget(self, brokers: Iterable[str]) -> None:
-        """Drop brokers that the cluster no longer knows."""
+    def fail_others(self, fault: SourceError, spared: Collection[Source]) -> None:
+        """Note the same failure for every source that was asked before, but for the spared ones."""
+        for source, broker in list(self._entries):
+            if source not in spared:
+                self.failed(source, broker, 0.0, fault)
+
+    def forget(self, brokers: Iterable[str], only: Source | None = None) -> None:
+        """Drop brokers that the cluster no longer knows, or one source of them."""
         dropped = set(brokers)
-        for key in [key for key in self._entries if key[1] in dropped]:
+        for key in [key for key in self._entries if key[1] in dropped and only in (None, key[0])]:
             del self._entries[key]
 
     def publish(self) -> Mapping[Key, SourceStatus]:
         """Freeze the book for a snapshot. A source that was never asked has no entry."""
         return {
             key: SourceStatus(bool(entry.up), entry.duration, entry.last_success, dict(entry.errors))
-            for key, entry in self._entries.items()
+            for key, entry in list(self._entries.items())
         }

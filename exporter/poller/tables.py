@@ -46,6 +46,11 @@ class Columns:
         """Take the starts of local logs over where they are known."""
         self.start = np.where(starts != UNKNOWN, starts, self.start)
 
+    def lead(self, rows: Bools) -> None:
+        """Forget where logs start whose replica leads from now on: it was asked when it last led, if ever."""
+        self.start = np.where(rows, UNKNOWN, self.start)
+        self.young = np.where(rows, np.maximum(self.young, 1), self.young).astype(np.int32)
+
     def carried(self, old: Layout, new: Layout) -> "Columns":
         """Bring what is known to the rows of a new layout; a replica that was not there before is unknown."""
         before, now = old.keys(), new.keys()
@@ -56,6 +61,15 @@ class Columns:
             carry(self.start, rows, UNKNOWN),
             carry(self.young, rows, YOUNG),
         )
+
+
+def led_before(old: Layout, new: Layout) -> Bools:
+    """Tell of the replicas of a new layout which ones led in the old one."""
+    leading = np.zeros(len(old.partition), dtype=bool)
+    leading[old.leader_row[old.leader_row >= 0]] = True
+    before, now = old.keys(), new.keys()
+    led: Bools = carry(leading, match_replicas(before, now, match_partitions(before, now)), 0)
+    return led
 
 
 class Rows:
@@ -91,6 +105,22 @@ def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Boo
         adding[first:last] = np.isin(layout.broker[first:last], list(change.adding))
         removing[first:last] = np.isin(layout.broker[first:last], list(change.removing))
     return reassigning, adding, removing
+
+
+def lingering(layout: Layout, before: Reassignments, now: Reassignments) -> Reassignments:
+    """Reassignments that ended after the layout was told: it still shows them under way, and so do we for this poll."""
+    index = {name: position for position, name in enumerate(layout.topics)}
+    kept: Reassignments = {}
+    for (topic, number), change in before.items():
+        row = _partition_row(layout, index.get(topic, len(index)), number) if (topic, number) not in now else None
+        if row is None:
+            continue
+        first, last = np.searchsorted(layout.partition, [row, row + 1])
+        replicas = set(layout.broker[first:last].tolist())
+        in_sync = set(layout.broker[first:last][layout.in_isr[first:last]].tolist())
+        if replicas >= change.adding | change.removing and not in_sync >= change.adding:
+            kept[topic, number] = change
+    return kept
 
 
 def _partition_row(layout: Layout, topic: int, number: int) -> int | None:

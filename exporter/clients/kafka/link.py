@@ -16,7 +16,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.api_key import ApiKey
 
 from exporter.clients.kafka.faults import closed_fault, connect_fault, handshake_fault, request_fault
-from exporter.clients.kafka.network import Network
+from exporter.clients.kafka.network import Network, remaining
 from exporter.clients.kafka.properties import KafkaClientSettings
 from exporter.clients.kafka.repeated import Repeated, Sending
 from exporter.errors import ForbiddenRequestError
@@ -140,9 +140,12 @@ class BrokerLink:
     async def _socket(self, timeout_at: float) -> socket.socket:
         failure: Exception | None = None
         try:
-            for address in await self._network.resolve(self.host, self.port, timeout_at):
+            addresses = await self._network.resolve(self.host, self.port, timeout_at)
+            for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
+                # Each its share of the time, or one family that is dropped on the way would take it all.
+                until = time.monotonic() + remaining(timeout_at) / left
                 try:
-                    return await self._connect(address, timeout_at)
+                    return await self._connect(address, until)
                 except Exception as fault:  # noqa: BLE001  # the next address may do
                     failure = fault
         except OSError as fault:

@@ -69,12 +69,15 @@ class Network:
         resolved = Future()
 
         def publish(done: ThreadFuture[list[Any]]) -> None:
-            self.selector.call_soon_threadsafe(lambda: None if resolved.is_done else resolved.success(done))
+            if not done.cancelled():
+                self.selector.call_soon_threadsafe(lambda: None if resolved.is_done else resolved.success(done))
 
         lookup = self._resolver.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         lookup.add_done_callback(publish)
         await self.first(resolved, timeout_at)
         if not resolved.is_done:
+            # One that has not begun must not wait in front of the next poll's, for a resolver that is down.
+            lookup.cancel()
             raise TimeoutError(f"no answer to the look-up of {host!r} in time")
         addresses: list[Any] = resolved.value.result()
         return addresses
