@@ -90,7 +90,9 @@ class Page:
         """Failures of one source at one broker by reason, those after an earlier page where one is given."""
         before = since.errors(source, broker) if since is not None else {}
         counts = self.by("reason", "source_errors_total", source=source, broker=broker)
-        return {reason: count - before.get(reason, 0) for reason, count in counts.items() if count > before.get(reason, 0)}
+        return {
+            reason: count - before.get(reason, 0) for reason, count in counts.items() if count > before.get(reason, 0)
+        }
 
     def _of(self, name: str) -> Iterator[tuple[dict[str, str], float]]:
         return ((dict(labels), value) for (found, labels), value in self.samples.items() if found == name)

@@ -1,5 +1,6 @@
 """PartitionBytesInRate against the brokers' own BytesInPerSec, which counts every byte that producers send."""
 
+import itertools
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -75,14 +76,14 @@ def test_the_rates_of_a_brokers_partitions_add_up_to_its_own_count(cluster: Clus
     for every, pages in cadences.items():
         for broker in cluster.broker_ids:
             ours, theirs = _by_partition(pages, leaders, broker), _by_broker(pages, broker)
-            print(f"log dirs {every}, broker {broker}: {ours:.0f} B/s, BytesInPerSec {theirs:.0f} B/s: {ours / theirs - 1:+.2%}")
+            print(f"log dirs {every}, broker {broker}: {ours:.0f} B/s, the bean {theirs:.0f}: {ours / theirs - 1:+.2%}")
             assert ours == pytest.approx(theirs, rel=WITHIN)
 
 
 def _by_partition(pages: list[Page], leaders: dict[tuple[str, str], int], broker: int) -> float:
     """Mean bytes a second over the pages: each page's rate holds since the broker's previous answer."""
     total = 0.0
-    for before, page in zip(pages, pages[1:], strict=False):
+    for before, page in itertools.pairwise(pages):
         rate = sum(value for key, value in _rates(page).items() if leaders[key] == broker)
         total += rate * (_answered(page, "offsets", broker) - _answered(before, "offsets", broker))
     return total / (_answered(pages[-1], "offsets", broker) - _answered(pages[0], "offsets", broker))

@@ -101,7 +101,9 @@ def test_a_cluster_that_is_down_at_the_start_and_later(cluster: Cluster, tmp_pat
         assert page.up()["metadata", ""] is False
         assert page.up().keys() == page.down()
         assert page.errors("metadata").keys() == {"refused"}
-        assert {name for name in page.names() if name.startswith(("broker", "cluster", "partition", "replica"))} == set()
+        assert {
+            name for name in page.names() if name.startswith(("broker", "cluster", "partition", "replica"))
+        } == set()
         assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
         assert sidecar.get("/-/healthy")[0] == http.HTTPStatus.OK
         for node in nodes:

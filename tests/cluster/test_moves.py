@@ -47,7 +47,9 @@ def test_a_throttled_move_is_followed_to_its_end(cluster: Cluster, tmp_path: Pat
     assert max(_rates(moving, "leader", broker=1)) > 0.5 * throttle
     assert max(_rates(moving, "follower", broker=2)) > 0.5 * throttle
     assert after["reassigning_partitions"] == 0
-    assert [name for name in after.names() if after.rows(name) and "healthy" in _topics(after, name, "reassignment_")] == []
+    assert [
+        name for name in after.names() if after.rows(name) and "healthy" in _topics(after, name, "reassignment_")
+    ] == []
     assert pages[-1].one("broker_reassignment_bytes_in_total", broker=2) >= size
 
 
@@ -67,7 +69,9 @@ def test_a_throttle_below_inbound_is_stuck_until_it_is_raised(cluster: Cluster, 
         cluster.admin.reassign({("outrun", 0): [3]})
         stuck = sidecar.wait(lambda page: page.all("reassignment_stuck"), LONG_ENOUGH, "the move is stuck")
         cluster.admin.alter_broker_config(3, {FOLLOWER_RATE: 30 * MEGABYTE})
-        raised = sidecar.wait(lambda page: page.brokers("replication_throttle_bytes_per_second", side="follower")[3] > 1e7)
+        raised = sidecar.wait(
+            lambda page: page.brokers("replication_throttle_bytes_per_second", side="follower")[3] > 1e7
+        )
         sidecar.wait(lambda page: page["reassigning_partitions"] == 0, LONG_ENOUGH, "the move has ended")
 
     assert stuck.all("reassignment_stuck") == {("3", "throttle_below_inbound", "0", "outrun"): 1}
@@ -98,7 +102,11 @@ def _until_it_ends(sidecar: Sidecar, topic: str) -> list[Page]:
     for page in sidecar.pages(LONG_ENOUGH):
         if not page.down():
             pages.append(page)
-        if pages and page.all("reassignment_bytes_remaining", topic=topic) == {} and page["reassigning_partitions"] == 0:
+        if (
+            pages
+            and page.all("reassignment_bytes_remaining", topic=topic) == {}
+            and page["reassigning_partitions"] == 0
+        ):
             break
     return pages
 

@@ -45,9 +45,7 @@ def test_a_monitor_reads_everything_with_scram(scram: Cluster, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("security", [Security.SASL_SSL_PLAIN, Security.MTLS], ids=lambda security: security.value)
-def test_a_monitor_reads_everything(
-    make_cluster: Callable[..., Cluster], tmp_path: Path, security: Security
-) -> None:
+def test_a_monitor_reads_everything(make_cluster: Callable[..., Cluster], tmp_path: Path, security: Security) -> None:
     """The same with SASL/PLAIN, and with a client certificate in place of a password."""
     cluster = make_cluster(brokers=1, security=security, jmx_password=True, tiered=False)
     cluster.admin.create_topic("secured", partitions=2)
@@ -85,7 +83,9 @@ def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: 
         assert page.errors("metadata").keys() == {"auth"}
         assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
         attempts = _failed_logins(scram) - before
-        print(f"{attempts:.0f} attempts in {page.errors('metadata')['auth']:.0f} polls at {len(scram.broker_ids)} brokers")
+        print(
+            f"{attempts:.0f} attempts in {page.errors('metadata')['auth']:.0f} polls at {len(scram.broker_ids)} brokers"
+        )
         assert 1 <= attempts <= len(scram.broker_ids)
         write_secret(file, scram.secret_file("monitor").read_text())
         sidecar.wait_ready()
@@ -135,7 +135,9 @@ def _assert_complete(page: Page, cluster: Cluster) -> None:
     assert ("configs", str(cluster.active_controller())) in page.up()
     for name in ("broker_bytes_in_total", "broker_sum_replica_lag_messages", "broker_replicas"):
         assert page.brokers(name).keys() == brokers
-    assert page.all("partition_bytes_in_per_second", topic="secured") or page.brokers("log_dir_bytes", log_dir=_dir(page))
+    assert page.all("partition_bytes_in_per_second", topic="secured") or page.brokers(
+        "log_dir_bytes", log_dir=_dir(page)
+    )
 
 
 def _dir(page: Page) -> str:

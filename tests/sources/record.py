@@ -6,6 +6,7 @@ beside them what is known of that state from elsewhere.
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +35,7 @@ from sandbox.admin_quotas import DEFAULT
 RECORDED: Final = Path(__file__).with_name("recorded")
 VERSIONS: Final = ("4.1.1", "3.9.1")
 TOPICS: Final = ("compacted", "emptied", "lagging", "moving", "sized")
-FAR_AWAY: Final = float("inf")
+PATIENCE: Final = 60.0
 
 
 def main() -> None:
@@ -88,7 +89,9 @@ def known(cluster: Cluster) -> dict[str, Any]:
         "addresses": {str(node): address for node, address in cluster.broker_addresses.items()},
         "controllers": {str(node): address for node, address in cluster.controller_addresses.items()},
         "directories": [str(each) for each in cluster.log_dirs(1)],
-        "sizes": {name: _bytes(cluster, name) for name in ("emptied-0", "lagging-0", "lagging-1", "moving-0", "sized-0")},
+        "sizes": {
+            name: _bytes(cluster, name) for name in ("emptied-0", "lagging-0", "lagging-1", "moving-0", "sized-0")
+        },
     }
 
 
@@ -104,7 +107,7 @@ def recording(version: str) -> Iterator[Callable[[str], None]]:
 
     def process(self: Any, buffer: Any) -> Any:
         expected = self.in_flight_requests[0]
-        if name[0] and expected.api_key != 18:  # noqa: PLR2004  ApiVersions, which begins every connection
+        if name[0] and expected.api_key != 18:
             frame = buffer.read()
             buffer.seek(0)
             (RECORDED / f"kafka-{version}-{name[0]}-v{expected.api_version}.bin").write_bytes(bytes(frame))
@@ -152,7 +155,7 @@ class Questions:
 
     def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
         self._name_next(name)
-        return self._network.run(lambda: read(self._broker, FAR_AWAY))
+        return self._network.run(lambda: read(self._broker, time.monotonic() + PATIENCE))
 
     def _link(self, address: str) -> BrokerLink:
         host, port = address.rsplit(":", 1)
