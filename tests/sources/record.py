@@ -18,6 +18,7 @@ from kafka.protocol.parser import KafkaProtocol
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.network import Network
 from exporter.clients.kafka.properties import translate
+from exporter.clients.kafka.requests import MetadataRequest
 from exporter.model import UNKNOWN
 from exporter.poller.tables import Rows
 from exporter.sources.configs import read_broker_config, read_controller_window, read_topic_configs
@@ -154,8 +155,11 @@ class Questions:
         self._ask("controller_config", lambda link, until: read_controller_window(link, 101, until))
 
     def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
+        until = time.monotonic() + PATIENCE
+        self._name_next("")  # ApiVersions, which begins every connection
+        self._network.run(lambda: self._broker.supports(MetadataRequest, 0, until))
         self._name_next(name)
-        return self._network.run(lambda: read(self._broker, time.monotonic() + PATIENCE))
+        return self._network.run(lambda: read(self._broker, until))
 
     def _link(self, address: str) -> BrokerLink:
         host, port = address.rsplit(":", 1)

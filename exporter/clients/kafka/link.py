@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from kafka.net.connection import KafkaConnection
 from kafka.net.inet import KafkaNetSocket
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.api_key import ApiKey
 
 from exporter.clients.kafka.faults import closed_fault, connect_fault, handshake_fault, request_fault
 from exporter.clients.kafka.network import Network, remaining
 from exporter.clients.kafka.properties import KafkaClientSettings
 from exporter.clients.kafka.repeated import Repeated, Sending
+from exporter.clients.kafka.transport import TcpTransport, TlsTransport
 from exporter.errors import ForbiddenRequestError
 
 READ_ONLY: Final = frozenset(
@@ -128,8 +128,8 @@ class BrokerLink:
         context = self._settings.ssl_context()
         plain = await self._socket(timeout_at)
         if context is None:
-            return KafkaTCPTransport(self._network.selector, plain, host=self.host)
-        transport = KafkaSSLTransport(self._network.selector, plain, host=self.host, ssl_context=context)
+            return TcpTransport(self._network.selector, plain, host=self.host)
+        transport = TlsTransport(self._network.selector, plain, host=self.host, ssl_context=context)
         try:
             await self._handshake(transport, timeout_at)
         except Exception as failure:
