@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import cpu
 from bench.cluster import READY_SECONDS, Target
+from bench.report import median
 from sandbox import Cluster, wait_for
 from sandbox.jars import cache_directory
 from sandbox.ports import LOOPBACK, Ports
@@ -17,47 +18,37 @@ from sandbox.ports import LOOPBACK, Ports
 VERSION = "1.0.1"
 ARTIFACT = "jmx_prometheus_javaagent"
 EVERYTHING = "rules:\n- pattern: '.*'\n"
-SCRAPES = 6
-INTERVAL = 10.0
+WARM_UP = 3
+SCRAPES = 3
 MAVEN_SECONDS = 300.0
 STOP_SECONDS = 300.0
 
 
-def added_per_scrape(cluster: Cluster, target: Target, broker: int) -> tuple[float, str]:
-    """Restart a broker with the agent and scrape it as Prometheus would.
+def added_by_scrape(cluster: Cluster, target: Target, broker: int) -> tuple[float, str]:
+    """Restart a broker with the agent and scrape it.
 
     Returns:
         Seconds of CPU per scrape over the broker's rest, and what a scrape brought.
     """
     with _agent(cluster, broker) as url:
-        running = Target.of(cluster, target.partitions)
-        before = cpu.rest(running)
-        scrape = _Scrapes(url)
-        during = cpu.rates(running, scrape.all)
-        after = cpu.rest(running)
-    added = during[broker] - (before[broker] + after[broker]) / 2
-    return added * scrape.seconds / SCRAPES, f"{scrape.series} series in {scrape.slowest:.1f} s"
+        pid = Target.of(cluster, target.partitions).pids[broker]
+        pages = [_scrape(url) for _ in range(WARM_UP)]
+
+        def work() -> int:
+            pages.extend(_scrape(url) for _ in range(SCRAPES))
+            return SCRAPES
+
+        once, idle = cpu.added([pid], work)
+    series, seconds = pages[-1][0], median(seconds for _, seconds in pages[WARM_UP:])
+    return once, f"{series} series in {seconds:.1f} s; {cpu.ROUNDS} x {SCRAPES}; at rest {1000 * idle:.0f} ms/s"
 
 
-class _Scrapes:
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self.seconds = self.slowest = 0.0
-        self.series = 0
-
-    def all(self) -> None:
-        first = time.monotonic()
-        for number in range(SCRAPES):
-            self._once()
-            time.sleep(max(0.0, first + (number + 1) * INTERVAL - time.monotonic()))
-        self.seconds = time.monotonic() - first
-
-    def _once(self) -> None:
-        started = time.monotonic()
-        with urllib.request.urlopen(self._url, timeout=120) as reply:  # noqa: S310  # the agent, on loopback
-            page: bytes = reply.read()
-        self.slowest = max(self.slowest, time.monotonic() - started)
-        self.series = sum(not line.startswith(b"#") for line in page.splitlines())
+def _scrape(url: str) -> tuple[int, float]:
+    """Return the number of series and the seconds that it took."""
+    started = time.monotonic()
+    with urllib.request.urlopen(url, timeout=120) as reply:  # noqa: S310  # the agent, on loopback
+        page: bytes = reply.read()
+    return sum(not line.startswith(b"#") for line in page.splitlines()), time.monotonic() - started
 
 
 @contextmanager

@@ -4,36 +4,41 @@ from collections.abc import Iterator
 
 from bench import agent, cpu
 from bench.cluster import Target
-from bench.report import Row, median
+from bench.report import Row
 from bench.sidecar import running_sidecar
 from sandbox import Cluster
 
-INTERVAL = 10.0
+INTERVAL = 2.0
+LOG_DIRS = 12.0
+"""Seconds. Five times as often as by default, and log directories with every sixth poll, too, to see it better."""
+
 POLLS = 12
 PATIENCE = 60.0
 TARGET = 1 / 20
 
 
 def measure(target: Target, cluster: Cluster | None = None) -> Iterator[Row]:
-    """Let the brokers rest, poll them as users do, let them rest again; then restart one of them with the agent."""
-    added, note = added_per_poll(target)
-    yield Row("CPU that one poll adds to one broker", 1000 * added, "ms", None, note)
+    """Let polls and rest take turns; then restart a broker with the agent, and let scrapes and rest take turns."""
+    poll, note = added_by_poll(target)
+    yield Row("CPU that one poll adds to one broker", 1000 * poll, "ms", None, note)
     if cluster is None:
         return
-    broker = max(target.pids)
-    peer, what = agent.added_per_scrape(cluster, target, broker)
-    yield Row(f"- one scrape of the jmx_exporter agent {agent.VERSION}, all beans", 1000 * peer, "ms", None, what)
-    yield Row("work added to a broker: a poll over a scrape of the agent", added / peer, "", TARGET)
+    scrape, note = agent.added_by_scrape(cluster, target, max(target.pids))
+    yield Row(f"- one scrape of the jmx_exporter agent {agent.VERSION}, all beans", 1000 * scrape, "ms", None, note)
+    yield Row("work added to a broker: a poll over a scrape of the agent", poll / scrape, "", TARGET)
 
 
-def added_per_poll(target: Target) -> tuple[float, str]:
-    """Seconds of CPU per broker and poll, and how they were found."""
-    before = cpu.rest(target)
-    with running_sidecar(target, INTERVAL, jmx=True) as sidecar:
-        sidecar.wait_polls(1, PATIENCE)
-        during = cpu.rates(target, lambda: sidecar.wait_polls(POLLS, PATIENCE))
-    after = cpu.rest(target)
-    added = [during[broker] - (before[broker] + after[broker]) / 2 for broker in before]
-    idle = ", ".join(f"{1000 * median(rates.values()):.0f}" for rates in (before, after))
-    note = f"mean of {POLLS} polls and {len(added)} brokers, JMX included; at rest {idle} ms a second before and after"
-    return INTERVAL * sum(added) / len(added), note
+def added_by_poll(target: Target) -> tuple[float, str]:
+    """Seconds of CPU per broker and poll, JMX included, and how they were found."""
+    with running_sidecar(target, INTERVAL, jmx=True, log_dirs=LOG_DIRS) as sidecar:
+        sidecar.wait_polls(POLLS, PATIENCE)
+
+        def work() -> int:
+            sidecar.resume()
+            sidecar.wait_polls(POLLS, PATIENCE)
+            return POLLS
+
+        once, idle = cpu.added(target.pids.values(), work, sidecar.pause)
+        sidecar.resume()
+    every = f"log dirs with every {LOG_DIRS / INTERVAL:.0f}th"
+    return once, f"{cpu.ROUNDS} x {POLLS} polls, {every}, JMX included; a broker at rest uses {1000 * idle:.0f} ms/s"

@@ -1,26 +1,44 @@
-"""CPU of the brokers over a stretch of time."""
+"""CPU of a process while something happens, over what it uses while nothing does."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
-from bench.cluster import Target
 from bench.procfs import cpu_seconds
+from bench.report import median
 
-REST = 60.0
-"""Seconds: long enough for ticks of 10 ms, and for what brokers do every 30 s or so."""
-
-Rates = Mapping[int, float]
-"""Broker to seconds of CPU per second."""
-
-
-def rest(target: Target) -> Rates:
-    """What the brokers use when nobody asks them anything."""
-    return rates(target, lambda: time.sleep(REST))
+ROUNDS = 6
+REST = 20.0
+"""Seconds. Rest and work take turns, because what idle brokers use drifts by more than a poll adds."""
 
 
-def rates(target: Target, wait: Callable[[], None]) -> Rates:
-    """CPU per second of every broker while `wait` waits."""
-    started, first = time.monotonic(), {broker: cpu_seconds(pid) for broker, pid in target.pids.items()}
-    wait()
-    seconds = time.monotonic() - started
-    return {broker: (cpu_seconds(pid) - first[broker]) / seconds for broker, pid in target.pids.items()}
+def added(pids: Iterable[int], work: Callable[[], int], rest: Callable[[], None] = lambda: None) -> tuple[float, float]:
+    """Let rest and work alternate.
+
+    Args:
+        pids: the processes that work is done to.
+        work: does it, and returns how many times.
+        rest: called before each rest, to bring it about.
+
+    Returns:
+        Seconds of CPU that doing it once adds to one process, and what one process uses in a second of rest.
+    """
+    once, idle, watched = [], [], tuple(pids)
+    for _ in range(ROUNDS):
+        rest()
+        used, seconds, _ = _spend(watched, _sleep)
+        idle.append(used / seconds)
+        used, seconds, times = _spend(watched, work)
+        once.append((used - idle[-1] * seconds) / times)
+    return median(once) / len(watched), median(idle) / len(watched)
+
+
+def _spend(pids: tuple[int, ...], work: Callable[[], int]) -> tuple[float, float, int]:
+    """CPU and real seconds of some work, and how many times it was done."""
+    started, before = time.monotonic(), sum(map(cpu_seconds, pids))
+    times = work()
+    return sum(map(cpu_seconds, pids)) - before, time.monotonic() - started, times
+
+
+def _sleep() -> int:
+    time.sleep(REST)
+    return 1

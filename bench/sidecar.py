@@ -18,6 +18,9 @@ from sandbox.ports import Ports
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
+PATIENT = 0.95
+"""Share of the interval that a poll may take: a busy machine shall make it slow, not incomplete."""
+
 _SNAPSHOT = re.compile(rb"^kafka_warden_snapshot_timestamp_seconds (\S+)$", re.MULTILINE)
 
 
@@ -33,6 +36,14 @@ class Sidecar:
         """Return when the poll began whose numbers are shown; None before the first."""
         found = _SNAPSHOT.search(self.page())
         return float(found[1]) if found else None
+
+    def pause(self) -> None:
+        """Stop it as a debugger would: no poll, and no answer, until `resume`."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
 
     def page(self) -> bytes:
         """Return the page, uncompressed."""
@@ -53,13 +64,14 @@ class Sidecar:
 
 
 @contextlib.contextmanager
-def running_sidecar(target: Target, interval: float, *, jmx: bool) -> Iterator[Sidecar]:
+def running_sidecar(target: Target, interval: float, *, jmx: bool, log_dirs: float = 60.0) -> Iterator[Sidecar]:
     """Start the program that users start, with `interval` seconds between polls; it ends with the block."""
+    poll = {"interval": f"{interval:g}s", "deadline": f"{PATIENT * interval:g}s", "log_dirs": f"{log_dirs:g}s"}
     with tempfile.TemporaryDirectory(prefix="kafka-warden-bench-") as folder:
         ports = Ports()
         port = ports.reserve()
         file = Path(folder) / "kafka-warden.yml"
-        file.write_text(yaml.safe_dump(_configuration(target, port, interval, jmx=jmx)), encoding="utf-8")
+        file.write_text(yaml.safe_dump(_configuration(target, port, poll, jmx=jmx)), encoding="utf-8")
         with (Path(folder) / "log").open("wb") as log:
             command = [sys.executable, "-m", "exporter.cli", "run", "--config", str(file)]
             process = subprocess.Popen(command, stdout=log, stderr=log)
@@ -72,11 +84,11 @@ def running_sidecar(target: Target, interval: float, *, jmx: bool) -> Iterator[S
             ports.close()
 
 
-def _configuration(target: Target, port: int, interval: float, *, jmx: bool) -> dict[str, object]:
+def _configuration(target: Target, port: int, poll: dict[str, str], *, jmx: bool) -> dict[str, object]:
     addresses = {"brokers": dict(target.jmx), "controllers": dict(target.jmx_controllers)}
     return {
         "kafka": {"bootstrap.servers": target.bootstrap},
-        "poll": {"interval": f"{interval:g}s"},
+        "poll": poll,
         "web": {"listen": f"127.0.0.1:{port}"},
         **({"jmx": addresses} if jmx else {}),
     }
@@ -91,6 +103,7 @@ def _answers(sidecar: Sidecar, process: "subprocess.Popen[bytes]") -> bool:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(signal.SIGCONT)
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(STOP_SECONDS)

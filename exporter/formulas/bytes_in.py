@@ -62,13 +62,20 @@ def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
     return np.where(same_leader(sized, now) & fresh & nothing_deleted & (growth >= 0), growth, np.nan)
 
 
-def learn_bytes_per_offset(learned: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools) -> Floats:
+def learn_bytes_per_offset(
+    learned: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools, pace: Floats | None = None
+) -> Floats:
     """What one offset weighs (P,), learned anew in rows where log dirs answered with this poll. judgement.md 1, 3.
 
     size / (end - local start) of the leader's log. A compacted log lacks offsets, so there it is growth over offsets
     gained since the last answer, once there were two.
+
+    `pace`: offsets a second (P,), NaN where unknown. The size is told after the end, and holds what came in between: of
+    a log that retention keeps to some seconds of traffic that is a good part.
     """
-    held = now.end - now.start
+    between = np.maximum(now.sized_at - now.ended_at, 0.0)
+    later = np.zeros(len(now.end)) if pace is None else np.nan_to_num(pace) * between
+    held = now.end - now.start + later
     told = (now.size != UNKNOWN) & (now.start != UNKNOWN) & (now.end != UNKNOWN) & (held > 0)
     fresh = told & ((now.sized_at > sized.sized_at) | np.isnan(learned))
     whole = np.where(fresh, now.size / np.where(held > 0, held, 1), learned)
@@ -106,7 +113,8 @@ def step(state: BytesIn | None, now: LeaderLogs, compacted: Bools) -> tuple[Byte
     if state is None:
         unknown = np.full(len(now.leader), np.nan)
         return BytesIn(now, now, learn_bytes_per_offset(unknown, now, now, compacted)), unknown
-    learned = learn_bytes_per_offset(state.per_offset, state.sized, now, compacted)
+    pace = _over(offsets_gained(state.previous, now), now.ended_at - state.previous.ended_at)
+    learned = learn_bytes_per_offset(state.per_offset, state.sized, now, compacted, pace)
     rates = bytes_in_rate(BytesIn(state.previous, state.sized, learned), now, compacted)
     fresh = (now.size != UNKNOWN) & (now.sized_at > state.sized.sized_at)
     return BytesIn(now, _choose(fresh, now, state.sized), learned), rates

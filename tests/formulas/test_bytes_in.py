@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.formulas import bytes_in
 from exporter.formulas.bytes_in import BytesIn, LeaderLogs, realign, step
 from exporter.formulas.ops import UNKNOWN, Floats
 
@@ -210,3 +211,21 @@ def test_size_and_offsets_agree_on_steady_records(weight: int, gained: int, seco
 
     assert by_size == pytest.approx(by_offsets)
     assert by_size == pytest.approx(weight * gained / seconds)
+
+
+def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> None:
+    """100 bytes an offset, 1,000 offsets a second; the size is told 0.5 s after the end, of a log of 5 s of traffic."""
+    end, start = np.array([10_000]), np.array([5_000])
+    logs = LeaderLogs(
+        leader=np.array([1], np.int32),
+        epoch=np.array([0], np.int32),
+        start=start,
+        end=end,
+        ended_at=np.array([10.0]),
+        size=np.array([550_000]),
+        sized_at=np.array([10.5]),
+    )
+    unknown, plain = np.array([np.nan]), np.array([False])
+
+    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs, plain, pace=np.array([1000.0])).tolist() == [100.0]
+    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs, plain).tolist() == [110.0]

@@ -49,7 +49,7 @@ def test_the_throttle_holds_the_move_until_it_is_cleared(throttled: Cluster) -> 
     throttled.admin.clear_throttle(["moved"])
     throttled.admin.wait_for_moves()
 
-    assert throttled.admin.describe("moved")[0].replicas == (2,)
+    wait_for(lambda: throttled.admin.describe("moved")[0].replicas == (2,), what="the brokers know of the move's end")
     assert throttled.admin.topic_config("moved", LISTS) == {LEADER_REPLICAS: "", FOLLOWER_REPLICAS: ""}
     assert [set(), set(), set()] == rates(throttled)
 

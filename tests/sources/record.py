@@ -64,7 +64,7 @@ def prepare(cluster: Cluster) -> None:
     admin.delete_records("emptied", {0: 4})
     cluster.load.produce("lagging", records=30, partitions=(0, 1))
     cluster.load.produce("moving", bytes=3_000_000)
-    cluster.load.produce("sized", bytes=500_000)
+    cluster.load.produce("sized", bytes=2_500_000)
     admin.alter_broker_config(1, {LOG_DIR_RATE: 1})
     (elsewhere,) = {str(each) for each in cluster.log_dirs(1)} - {_directory(cluster)}
     admin.move_log_dir(1, ("sized", 0), elsewhere)
@@ -107,11 +107,12 @@ def recording(version: str) -> Iterator[Callable[[str], None]]:
     name, original = [""], KafkaProtocol._process_response
 
     def process(self: Any, buffer: Any) -> Any:
-        expected = self.in_flight_requests[0]
-        if name[0] and expected.api_key != 18:
+        if name[0]:
             frame = buffer.read()
             buffer.seek(0)
-            (RECORDED / f"kafka-{version}-{name[0]}-v{expected.api_version}.bin").write_bytes(bytes(frame))
+            expected = self.in_flight_requests[0]
+            header = getattr(expected, "_header", expected)  # that of a `Repeated` wraps kafka-python's
+            (RECORDED / f"kafka-{version}-{name[0]}-v{header.request_api_version}.bin").write_bytes(frame)
         return original(self, buffer)
 
     KafkaProtocol._process_response = process

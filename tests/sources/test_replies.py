@@ -1,127 +1,230 @@
-"""Where the parts of a reply belong, and what is not worked out twice."""
+"""The parsers on what real brokers of two versions answered; `record.py` tells how the cluster was prepared."""
 
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from kafka.protocol.admin import (
+    DescribeClientQuotasResponse,
+    DescribeClusterResponse,
+    DescribeConfigsResponse,
+    DescribeLogDirsResponse,
+    DescribeQuorumResponse,
+    ListPartitionReassignmentsResponse,
+)
+from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
-from exporter.clients.kafka.repeated import Undecoded
-from exporter.model import UNKNOWN
-from exporter.sources.metadata import Layout, MetadataQuestion, parse_metadata
-from exporter.sources.replies import RowIndex, column, index_rows
+from exporter.model import UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
+from exporter.poller.tables import Rows
+from exporter.sources.configs import parse_broker_config, parse_configs, parse_topic_config
+from exporter.sources.log_dirs import parse_log_dirs
+from exporter.sources.metadata import Layout, parse_fenced, parse_metadata
+from exporter.sources.offsets import parse_offsets
+from exporter.sources.quorum import parse_quorum
+from exporter.sources.quotas import parse_quotas
+from exporter.sources.reassignments import Reassignment, parse_reassignments
+from exporter.sources.replies import RowIndex
 
-VERSION = 13
-
-
-@dataclass
-class Topic:
-    """What a reply has of one topic."""
-
-    name: str
-    partitions: list[int] = field(default_factory=list)
-
-
-def metadata(topics: dict[str, int], *, isr: tuple[int, ...] = (1, 2), controller: int = 1, port: int = 9092) -> Any:
-    """Make a reply: topics with their partitions, each on brokers 1 and 2."""
-    response = MetadataResponse
-    partition = response.MetadataResponseTopic.MetadataResponsePartition
-    made = [
-        response.MetadataResponseTopic(
-            version=VERSION,
-            name=name,
-            partitions=[
-                partition(
-                    version=VERSION,
-                    partition_index=number,
-                    leader_id=1,
-                    leader_epoch=3,
-                    replica_nodes=[1, 2],
-                    isr_nodes=list(isr),
-                    offline_replicas=[],
-                )
-                for number in range(partitions)
-            ],
-        )
-        for name, partitions in topics.items()
-    ]
-    node = response.MetadataResponseBroker(version=VERSION, node_id=1, host="one", port=port)
-    return response(version=VERSION, brokers=[node], cluster_id="c", controller_id=controller, topics=made)
+RECORDED = Path(__file__).with_name("recorded")
+VERSIONS = ("4.1.1", "3.9.1")
+HERE = "127.0.0.1:9092"
+RESPONSES: Mapping[str, Any] = {
+    "metadata": MetadataResponse,
+    "cluster": DescribeClusterResponse,
+    "ends": ListOffsetsResponse,
+    "starts": ListOffsetsResponse,
+    "log_dirs": DescribeLogDirsResponse,
+    "reassignments": ListPartitionReassignmentsResponse,
+    "broker_config": DescribeConfigsResponse,
+    "other_broker_config": DescribeConfigsResponse,
+    "controller_config": DescribeConfigsResponse,
+    "topic_configs": DescribeConfigsResponse,
+    "quotas": DescribeClientQuotasResponse,
+    "quorum": DescribeQuorumResponse,
+}
+OF_BROKER_1 = [("emptied", 0), ("lagging", 0), ("lagging", 1), ("moving", 0), ("sized", 0)]
 
 
-def undecoded(reply: Any) -> Undecoded:
-    """Give it the form in which it comes from the broker."""
-    return Undecoded(VERSION, reply.encode(version=VERSION), MetadataResponse[VERSION])
+def reply(version: str, name: str) -> Any:
+    """What kafka-python makes of a recorded frame."""
+    (file,) = RECORDED.glob(f"kafka-{version}-{name}-v*.bin")
+    response = RESPONSES[name][int(file.stem.rpartition("-v")[2])]
+    return response.decode(file.read_bytes(), header=True)
 
 
-def layout(topics: dict[str, int]) -> Layout:
-    """Lay topics out."""
-    return parse_metadata(undecoded(metadata(topics)).decode())
+def known(version: str) -> dict[str, Any]:
+    """What the disks and the sandbox said at the same time."""
+    facts: dict[str, Any] = json.loads((RECORDED / f"kafka-{version}-known.json").read_text())
+    return facts
 
 
-@given(st.permutations(["a", "b", "c", "d"]), st.randoms(use_true_random=False))
-def test_rows_are_found_in_whatever_order_a_broker_answers(names: list[str], chance: Any) -> None:
-    """Topics and partitions come back in an order of the broker's own; unknown ones have no row."""
-    laid_out = layout({"a": 3, "b": 1, "c": 20})
-    rows = np.flatnonzero(laid_out.broker == 2)
-    topics = [Topic(name, chance.sample(range(25), 25)) for name in names]
-    numbers = [number for topic in topics for number in topic.partitions]
-    found = index_rows(laid_out, rows).find(topics, np.array(numbers))
-    expected = {
-        (laid_out.topics[laid_out.topic[laid_out.partition[row]]], int(laid_out.number[laid_out.partition[row]])): row
-        for row in rows.tolist()
+def layout(version: str) -> Layout:
+    """The rows that the metadata made."""
+    return parse_metadata(reply(version, "metadata"))
+
+
+def hosted(version: str) -> RowIndex:
+    """The replicas of broker 1."""
+    return Rows(layout(version)).hosted[1]
+
+
+def by_replica(version: str, column: Longs, broker: int = 1) -> dict[tuple[str, int], int]:
+    """A column of the replica table by topic and partition, for one broker."""
+    table = layout(version)
+    return {
+        (table.topics[table.topic[partition]], int(table.number[partition])): int(value)
+        for partition, where, value in zip(table.partition, table.broker, column, strict=True)
+        if where == broker
     }
-    asked = [(topic.name, number) for topic in topics for number in topic.partitions]
-    assert found.tolist() == [expected.get(key, UNKNOWN) for key in asked]
 
 
-def test_an_index_of_some_replicas_lists_them_by_topic() -> None:
-    """That is what requests are built from."""
-    laid_out = layout({"a": 2, "b": 1, "c": 3})
-    rows = np.flatnonzero((laid_out.broker == 1) & (laid_out.topic[laid_out.partition] != 1))
-    assert list(index_rows(laid_out, rows[1:])) == [("a", [1]), ("c", [0, 1, 2])]
+def unknown(version: str) -> Longs:
+    """A column of the replica table of which nothing is known."""
+    return np.full(len(layout(version).partition), UNKNOWN, np.int64)
 
 
-def test_an_empty_index_lists_nothing_and_finds_nothing() -> None:
-    """A broker that leads nothing is asked about nothing, and may still have strays."""
-    index = RowIndex()
-    assert not index
-    assert list(index) == []
-    assert index.find([Topic("a", [0, 1])], np.array([0, 1])).tolist() == [UNKNOWN, UNKNOWN]
-    assert index.find([], np.zeros(0, np.int64)).tolist() == []
+@pytest.mark.parametrize("version", VERSIONS)
+def test_metadata_becomes_sorted_rows(version: str) -> None:
+    """Partitions by topic and number, replicas in the order of their assignment, the dead broker in no ISR."""
+    table, facts = layout(version), known(version)
+    replicas = [
+        (table.topics[table.topic[row]], int(table.number[row]), int(broker), bool(in_isr))
+        for row, broker, in_isr in zip(table.partition, table.broker, table.in_isr, strict=True)
+    ]
+    assert table.cluster_id == facts["cluster_id"]
+    assert table.topics == ("compacted", "emptied", "lagging", "moving", "sized")
+    assert len({*table.topic_ids}) == 5
+    assert {len(topic_id) for topic_id in table.topic_ids} == {16}
+    assert replicas == [
+        ("compacted", 0, 2, True),
+        ("emptied", 0, 1, True),
+        ("emptied", 0, 2, True),
+        ("lagging", 0, 1, True),
+        ("lagging", 0, 3, False),
+        ("lagging", 1, 3, False),
+        ("lagging", 1, 1, True),
+        ("moving", 0, 1, True),
+        ("moving", 0, 3, False),
+        ("moving", 0, 2, True),
+        ("sized", 0, 1, True),
+    ]
+    assert table.leader.tolist() == [2, 1, 1, 1, 1, 1]
+    assert table.leader_row.tolist() == [0, 1, 3, 6, 7, 10]
+    assert table.offline.tolist() == [broker == 3 for _, _, broker, _ in replicas]
+    assert {f"{node.host}:{node.port}" for node in table.brokers.values()} == {facts["addresses"][b] for b in "12"}
 
 
-def test_a_column_is_one_field_of_many_rows() -> None:
-    """Large offsets keep every digit."""
-
-    @dataclass
-    class Row:
-        offset: int
-
-    assert column([Row(5), Row((1 << 62) + 1)], "offset").tolist() == [5, (1 << 62) + 1]
+def test_kafka_4_tells_who_is_fenced() -> None:
+    """DescribeCluster has the dead broker, which the metadata leaves out, with its address."""
+    host, port = known("4.1.1")["addresses"]["3"].split(":")
+    assert parse_fenced(reply("4.1.1", "cluster")) == {3: Broker(3, host, int(port), fenced=True)}
 
 
-@pytest.mark.parametrize("change", [{"controller": 2}, {"port": 9093}])
-def test_topics_that_stay_the_same_are_not_parsed_again(change: dict[str, Any]) -> None:
-    """The brokers of the new reply count, the columns are the very objects of the old one."""
-    question = MetadataQuestion()
-    first = question.parse(undecoded(metadata({"a": 3})))
-    fresh = undecoded(metadata({"a": 3}, **change))
-    second = question.parse(fresh)
-    assert second.broker is first.broker
-    assert second.brokers == parse_metadata(fresh.decode()).brokers
-    assert replace(second, brokers=first.brokers) == first
+@pytest.mark.parametrize("version", VERSIONS)
+def test_ends_and_starts_go_to_the_rows_of_the_broker_that_was_asked(version: str) -> None:
+    """Ends as many as were produced, a start that deletion moved, nothing for the replicas of other brokers."""
+    ends, starts = unknown(version), unknown(version)
+    parse_offsets(reply(version, "ends"), hosted(version), ends)
+    parse_offsets(reply(version, "starts"), hosted(version), starts)
+    assert by_replica(version, ends) == dict(zip(OF_BROKER_1, (10, 37, 30, 3000, 2500), strict=True))
+    assert by_replica(version, starts) == dict(zip(OF_BROKER_1, (4, 0, 0, 0, 0), strict=True))
+    assert set(by_replica(version, ends, broker=2).values()) == {UNKNOWN}
 
 
-@pytest.mark.parametrize("change", [{"isr": (1,)}, {"topics": {"a": 4}}, {"topics": {"b": 3}}])
-def test_topics_that_changed_are_parsed_again(change: dict[str, Any]) -> None:
-    """One replica out of sync is a new layout."""
-    question = MetadataQuestion()
-    question.parse(undecoded(metadata({"a": 3})))
-    fresh = undecoded(metadata(**{"topics": {"a": 3}, **change}))
-    parsed, expected = question.parse(fresh), parse_metadata(fresh.decode())
-    assert parsed.topics == expected.topics
-    assert parsed.in_isr.tolist() == expected.in_isr.tolist()
+@pytest.mark.parametrize("version", VERSIONS)
+def test_log_dirs_tell_the_bytes_of_the_segments(version: str) -> None:
+    """Sizes are those of the files; the copy in another directory is a future replica and not the replica's size."""
+    sizes, facts = unknown(version), known(version)
+    told = parse_log_dirs(reply(version, "log_dirs"), 1, hosted(version), sizes)
+    real = {f"{topic}-{number}": size for (topic, number), size in by_replica(version, sizes).items()}
+    (future,) = told.future
+    assert {directory.path for directory in told.directories} == set(facts["directories"])
+    assert all(directory.online for directory in told.directories)
+    assert all(0 < directory.usable_bytes < directory.total_bytes for directory in told.directories)
+    assert (future.topic, future.partition, future.broker) == ("sized", 0, 1)
+    assert real == facts["sizes"]
+    assert 0 < future.size < real["sized-0"]
+    assert 0 < future.offset_lag < 2500
+    assert sum(directory.bytes for directory in told.directories) == sum(real.values()) + future.size
+    assert told.stray == 0
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_log_without_a_row_is_stray(version: str) -> None:
+    """What lies on the disk of a broker that the metadata does not place there is counted, and has no size."""
+    sizes, some = unknown(version), hosted(version)
+    del some.topics["lagging"]
+    assert parse_log_dirs(reply(version, "log_dirs"), 1, some, sizes).stray == 2
+    assert by_replica(version, sizes)["lagging", 0] == UNKNOWN
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:
+    """One partition, one replica that is added, one that is removed."""
+    expected = {("moving", 0): Reassignment(adding=frozenset({3}), removing=frozenset({2}))}
+    assert parse_reassignments(reply(version, "reassignments")) == expected
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_limits_come_from_the_broker_and_else_from_the_default_of_all(version: str) -> None:
+    """Broker 1 has rates of its own, broker 2 the cluster's default; what nobody set is unlimited."""
+    own = parse_broker_config(parse_configs(reply(version, "broker_config"), HERE)["1"])
+    other = parse_broker_config(parse_configs(reply(version, "other_broker_config"), HERE)["2"])
+    default = Limit(777_777.0, Origin.CLUSTER_DEFAULT)
+    assert own.limits == dict.fromkeys(Side, Limit(1.0, Origin.BROKER))
+    assert other.limits == {Side.LEADER: default, Side.FOLLOWER: default, Side.LOG_DIRS: Limit()}
+    assert (own.replica_lag_time_max, own.replica_fetch_max_bytes) == (6.0, 1 << 20)
+    assert (own.quota_window_num, own.quota_window_size) == (11, 1.0)
+    assert own.remote_copy_quota is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_topic_configs_have_lists_policy_and_sizes(version: str) -> None:
+    """The throttled lists as the move set them, compaction beside deletion, min ISR, and defaults elsewhere."""
+    entries = parse_configs(reply(version, "topic_configs"), HERE)
+    configs = {name: parse_topic_config(entry) for name, entry in entries.items()}
+    assert configs.keys() == {"compacted", "emptied", "lagging", "moving", "sized"}
+    assert [name for name, config in configs.items() if config.compacted] == ["compacted"]
+    assert (configs["moving"].leader_throttled, configs["moving"].follower_throttled) == ("0:1,0:2", "0:3")
+    assert (configs["sized"].leader_throttled, configs["sized"].follower_throttled) == ("", "")
+    assert (configs["moving"].segment_bytes, configs["sized"].segment_bytes) == (2 << 20, 1 << 30)
+    assert (configs["emptied"].min_insync_replicas, configs["sized"].min_insync_replicas) == (2, 1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_controller_tells_its_own_window(version: str) -> None:
+    """Asked on its own listener: 11 samples of a second."""
+    entries = parse_configs(reply(version, "controller_config"), HERE)["101"]
+    told = {key: entry.value for key, entry in entries.items()}
+    assert told == {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
+    """A pair, a default user, a default client: each with the values of its own."""
+    told = parse_quotas(reply(version, "quotas"))
+    assert sorted(told, key=str) == sorted(
+        [
+            QuotaEntity("alice", "app", {"controller_mutation_rate": 5.0, "producer_byte_rate": 1000.0}),
+            QuotaEntity("", None, {"controller_mutation_rate": 2.5}),
+            QuotaEntity(None, "", {"consumer_byte_rate": 1e6}),
+        ],
+        key=str,
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_quorum_has_its_leader_and_where_that_listens(version: str) -> None:
+    """One voter that leads, the live brokers as observers, and the controller's own address."""
+    quorum = parse_quorum(reply(version, "quorum"), HERE)
+    ends = {replica.node: replica.log_end_offset for replica in quorum.replicas}
+    assert quorum.leader == 101
+    assert [replica.node for replica in quorum.replicas if replica.voter] == [101]
+    assert {1, 2} <= ends.keys() <= {1, 2, 3, 101}
+    assert quorum.controllers == {int(node): address for node, address in known(version)["controllers"].items()}
+    assert max(ends.values()) == ends[101] >= quorum.high_watermark > 0
+    assert all(replica.last_caught_up_time for replica in quorum.replicas if replica.node in {1, 2, 101})
