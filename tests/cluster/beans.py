@@ -57,8 +57,8 @@ def read_secured(cluster: Cluster, pattern: str, attribute: str) -> dict[str, fl
     finally:
         session.close()
     found = {}
-    for broker, answer in answers.items():
+    for key, answer in answers.items():
         assert isinstance(answer, RawBeans), answer
         for row in answer.rows[pattern]:
-            found[f"{broker} {row.name}"] = float(row.values[attribute])
+            found[f"{key} {row.name}"] = float(row.values[attribute])
     return found

@@ -103,7 +103,7 @@ class Sidecar:
                 stderr=log,
             )
         try:
-            self._port = int(wait_for(self._listening, SLOW_MACHINE, "the sidecar listens", interval=0.02))
+            self._port = wait_for(self._listening, SLOW_MACHINE, "the sidecar listens", interval=0.02)
             if self._wait_ready:
                 self.wait_ready()
         except BaseException:
@@ -135,11 +135,12 @@ class Sidecar:
         """Everything that it wrote to stdout and stderr."""
         return self._log_file.read_text(encoding="utf-8", errors="replace")
 
-    def _listening(self) -> int | None:
+    def _listening(self) -> int:
+        """The port, 0 while it is not known."""
         if self.process.poll() is not None:
             raise AssertionError(f"the sidecar ended with code {self.process.returncode}:\n{self.log}")
         found = _LISTENING.search(self.log)
-        return int(found[1]) if found else None
+        return int(found[1]) if found else 0
 
     def stop(self) -> tuple[int, float]:
         """SIGTERM; return the exit code and the seconds that it took."""

@@ -33,7 +33,7 @@ def test_a_stopped_broker_costs_its_own_numbers_only(cluster: Cluster, tmp_path:
             stopped = sidecar.wait(lambda page: 2 in page.silent("offsets"))
             assert stopped.errors("offsets", 2, before).keys() <= {"timeout", "connect_timeout", "fenced"}
             fenced = sidecar.wait(lambda page: page.one("broker_state", broker=2, state="fenced"))
-            assert fenced.errors("offsets", 2, before)["fenced"] >= 1
+            assert fenced.errors("offsets", 2, before).keys() >= {"timeout", "fenced"}
             for _ in range(3):
                 page = sidecar.next_page()
                 assert {broker for source in OWN for broker in page.silent(source)} == {2}
