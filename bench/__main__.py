@@ -49,6 +49,7 @@ def _measure(name: str, target: Target, cluster: Cluster, report: Report) -> Non
             report.rows.append(row)
     except Exception as failure:  # noqa: BLE001  # it is told in the report
         report.skipped[name] = f"{type(failure).__name__}: {failure}"
+        _say(f"  not measured: {report.skipped[name]}")
 
 
 def _options() -> argparse.Namespace:
