@@ -10,6 +10,7 @@ from typing import Self
 
 from exporter.clients.jmx.protocol import BeanQuery, Question
 from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
+from sandbox import wait_for
 from sandbox.passwords import write_secret
 from sandbox.ports import LOOPBACK, Ports
 
@@ -112,12 +113,18 @@ class JmxServer:
             self.process.stdout.close()
 
     def pause(self) -> None:
-        """SIGSTOP: its port accepts connections and answers nothing."""
+        """SIGSTOP, and wait until no thread runs: its port accepts connections and answers nothing."""
         self.process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: self._states() <= {"T"}, what="the server is stopped", interval=0.01)
 
     def resume(self) -> None:
         """SIGCONT."""
         self.process.send_signal(signal.SIGCONT)
+
+    def _states(self) -> set[str]:
+        """The kernel's states of its threads: R, S, T (stopped) ..."""
+        files = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+        return {file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] for file in files}
 
     def target(self, key: str = "one", **options: object) -> JmxTarget:
         """How a session asks it."""

@@ -59,7 +59,7 @@ def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, server
     assert child is not None
     servers[0].pause()
     try:
-        timer = threading.Timer(0.3, os.kill, (child, signal.SIGKILL))
+        timer = threading.Timer(1.0, os.kill, (child, signal.SIGKILL))
         timer.start()
         started = time.monotonic()
         answer = ask(session, servers[0].target())["one"]
