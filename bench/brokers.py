@@ -13,7 +13,6 @@ LOG_DIRS = 12.0
 """Seconds. Five times as often as by default, and log directories with every sixth poll, too, to see it better."""
 
 POLLS = 12
-PATIENCE = 60.0
 TARGET = 1 / 20
 
 
@@ -31,11 +30,11 @@ def measure(target: Target, cluster: Cluster | None = None) -> Iterator[Row]:
 def added_by_poll(target: Target) -> tuple[float, str]:
     """Seconds of CPU per broker and poll, JMX included, and how they were found."""
     with running_sidecar(target, INTERVAL, jmx=True, log_dirs=LOG_DIRS) as sidecar:
-        sidecar.wait_polls(POLLS, PATIENCE)
+        sidecar.wait_polls(POLLS)
 
         def work() -> int:
             sidecar.resume()
-            sidecar.wait_polls(POLLS, PATIENCE)
+            sidecar.wait_polls(POLLS)
             return POLLS
 
         once, idle = cpu.added(target.pids.values(), work, sidecar.pause)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from confluent_kafka import Producer
@@ -107,17 +108,14 @@ def _fill(cluster: Cluster, topics: list[tuple[str, int]]) -> None:
 def _wait(cluster: Cluster, partitions: int) -> None:
     """Wait until every broker knows every partition and its leader, and every replica is in sync."""
     for node in cluster.broker_ids:
-        wait_for(
-            lambda node=node: _led(cluster, node) == partitions,  # type: ignore[misc]  # mypy: no lambda with a default
-            READY_SECONDS,
-            f"broker {node} knows the leaders of {partitions} partitions",
-            interval=1.0,
-        )
+        known = partial(_knows, cluster, node, partitions)
+        wait_for(known, READY_SECONDS, f"broker {node} knows the leaders of {partitions} partitions", interval=1.0)
     wait_for(lambda: not cluster.admin.out_of_sync(), READY_SECONDS, "every replica is in sync", interval=1.0)
 
 
-def _led(cluster: Cluster, node: int) -> int:
-    """Count the partitions of the benchmark that have a leader, as one broker knows them."""
+def _knows(cluster: Cluster, node: int, partitions: int) -> bool:
+    """Tell whether a broker knows that many partitions of the benchmark, each with a leader."""
     reply = cluster.admin.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), node)
     ours = (topic for topic in reply.topics if topic.name.startswith(PREFIX))
-    return sum(partition.leader_id >= 0 for topic in ours for partition in topic.partitions)
+    led: int = sum(partition.leader_id >= 0 for topic in ours for partition in topic.partitions)
+    return led == partitions

@@ -11,7 +11,6 @@ POLLS = 100
 INTERVAL = 2.0
 """Seconds. The sidecar keeps the snapshots of a minute: 30 at this interval, 6 at the default of 10 s."""
 
-PATIENCE = 60.0
 TARGETS = {True: 220.0, False: 130.0}
 MIB = 1 << 20
 
@@ -20,9 +19,9 @@ def measure(target: Target) -> Iterator[Row]:
     """Run the program as users do, with and without JMX."""
     for jmx, limit in TARGETS.items():
         with running_sidecar(target, INTERVAL, jmx=jmx) as sidecar:
-            sidecar.wait_polls(1, PATIENCE)
+            sidecar.wait_polls(1)
             first = procfs.pss_bytes(procfs.tree(sidecar.pid)) / MIB
-            sidecar.wait_polls(POLLS, PATIENCE)
+            sidecar.wait_polls(POLLS)
             parts = [procfs.pss_bytes([pid]) / MIB for pid in procfs.tree(sidecar.pid)]
         note = f"{' + '.join(f'{part:.0f}' for part in parts)} by process; after the first polls {first:.0f}"
         yield Row(f"memory after {POLLS} polls, {'with' if jmx else 'without'} JMX", sum(parts), "MiB", limit, note)

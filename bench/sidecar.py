@@ -1,6 +1,7 @@
 """The sidecar itself, as a process: started with the benchmark's configuration, watched through its page."""
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -18,7 +20,11 @@ from sandbox.ports import Ports
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
-PATIENT = 0.95
+PATIENCE = 60.0
+LOOK = 0.05
+"""Seconds between two looks at the page."""
+
+DEADLINE_SHARE = 0.95
 """Share of the interval that a poll may take: a busy machine shall make it slow, not incomplete."""
 
 _SNAPSHOT = re.compile(rb"^kafka_warden_snapshot_timestamp_seconds (\S+)$", re.MULTILINE)
@@ -27,15 +33,33 @@ _SNAPSHOT = re.compile(rb"^kafka_warden_snapshot_timestamp_seconds (\S+)$", re.M
 class Sidecar:
     """A running `kafka-warden run`."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", url: str) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
         self.pid = process.pid
         self.url = url
         self._process = process
+        self._log = log
 
     def snapshot(self) -> float | None:
-        """Return when the poll began whose numbers are shown; None before the first."""
-        found = _SNAPSHOT.search(self.page())
-        return float(found[1]) if found else None
+        """Return when the poll began whose numbers are shown; None before the first.
+
+        Raises:
+            RuntimeError: it has ended.
+        """
+        if self._process.poll() is not None:
+            said = self._log.read_text(encoding="utf-8").strip().rpartition("\n")[2]
+            raise RuntimeError(f"the sidecar ended with exit code {self._process.returncode}: {said}")
+        with contextlib.suppress(OSError), urllib.request.urlopen(self.url, timeout=PATIENCE) as reply:  # noqa: S310  # ours
+            found = _SNAPSHOT.search(reply.read())
+            return float(found[1]) if found else None
+        return None
+
+    def wait_polls(self, count: int) -> None:
+        """Wait until `count` further polls have been shown. Polls must be slower than looks at the page."""
+        for _ in range(count):
+            wait_for(partial(self._newer, self.snapshot()), PATIENCE, "the next poll is shown", LOOK)
+
+    def _newer(self, than: float | None) -> bool:
+        return self.snapshot() not in {than, None}
 
     def pause(self) -> None:
         """Stop it as a debugger would: no poll, and no answer, until `resume`."""
@@ -45,43 +69,33 @@ class Sidecar:
         """Let it go on."""
         self._process.send_signal(signal.SIGCONT)
 
-    def page(self) -> bytes:
-        """Return the page, uncompressed."""
-        with urllib.request.urlopen(self.url, timeout=10) as reply:  # noqa: S310  # our own, on loopback
-            text: bytes = reply.read()
-            return text
-
-    def wait_polls(self, count: int, seconds: float) -> None:
-        """Wait until `count` further polls have been shown. Polls must be slower than looks at the page: 50 ms."""
-        for _ in range(count):
-            before = self.snapshot()
-            wait_for(lambda before=before: self._moved(before), seconds, "the next poll is shown", 0.05)  # type: ignore[misc]  # mypy: no lambda with a default
-
-    def _moved(self, before: float | None) -> bool:
-        if self._process.poll() is not None:
-            raise RuntimeError(f"the sidecar ended with exit code {self._process.returncode}")
-        return self.snapshot() not in {before, None}
+    def end(self) -> None:
+        """Let it stop by itself, for a while."""
+        self.resume()
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 @contextlib.contextmanager
 def running_sidecar(target: Target, interval: float, *, jmx: bool, log_dirs: float = 60.0) -> Iterator[Sidecar]:
     """Start the program that users start, with `interval` seconds between polls; it ends with the block."""
-    poll = {"interval": f"{interval:g}s", "deadline": f"{PATIENT * interval:g}s", "log_dirs": f"{log_dirs:g}s"}
-    with tempfile.TemporaryDirectory(prefix="kafka-warden-bench-") as folder:
-        ports = Ports()
-        port = ports.reserve()
-        file = Path(folder) / "kafka-warden.yml"
+    poll = {"interval": f"{interval:g}s", "deadline": f"{DEADLINE_SHARE * interval:g}s", "log_dirs": f"{log_dirs:g}s"}
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-warden-bench-")))
+        ports = stack.enter_context(contextlib.closing(Ports()))
+        port, file, said = ports.reserve(), folder / "kafka-warden.yml", folder / "log"
         file.write_text(yaml.safe_dump(_configuration(target, port, poll, jmx=jmx)), encoding="utf-8")
-        with (Path(folder) / "log").open("wb") as log:
-            command = [sys.executable, "-m", "exporter.cli", "run", "--config", str(file)]
-            process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            sidecar = Sidecar(process, f"http://127.0.0.1:{port}/metrics")
-            wait_for(lambda: _answers(sidecar, process), START_SECONDS, "the sidecar shows a poll")
-            yield sidecar
-        finally:
-            _end(process)
-            ports.close()
+        command = [sys.executable, "-m", "exporter.cli", "run", "--config", str(file)]
+        log = stack.enter_context(said.open("wb"))
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=_environment())
+        sidecar = Sidecar(process, f"http://127.0.0.1:{port}/metrics", said)
+        stack.callback(sidecar.end)
+        wait_for(sidecar.snapshot, START_SECONDS, "the sidecar shows a poll")
+        yield sidecar
 
 
 def _configuration(target: Target, port: int, poll: dict[str, str], *, jmx: bool) -> dict[str, object]:
@@ -94,19 +108,6 @@ def _configuration(target: Target, port: int, poll: dict[str, str], *, jmx: bool
     }
 
 
-def _answers(sidecar: Sidecar, process: "subprocess.Popen[bytes]") -> bool:
-    if process.poll() is not None:
-        raise RuntimeError(f"the sidecar ended with exit code {process.returncode}")
-    with contextlib.suppress(OSError):
-        return sidecar.snapshot() is not None
-    return False
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.send_signal(signal.SIGCONT)
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _environment() -> dict[str, str]:
+    """Return our own, without what would be configuration: the file alone shall count."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -122,8 +122,8 @@ def run(shape: Shape, rate: float) -> Watched:
                 Cluster(ClusterSettings(brokers=shape.brokers, profile="default", jmx=False, tiered=False)),
             )
             _fill(cluster, shape)
-        stack.enter_context(_inbound(cluster, rate))
-        return _watch(cluster, shape, rate)
+        acked = stack.enter_context(_inbound(cluster, rate))
+        return _watch(cluster, shape, rate, acked)
 
 
 def run_together(shape: Shape, rates: tuple[float, ...]) -> list[Watched]:
@@ -139,16 +139,17 @@ def _fill(cluster: Cluster, shape: Shape) -> None:
 
 
 @contextmanager
-def _inbound(cluster: Cluster, rate: float) -> Iterator[None]:
+def _inbound(cluster: Cluster, rate: float) -> Iterator[Callable[[], int]]:
+    """Produce at a rate; what is given tells the bytes that were acknowledged."""
     if not rate:
-        yield
+        yield lambda: 0
         return
-    with cluster.load.background(TOPIC, rate=rate, record_size=RECORD, partitions=range(100)):
-        yield
+    with cluster.load.background(TOPIC, rate=rate, record_size=RECORD, partitions=range(100)) as load:
+        yield lambda: load.acked_bytes
 
 
-def _watch(cluster: Cluster, shape: Shape, rate: float) -> Watched:
-    produced = _led_bytes(cluster, shape)
+def _watch(cluster: Cluster, shape: Shape, rate: float, acked: Callable[[], int]) -> Watched:
+    produced = acked()
     started = time.monotonic()
     cluster.admin.reassign(shape.targets(), throttle=int(shape.limit))
     seen = Watched(shape, bytes_in=0.0)
@@ -160,14 +161,10 @@ def _watch(cluster: Cluster, shape: Shape, rate: float) -> Watched:
             break
         seen.times.append(now - started)
         seen.copied.append(copied)
-        seen.bytes_in = (_led_bytes(cluster, shape) - produced) / (now - started) if rate else 0.0
+        seen.bytes_in = (acked() - produced) / (time.monotonic() - started)
         time.sleep(SAMPLE_SECONDS)
     seen.took = time.monotonic() - started
     return seen
-
-
-def _led_bytes(cluster: Cluster, shape: Shape) -> float:
-    return float(sum(_log_bytes(cluster, shape._group(number)[0][0], number) for number in range(100)))
 
 
 def _log_bytes(cluster: Cluster, broker: int, number: int) -> int:
