@@ -10,7 +10,7 @@ WITHIN = 0.15
 LEAST_SECONDS = 120.0
 INBOUND = 0.2e6
 
-# The law counts whole bursts: its rate is the same for all limits between two steps, here 2.1 and 3.1 MB/s a flow. These
+# The law counts whole bursts: its rate is the same for all limits between two steps, here 2.1 and 3.1 MB/s a flow. The
 # limits lie where that step and the quota are close to each other.
 SHAPES = (
     Shape("three brokers, one to two", 3, (((1, 2), (3, 2)), ((1, 3), (2, 3))), 5.7e6, 8_200_000),
