@@ -47,6 +47,26 @@ def test_a_topic_made_anew_with_fewer_partitions_is_another_topic(cluster: Clust
         assert "Traceback" not in sidecar.log
 
 
+def test_what_a_dead_follower_told_does_not_outlive_its_topic(cluster: Cluster, tmp_path: Path) -> None:
+    """Of a topic made anew under the name, its lag is unknown: the end that it told was that of the other topic."""
+    cluster.admin.create_topic("phoenix", assignment={0: [1, 2]})
+    cluster.load.produce("phoenix", records=500)
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        sidecar.whole_page()
+        cluster.kill(2)
+        cluster.load.produce("phoenix", records=7)
+        sidecar.wait(lambda page: page.get("replica_lag_messages", topic="phoenix", partition=0, broker=2) == 7)
+        cluster.admin.delete_topic("phoenix")
+        cluster.admin.create_topic("phoenix", assignment={0: [1, 2]})
+        page = sidecar.wait(lambda page: _partitions(page, "phoenix") == {0})
+
+    assert page.get("replica_lag_messages", topic="phoenix", partition=0, broker=2) is None
+    assert page.get("broker_sum_replica_lag_messages", broker=2) is None
+    assert page.one("broker_replica_lag_unknown_replicas", broker=2) >= 1
+    assert page.one("clamped_total", what="replica_lag") == 0
+
+
 def _partitions(page: Page, topic: str) -> set[int]:
     return {int(labels["partition"]) for name in page.names() for labels, _ in page.rows(name) if _is_of(labels, topic)}
 

@@ -7,15 +7,18 @@ import pytest
 from tests.long.plan import Shape, run_together
 
 WITHIN = 0.15
+AGREE = 0.06
+"""Law and KIP-73 say the same where they are no further apart than the law's own mean error, some 5 %."""
+
 LEAST_SECONDS = 120.0
 INBOUND = 0.2e6
 
-# The law counts whole bursts: its rate is the same for all limits between two steps, here 2.1 and 3.1 MB/s a flow. The
-# limits lie where that step and the quota are close to each other.
+# The law counts whole bursts: its rate is the same for all limits between two steps, here 2.1 and 3.1 MB/s a flow, while a
+# flow gets 0.86 to 0.95 of its quota. These limits lie where that meets the step.
 SHAPES = (
-    Shape("three brokers, one to two", 3, (((1, 2), (3, 2)), ((1, 3), (2, 3))), 5.7e6, 8_200_000),
-    Shape("three brokers, two to one", 3, (((1, 2), (1, 3)), ((2, 1), (2, 3))), 5.7e6, 8_200_000),
-    Shape("two brokers, one to the other", 2, (((1,), (2,)),), 2.85e6, 4_200_000),
+    Shape("three brokers, one to two", 3, (((1, 2), (3, 2)), ((1, 3), (2, 3))), 5.9e6, 8_600_000),
+    Shape("three brokers, two to one", 3, (((1, 2), (1, 3)), ((2, 1), (2, 3))), 5.9e6, 8_600_000),
+    Shape("two brokers, one to the other", 2, (((1,), (2,)),), 2.75e6, 4_300_000),
 )
 
 
@@ -31,5 +34,5 @@ def test_replicas_move_at_the_rate_of_the_law(shape: Shape, capsys: pytest.Captu
     for run in seen:
         assert run.took >= LEAST_SECONDS
         assert run.gross == pytest.approx(run.by_law, rel=WITHIN)
-        if abs(run.by_law / run.by_kip - 1) <= WITHIN:
+        if abs(run.by_law / run.by_kip - 1) <= AGREE:
             assert run.gross == pytest.approx(run.by_kip, rel=WITHIN)
