@@ -39,15 +39,15 @@ def test_more_partitions_than_one_request_may_make(cluster: Cluster, monkeypatch
 
 def test_configs_have_layers(cluster: Cluster) -> None:
     """A broker's own value wins over the default of all, and None takes it away."""
-    key = "log.cleaner.threads"
-    cluster.admin.alter_broker_config("", {key: 2})
-    cluster.admin.alter_broker_config(1, {key: 3})
-    wait_for(lambda: cluster.admin.broker_config(1, [key]) == {key: "3"}, what="the broker's own")
-    wait_for(lambda: cluster.admin.broker_config(2, [key]) == {key: "2"}, what="the default of all")
-    assert cluster.admin.default_broker_config()[key] == "2"
+    key = "log.cleaner.backoff.ms"
+    cluster.admin.alter_broker_config("", {key: 20_000})
+    cluster.admin.alter_broker_config(1, {key: 30_000})
+    wait_for(lambda: cluster.admin.broker_config(1, [key]) == {key: "30000"}, what="the broker's own")
+    wait_for(lambda: cluster.admin.broker_config(2, [key]) == {key: "20000"}, what="the default of all")
+    assert cluster.admin.default_broker_config()[key] == "20000"
 
     cluster.admin.alter_broker_config(1, {key: None})
-    wait_for(lambda: cluster.admin.broker_config(1, [key]) == {key: "2"}, what="the default of all")
+    wait_for(lambda: cluster.admin.broker_config(1, [key]) == {key: "20000"}, what="the default of all")
 
 
 def test_client_quotas_by_entity(cluster: Cluster) -> None:
