@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long demo sandbox bench docs tools clean distclean
+.PHONY: help setup run lint test unit test-long demo sandbox bench eta scale docs tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -44,6 +44,12 @@ sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
 
 bench: tools setup ## the benchmarks of bench/README.md; takes long
 	$(VENV)/python -m bench $(ARGS)
+
+eta: tools setup ## the ETA of five real moves against what they took; 40 minutes
+	$(VENV)/python -m bench.eta $(ARGS)
+
+scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
+	$(VENV)/python -m bench.scale $(ARGS)
 
 docs: setup ## make docs/metrics.md from the catalogue
 	$(VENV)/python -m docs.generate
