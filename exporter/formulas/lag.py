@@ -118,3 +118,9 @@ def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> bool:
 def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> bool:
     """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. judgement.md 1; hands-free."""
     return bool(behind > limit)
+
+
+def late_rows(behind: Floats, limit: Floats) -> Bools:
+    """`out_of_sync_by_time` for K rows; nobody is late whose time behind or whose limit is not known (NaN)."""
+    late: Bools = behind > limit
+    return late

@@ -71,20 +71,23 @@ class FollowerFacts:
 def throttle_binds(listed: Bools, rate: Floats, limit: Floats) -> Bools:
     """Whether a listed replica is held back: a throttled rate of at least 0.9 of the limit; NaN does not bind. (K,).
 
-    A limit of 0 holds back at any rate.
+    A limit of 0 holds back at any rate, also at one that is not known.
     """
-    binds: Bools = listed & np.isfinite(limit) & (np.nan_to_num(rate, nan=-1.0) >= THROTTLED_SHARE * limit)
+    binds: Bools = listed & np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= THROTTLED_SHARE * limit)
     return binds
 
 
-def restarted_log(before: Bools, in_isr: Bools, end: Longs, end_before: Longs, leader_start: Longs) -> Bools:
+def restarted_log(
+    before: Bools, in_isr: Bools, end: Longs, end_before: Longs, leader_start: Longs, leader_end: Longs
+) -> Bools:
     """Whether a replica began anew during its present absence from the ISR. (K,), the next state of a fold.
 
     Its end fell, or it was first seen (`end_before` is `UNKNOWN`) at or below its leader's start.
-    It ends with the absence.
+    It ends with the absence. An end that lay above its new leader's is truncated to it: that is no new log.
     """
     known = end != UNKNOWN
-    fell = known & (end_before != UNKNOWN) & (end < end_before)
+    truncated = (leader_end != UNKNOWN) & (end_before > leader_end)
+    fell = known & (end_before != UNKNOWN) & (end < end_before) & ~truncated
     first_at_start = known & (end_before == UNKNOWN) & (leader_start != UNKNOWN) & (end <= leader_start)
     restarted: Bools = ~in_isr & (before | fell | first_at_start)
     return restarted

@@ -1,9 +1,11 @@
 """Lag as time: how old the oldest missing record is, and for how long a follower has not been caught up.
 
-judgement.md 1. The window of leader ends is (T, K): T polls, oldest first, for K followers; `times` are the monotonic
-seconds at which the leader told each end. An end is `UNKNOWN` where it was not told or belongs to another leader epoch.
+judgement.md 1. The window of leader ends is (T, K), an array or T columns: T polls, oldest first, for K followers;
+`times` are the monotonic seconds at which the leader told each end. An end is `UNKNOWN` where it was not told, or was
+told in another leader epoch.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +32,7 @@ class _Passage:
     passed_at: Floats
 
 
-def lag_seconds(follower_end: Longs, times: Floats, ends: Longs, now: float) -> LagSeconds:
+def lag_seconds(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs], now: float) -> LagSeconds:
     """Now less the moment at which the leader's end passed the follower's, interpolated. (K,). judgement.md 1.
 
     0 where the follower has all that the leader's last known end says.
@@ -44,7 +46,7 @@ def lag_seconds(follower_end: Longs, times: Floats, ends: Longs, now: float) -> 
     return LagSeconds(np.where(known, age, np.nan), at_least)
 
 
-def _walk(follower_end: Longs, times: Floats, ends: Longs) -> _Passage:
+def _walk(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs]) -> _Passage:
     blank = np.full(len(follower_end), np.nan)
     walk = _Passage(blank, blank, blank, blank)
     for at, end in zip(times, ends, strict=True):
@@ -67,7 +69,20 @@ def _advance(walk: _Passage, follower_end: Longs, at: Floats, end: Longs) -> _Pa
     )
 
 
-def end_at(times: Floats, ends: Longs, when: Floats) -> Floats:
+def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bools) -> tuple[Floats, Floats]:
+    """Let the lag of followers that stand still grow past the window: `(state, seconds)`, (K,), NaN where unknown.
+
+    `passed_at` is the moment, at the latest, at which the leader passed the follower's end, NaN if it never was told.
+    While the end has not `moved` that moment remains what it is, though the window has forgotten it. judgement.md 1.
+    """
+    kept = np.where(moved, np.nan, passed_at)
+    older = age.at_least & (clock - kept > age.values)
+    seconds = np.where(older, clock - kept, age.values)
+    late = np.where(seconds > 0, clock - seconds, np.nan)
+    return np.where(np.isnan(seconds), kept, late), seconds
+
+
+def end_at(times: Collection[Floats], ends: Collection[Longs], when: Floats) -> Floats:
     """The leader's end at an earlier moment (K,), interpolated; the last known end later than the window.
 
     NaN before the window, and where no end is known.
@@ -85,19 +100,25 @@ def end_at(times: Floats, ends: Longs, when: Floats) -> Floats:
     return end
 
 
-def caught_up(follower_end: Longs, times: Floats, ends: Longs, asked_at: Floats, slack: float) -> Bools:
-    """Whether a follower had reached the end that its leader had `slack` seconds before it was asked. (K,).
+def end_to_reach(times: Collection[Floats], ends: Collection[Longs], asked_at: Floats, slack: float) -> Floats:
+    """The end that a follower must have to be caught up (K,): what its leader had `slack` seconds before `asked_at`.
 
     `slack` is `replica.fetch.wait.max.ms` plus the sampling gap. Where the window does not reach back so far, the
-    earliest end in it stands in. A follower or leader that is not known is not caught up. judgement.md 1, Behind.
+    earliest end in it stands in; NaN where no end is known. judgement.md 1, Behind.
     """
-    first = np.full(len(follower_end), np.nan)
+    first = np.full(len(asked_at), np.nan)
     for told in ends:
         first = np.where(np.isnan(first) & (told != UNKNOWN), told, first)
     then = end_at(times, ends, asked_at - slack)
-    reached = np.where(np.isnan(then), first, np.floor(then))
+    return np.where(np.isnan(then), first, np.floor(then))
+
+
+def caught_up(
+    follower_end: Longs, times: Collection[Floats], ends: Collection[Longs], asked_at: Floats, slack: float
+) -> Bools:
+    """Whether a follower has what `end_to_reach` says. (K,). Where either end is not known nobody is caught up."""
     # A comparison with NaN (no end known) is False.
-    caught: Bools = (follower_end != UNKNOWN) & (follower_end >= reached)
+    caught: Bools = (follower_end != UNKNOWN) & (follower_end >= end_to_reach(times, ends, asked_at, slack))
     return caught
 
 

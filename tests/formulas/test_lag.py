@@ -134,6 +134,15 @@ def test_example_of_hands_free_replication(
     assert lag.out_of_sync_by_time(behind, 0.5) is by_time, why
 
 
+def test_late_rows_says_of_a_column_what_the_rule_says_of_one() -> None:
+    """Behind for just the limit is not late, and nobody is of whom it is not known."""
+    behind, limit = np.array([30.0, 30.1, NAN, 99.0]), np.array([30.0, 30.0, 30.0, NAN])
+
+    assert lag.late_rows(behind, limit).tolist() == [False, True, False, False]
+    for seconds in (0.0, 30.0, 30.1):
+        assert lag.late_rows(np.array([seconds]), np.array([30.0]))[0] == lag.out_of_sync_by_time(seconds, 30.0)
+
+
 offsets = st.integers(UNKNOWN, 1 << 60)
 
 

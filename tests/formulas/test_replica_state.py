@@ -95,11 +95,12 @@ def test_earlier_rows_win(known: dict[str, bool]) -> None:
         (True, 5.0, np.inf, False),
         (True, np.nan, 1.0, False),
         (True, 0.0, 0.0, True),
-        (True, np.nan, 0.0, False),
+        (True, np.nan, 0.0, True),
+        (False, np.nan, 0.0, False),
     ],
 )
 def test_throttle_binds(listed: bool, rate: float, limit: float, expected: bool) -> None:
-    """A listed replica is held back from nine tenths of the limit on; nothing is held back without a limit."""
+    """A listed replica is held back from nine tenths of the limit on, by 0 at any rate; without a limit nothing is."""
     assert throttle_binds(np.array([listed]), np.array([rate]), np.array([limit])).tolist() == [expected]
 
 
@@ -113,13 +114,16 @@ def test_throttle_binds(listed: bool, rate: float, limit: float, expected: bool)
         ("first seen beyond it", [(700, False), (800, False)], False),
         ("first seen in the ISR", [(0, True), (0, False)], False),
         ("silent for a while", [(500, False), (U, False), (500, False)], False),
+        ("an end of the old epoch is truncated to its new leader's", [(1030, False), (990, False)], False),
+        ("wiped while it was silent", [(500, True), (U, False), (300, False)], True),
     ],
 )
 def test_restarted_log(why: str, polls: list[tuple[int, bool]], expected: bool) -> None:
-    """A replica bootstraps when its log began anew during its present absence from the ISR; leader's start is 50."""
+    """A log that began anew during its present absence from the ISR; its leader's is 50 to 1000."""
     restarted, last = np.array([False]), np.array([U])
     for end, in_isr in polls:
-        restarted = restarted_log(restarted, np.array([in_isr]), np.array([end]), last, np.array([50]))
+        leader = np.array([50]), np.array([1000])
+        restarted = restarted_log(restarted, np.array([in_isr]), np.array([end]), last, *leader)
         last = np.where(np.array([end]) == U, last, np.array([end]))
 
     assert restarted.tolist() == [expected], why

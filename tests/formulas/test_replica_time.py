@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from exporter.formulas import lag
 from exporter.formulas.ops import UNKNOWN, Floats, Longs
-from exporter.formulas.replica_time import behind, caught_up, end_at, lag_seconds
+from exporter.formulas.replica_time import LagSeconds, behind, caught_up, end_at, lag_seconds, standing_still
 
 U = UNKNOWN
 NAN = float("nan")
@@ -112,6 +112,48 @@ def test_behind_starts_with_the_first_sight() -> None:
     assert seconds.tolist() == [0.0]
     _, seconds = behind(state, 130.0, np.array([False]))
     assert seconds.tolist() == [30.0]
+
+
+@pytest.mark.parametrize(
+    ("why", "passed_at", "seconds", "at_least", "moved", "expected", "state"),
+    [
+        ("the window tells: believed", 40, 30, False, False, 30, 70),
+        ("the window has forgotten it", 10, 60, True, False, 90, 10),
+        ("forgotten, and it has moved since", 10, 60, True, True, 60, 40),
+        ("never told before", NAN, 60, True, False, 60, 40),
+        ("a new epoch began: the moment is what it was", 10, 5, True, False, 90, 10),
+        ("caught up", 10, 0, False, False, 0, NAN),
+        ("unknown for a poll, and it stands still", 10, NAN, False, False, NAN, 10),
+        ("unknown for a poll, and it has moved", 10, NAN, False, True, NAN, NAN),
+    ],
+)
+def test_standing_still(
+    why: str, passed_at: float, seconds: float, at_least: bool, moved: bool, expected: float, state: float
+) -> None:
+    """At 100 s: what the window has forgotten is remembered of a follower that stands still."""
+    age = LagSeconds(np.array([float(seconds)]), np.array([at_least]))
+    seen = standing_still(np.array([float(passed_at)]), 100.0, age, np.array([moved]))
+
+    np.testing.assert_array_equal(seen, ([state], [expected]), err_msg=why)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 100), st.floats(0, 1e4) | st.just(NAN), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_standing_still_is_never_below_the_window(polls: list[tuple[float, float, bool, bool]]) -> None:
+    """What is shown is at least what the window says, just that when the window knows, and unknown with it."""
+    clock, state = 0.0, np.array([NAN])
+    for passed, seconds, at_least, moved in polls:
+        clock += passed
+        age = LagSeconds(np.array([seconds]), np.array([at_least]))
+        state, shown = standing_still(state, clock, age, np.array([moved]))
+        assert np.isnan(shown[0]) == np.isnan(seconds)
+        assert np.isnan(shown[0]) or shown[0] >= seconds
+        assert at_least or np.isnan(seconds) or shown[0] == seconds
 
 
 samples_of_one = st.lists(st.tuples(st.floats(0, 1e5), st.integers(U, 10**12)), min_size=1, max_size=8).map(sorted)
