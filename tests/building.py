@@ -170,11 +170,17 @@ def answered(clock: float = 0.0, duration: float = 0.01) -> SourceStatus:
 
 def judge(*snapshots: Snapshot, parameters: Parameters | None = None) -> Derived:
     """Judge the last of some snapshots, poll after poll as the sidecar does."""
-    window, memory = Window(), None
+    return judge_each(*snapshots, parameters=parameters)[-1]
+
+
+def judge_each(*snapshots: Snapshot, parameters: Parameters | None = None) -> list[Derived]:
+    """Judge some snapshots, poll after poll as the sidecar does, and return what was judged of each."""
+    window, memory, judged = Window(), None, list[Derived]()
     for seen in snapshots:
         window = append(window, seen)
         memory, derived = derive(window, memory, parameters or Parameters())
-    return derived
+        judged.append(derived)
+    return judged
 
 
 def _partitions(topics: Topics) -> Iterator[tuple[int, int, Partition]]:

@@ -31,7 +31,9 @@ reassignment_stalled_seconds: topic partition broker
 reassignment_stuck: topic partition broker cause
 reassignment_total_bytes_remaining reassignment_total_eta_seconds reassignment_predicted_seconds:
 log_dir_move_bytes_remaining: topic partition broker
-replica_lag_messages replica_lag_bytes: topic partition broker
+replica_lag_messages replica_lag_bytes replica_lag_seconds replica_behind_seconds: topic partition broker
+replica_state: topic partition broker state
+broker_out_of_sync_replicas: broker state
 replica_out_of_sync_seconds: topic partition broker
 under_replicated_partitions under_min_isr_partitions at_min_isr_partitions offline_partitions:
 broker_under_replicated_partitions broker_under_min_isr_partitions: broker
@@ -74,9 +76,6 @@ replication_throttle_problem_seconds: broker side problem
 reassignment_predicted_bottleneck_seconds:
 reassignment_bottleneck_info: broker side
 log_dir_move_eta_seconds: topic partition broker
-replica_lag_seconds replica_behind_seconds: topic partition broker
-replica_state: topic partition broker state
-broker_out_of_sync_replicas: broker state
 topic_remote_copy_overdue_bytes topic_remote_copy_stalled_seconds: topic
 tiered_storage_problem_seconds: broker problem
 broker_replicas_without_log broker_stray_replicas: broker

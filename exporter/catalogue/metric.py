@@ -130,3 +130,9 @@ def known(samples: Iterable[tuple[Labels, float | None]]) -> Iterator[Sample]:
     for labels, value in samples:
         if value is not None:
             yield labels, value
+
+
+def worst_first(column: np.ndarray, chosen: Bools) -> np.ndarray:
+    """Order the chosen rows so that the budget, which cuts from the end, leaves the largest."""
+    rows = np.flatnonzero(chosen)
+    return rows[np.argsort(-column[rows], kind="stable")]

@@ -1,41 +1,24 @@
-"""Followers that are behind, out of sync or moving; under-replication; bytes in by partition."""
+"""Replicas out of sync, under-replication, bytes in by partition."""
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from exporter.catalogue.beans import broker_counter
-from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
+from exporter.catalogue.followers import FOLLOWERS, REPLICA
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View, worst_first
 from exporter.derive.mutations import active_controller
-from exporter.model import UNKNOWN, Bools
-
-REPLICA = ("topic", "partition", "broker")
-
-
-def _lag_messages(view: View) -> Iterator[Sample]:
-    lag = view.derived.lag
-    return view.replicas(lag.messages, _worst_first(lag.messages, lag.shown & (lag.messages != UNKNOWN)))
-
-
-def _lag_bytes(view: View) -> Iterator[Sample]:
-    lag = view.derived.lag
-    return view.replicas(lag.bytes, _worst_first(lag.bytes, lag.shown & ~np.isnan(lag.bytes)))
-
-
-def _worst_first(column: np.ndarray, chosen: Bools) -> np.ndarray:
-    """Order rows so that the budget, which cuts from the end, leaves the largest."""
-    rows = np.flatnonzero(chosen)
-    return rows[np.argsort(-column[rows], kind="stable")]
+from exporter.model import UNKNOWN
 
 
 def _out_of_sync(view: View) -> Iterator[Sample]:
     seconds = view.derived.ages.out_seconds
-    return view.replicas(seconds, _worst_first(seconds, ~np.isnan(seconds)))
+    return view.replicas(seconds, worst_first(seconds, ~np.isnan(seconds)))
 
 
 def _under_replicated(view: View) -> Iterator[Sample]:
     seconds = view.derived.ages.under_seconds
-    return view.partitions(seconds, _worst_first(seconds, ~np.isnan(seconds)))
+    return view.partitions(seconds, worst_first(seconds, ~np.isnan(seconds)))
 
 
 def _is_known(view: View, name: str) -> bool:
@@ -88,19 +71,7 @@ REPLICAS = (
         ("topic", "partition"),
         _under_replicated,
     ),
-    Metric(
-        "replica_lag_messages",
-        "Leader's log end less the follower's (ListOffsets, replica id -2). Only followers that are behind, out of "
-        "sync or moving",
-        REPLICA,
-        _lag_messages,
-    ),
-    Metric(
-        "replica_lag_bytes",
-        "Lag in messages times the leader's bytes per offset (ListOffsets, DescribeLogDirs). The same followers",
-        REPLICA,
-        _lag_bytes,
-    ),
+    *FOLLOWERS,
     Metric(
         "under_replicated_partitions",
         "Partitions with a replica outside the ISR; adding replicas do not count (Metadata). KIP-352",

@@ -11,6 +11,8 @@ from exporter.derive.frame import Frame, frame
 from exporter.derive.lag import Lag, derive_lag
 from exporter.derive.moves import Move, MovesMemory, derive_moves
 from exporter.derive.mutations import ClientMutations, derive_mutations
+from exporter.derive.replicas import Replicas, ReplicasMemory, derive_replicas, empty_memory
+from exporter.derive.replicas import realign as realign_replicas
 from exporter.derive.throttles import Throttles, derive_throttles
 from exporter.derive.totals import Totals, derive_totals
 from exporter.formulas import bytes_in as bytes_in_formulas
@@ -30,6 +32,7 @@ class Memory:
     known_end: Longs
     out_since: Floats
     under_since: Floats
+    replicas: ReplicasMemory
     moves: MovesMemory = field(default_factory=MovesMemory)
     clamped: int = 0
 
@@ -44,6 +47,7 @@ class Derived:
     """(P,) bytes per second appended to each partition, NaN where unknown."""
     cluster: Cluster
     ages: Ages
+    replicas: Replicas
     throttles: Throttles
     moves: tuple[Move, ...]
     totals: Totals
@@ -58,12 +62,14 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     logs = _leader_logs(seen)
     before = _realigned(memory, seen)
     rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in if before else None, logs, _compacted(seen))
+    known_end = before.known_end if before else np.full(len(seen.host), UNKNOWN, np.int64)
+    elected = ~bytes_in_formulas.same_leader(before.logs, logs) if before else np.zeros(len(seen.led_by), bool)
     lag = derive_lag(
         seen,
-        before.known_end if before else np.full(len(seen.host), UNKNOWN, np.int64),
+        known_end,
         before.logs.end if before else np.full(len(seen.led_by), UNKNOWN, np.int64),
         rates_memory.per_offset,
-        ~bytes_in_formulas.same_leader(before.logs, logs) if before else np.zeros(len(seen.led_by), bool),
+        elected,
     )
     cluster = derive_cluster(seen)
     ages = derive_ages(
@@ -73,18 +79,39 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         before.under_since if before else never(len(seen.led_by)),
     )
     throttles = derive_throttles(seen, bytes_in, parameters.network_bytes_per_second)
+    replicas_memory, replicas = derive_replicas(
+        seen,
+        lag,
+        logs,
+        throttles,
+        rates_memory.per_offset,
+        elected,
+        known_end,
+        before.replicas if before else empty_memory(len(seen.host)),
+    )
     flows = derive_flows(seen, lag, throttles, bytes_in)
     moves_memory, moves = derive_moves(
         seen, lag, flows, throttles, bytes_in, before.moves if before else MovesMemory(), parameters
     )
     clamped = lag.clamped + (before.clamped if before else 0)
-    kept = Memory(seen.keys, logs, rates_memory, lag.end, ages.out_since, ages.under_since, moves_memory, clamped)
+    kept = Memory(
+        keys=seen.keys,
+        logs=logs,
+        bytes_in=rates_memory,
+        known_end=lag.end,
+        out_since=ages.out_since,
+        under_since=ages.under_since,
+        replicas=replicas_memory,
+        moves=moves_memory,
+        clamped=clamped,
+    )
     return kept, Derived(
         frame=seen,
         lag=lag,
         bytes_in=bytes_in,
         cluster=cluster,
         ages=ages,
+        replicas=replicas,
         throttles=throttles,
         moves=moves,
         totals=derive_totals(seen, moves, throttles, bytes_in),
@@ -133,6 +160,7 @@ def _realigned(memory: Memory | None, seen: Frame) -> Memory | None:
         known_end=carry(memory.known_end, replicas, UNKNOWN),
         out_since=carry(memory.out_since, replicas, np.nan),
         under_since=carry(memory.under_since, partitions, np.nan),
+        replicas=realign_replicas(memory.replicas, partitions, replicas),
         moves=memory.moves,
         clamped=memory.clamped,
     )

@@ -21,6 +21,8 @@ class Lag:
     """(R,) last known log ends."""
     clamped: int
     """Negative differences set to 0 in this poll."""
+    following: Bools
+    """(R,) replicas that do not lead, but for the only ones of their partitions."""
     shown: Bools
     """(R,) followers that are behind, out of sync or moving: the only ones with series of their own."""
     sum_messages: formulas.Sums
@@ -57,6 +59,7 @@ def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_o
         bytes=lag_bytes,
         end=end,
         clamped=messages.clamped,
+        following=following,
         shown=following & _behind(frame, end, messages.values, previous_leader_end),
         sum_messages=formulas.sums(frame.host, formulas.as_parts(messages.values), brokers, following),
         sum_bytes=formulas.sums(frame.host, lag_bytes, brokers, following),

@@ -1,0 +1,81 @@
+"""One follower through a row of polls: what is judged of it in each."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from exporter.derive import Derived
+from exporter.formulas.replica_state import STATES
+from exporter.model import Broker, BrokerConfig, Snapshot
+from tests.building import Partition, snapshot
+
+RATE = 100
+"""Messages a second that the leader gains, where nothing else is said."""
+
+EVERY = 10
+"""Seconds between two polls."""
+
+CONFIGS = {broker: BrokerConfig() for broker in (1, 2, 3)}
+"""The defaults, of brokers 1 to 3: replica.lag.time.max.ms of 30 s and a quota window of 11 s."""
+
+
+def polls(until: int, every: int = EVERY) -> range:
+    """Seconds of the polls."""
+    return range(0, until + 1, every)
+
+
+def seen(clocks: Iterable[float], partition: Callable[[float], Partition], **fields: Any) -> list[Snapshot]:
+    """What polls see of a topic `t` with one partition; fields of the snapshot may be functions of the clock."""
+    return [snapshot({"t": [partition(clock)]}, clock=float(clock), **_now(fields, clock)) for clock in clocks]
+
+
+def _now(fields: Mapping[str, Any], clock: float) -> dict[str, Any]:
+    given = {"broker_configs": CONFIGS, **fields}
+    return {name: value(clock) if callable(value) else value for name, value in given.items()}
+
+
+def row(derived: Derived, broker: int, topic: str = "t", number: int = 0) -> int:
+    """The row of one replica."""
+    snap = derived.frame.snapshot
+    rows = zip(snap.replicas.partition.tolist(), snap.replicas.broker.tolist(), strict=True)
+    partitions = zip(snap.partitions.topic.tolist(), snap.partitions.number.tolist(), strict=True)
+    wanted = list(partitions).index((snap.topics.index(topic), number))
+    return list(rows).index((wanted, broker))
+
+
+def state(derived: Derived, broker: int, topic: str = "t") -> str:
+    """The state that is shown."""
+    return STATES[derived.replicas.state[row(derived, broker, topic)]]
+
+
+def lag_seconds(derived: Derived, broker: int, topic: str = "t") -> float:
+    """Lag in seconds, NaN where unknown."""
+    return float(derived.replicas.times.lag_seconds[row(derived, broker, topic)])
+
+
+def behind(derived: Derived, broker: int, topic: str = "t") -> float:
+    """Seconds behind, NaN where unknown."""
+    return float(derived.replicas.times.behind_seconds[row(derived, broker, topic)])
+
+
+def late(derived: Derived, broker: int, topic: str = "t") -> bool:
+    """The verdict by time."""
+    return bool(derived.replicas.times.late[row(derived, broker, topic)])
+
+
+def page(derived: Derived, name: str) -> dict[tuple[str, ...], float]:
+    """One family as the page shows it: label values to value."""
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), derived.frame.snapshot.partitions.topic >= 0)
+    metric = next(metric for metric in OF_SNAPSHOT if metric.name == name)
+    samples = list(metric.read(view))
+    assert not any(math.isnan(value) for _, value in samples)
+    return dict(samples)
+
+
+def brokers(*fenced: int, gone: tuple[int, ...] = ()) -> dict[int, Broker]:
+    """Brokers 1 to 3, some of them fenced or gone."""
+    return {
+        broker: Broker(broker, f"broker-{broker}.example", 9092, fenced=broker in fenced, gone=broker in gone)
+        for broker in (1, 2, 3)
+    }

@@ -1,0 +1,442 @@
+"""Every state of a follower over rows of polls made by hand, and the counts by broker: a poll every 10 s."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from exporter.derive import Derived
+from exporter.formulas.replica_state import ReplicaState
+from exporter.model import (
+    UNKNOWN,
+    BrokerConfig,
+    Limit,
+    Origin,
+    ProcessBeans,
+    Side,
+    Source,
+    SourceStatus,
+    TopicConfig,
+)
+from tests.building import Partition, answered, judge, judge_each, snapshot
+from tests.derive.following import CONFIGS, brokers, page, polls, seen, state
+
+LIMIT = 1e6
+"""Bytes a second."""
+
+REPLICA = ("t", "0", "2")
+
+
+def loaded(clock: float, lag: int = 0, **fields: Any) -> Partition:
+    """A partition of three that gains 100 messages a second, of which broker 2 lacks some."""
+    return Partition(end=10_000 + int(clock) * 100, lag={2: lag}, **fields)
+
+
+def shown(partition: Callable[[float], Partition], until: int = 60, **fields: Any) -> list[str]:
+    """The state of broker 2 that is shown in each poll."""
+    return [state(derived, 2) for derived in judge_each(*seen(polls(until), partition, **fields))]
+
+
+def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
+    """Brokers 1 to 3, some of which do not answer when asked for log ends."""
+    hung = SourceStatus(up=False, duration=5.0, last_success=None, errors={"timeout": 1})
+    return {(Source.OFFSETS, str(broker)): hung if broker in silent else answered() for broker in (1, 2, 3)}
+
+
+def test_follower_without_trouble() -> None:
+    """Three samples, and two polls that agree on what they say; the leader is in sync with itself."""
+    judged = judge_each(*seen(polls(40), loaded))
+
+    assert [state(derived, 2) for derived in judged] == ["unknown"] * 3 + ["in_sync"] * 2
+    assert state(judged[-1], 1) == "in_sync"
+    assert page(judged[-1], "replica_state") == {}
+
+
+def test_stuck() -> None:
+    """Out of the ISR and not advancing over a quota window while its leader goes on."""
+    assert shown(lambda clock: loaded(clock, 1000 + int(clock) * 100, out=(2,)))[-3:] == ["stuck"] * 3
+
+
+def test_stuck_without_answering() -> None:
+    """It hangs, so its last known end is what it has, and Kafka has dropped it."""
+
+    def partition(clock: float) -> Partition:
+        hangs = clock > 40
+        return loaded(clock, int(clock) * 100 if hangs else 0, silent=(2,) * hangs, out=(2,) * (clock > 60))
+
+    states = shown(partition, 100, status=lambda clock: statuses(*(2,) * (clock > 40)))
+
+    assert states[3:] == ["in_sync"] * 3 + ["unknown"] * 2 + ["stuck"] * 3
+
+
+def test_stuck_before_kafka_drops_it() -> None:
+    """The verdict by time comes first: late, still in the ISR, and already said why."""
+    judged = judge_each(*seen(polls(90), lambda clock: loaded(clock, max(int(clock) - 30, 0) * 100)))
+
+    assert [state(derived, 2) for derived in judged[6:]] == ["in_sync", "in_sync", "stuck", "stuck"]
+    assert page(judged[-1], "broker_out_of_sync_replicas")["2", "stuck"] == 0
+
+
+def test_slow() -> None:
+    """Advancing, and what is produced outruns it."""
+    assert shown(lambda clock: loaded(clock, 1000 + int(clock) * 50, out=(2,)))[-2:] == ["slow"] * 2
+
+
+def test_slow_at_a_constant_distance() -> None:
+    """Always 20 s behind: past the limit it is slow."""
+    assert shown(lambda clock: loaded(clock, 2000), 90)[-2:] == ["slow"] * 2
+
+
+def test_recovering() -> None:
+    """Advancing, and its lag shrinks; then it has caught up and is not back in the ISR yet."""
+    states = shown(lambda clock: loaded(clock, max(5000 - int(clock) * 80, 0), out=(2,)), 90)
+
+    assert states[4:] == ["recovering"] * 6
+
+
+def test_burst_after_silence_is_not_stuck() -> None:
+    """A follower that had everything cannot have stood still behind its leader."""
+    states = shown(
+        lambda clock: Partition(end=500 if clock < 60 else 9000, lag={2: 8500 * (clock >= 60)}, out=(2,)), 80
+    )
+
+    assert "stuck" not in states
+
+
+def test_lag_that_cannot_be_told_is_not_slow() -> None:
+    """A follower that goes on above its new leader's end has an unknown lag: that is no reason to call it slow."""
+
+    def partition(clock: float) -> Partition:
+        if clock < 50:
+            return loaded(clock, 400, out=(2,))
+        return Partition(end=9000, lag={2: -int(clock) * 100}, leader=3, epoch=int(clock), out=(2,))
+
+    assert set(shown(partition, 90)[6:]) == {"unknown"}
+
+
+def test_states_that_look_back_wait_for_a_quota_window() -> None:
+    """At a poll a second three samples span two seconds, which say nothing of a follower that fetches in bursts."""
+
+    def partition(clock: float) -> Partition:
+        return loaded(clock, 1000 + int(clock) * 100, out=(2,))
+
+    judged = judge_each(*seen(polls(16, every=1), partition))
+
+    assert [state(derived, 2) for derived in judged] == ["unknown"] * 12 + ["stuck"] * 5
+
+
+def test_bursts_at_a_poll_a_second_are_progress() -> None:
+    """A throttled follower fetches every 11 s: between two bursts it is not stuck."""
+
+    def partition(clock: float) -> Partition:
+        return Partition(end=1_000_000, lag={2: 900_000 - int(clock) // 11 * 10_000}, out=(2,))
+
+    judged = judge_each(*seen(polls(60, every=1), partition))
+
+    assert {state(derived, 2) for derived in judged[13:]} == {"recovering"}
+
+
+@pytest.mark.parametrize(
+    ("why", "fields", "partition"),
+    [
+        ("its broker is fenced", {"brokers": brokers(2)}, {}),
+        ("its broker is gone from metadata", {"brokers": brokers(gone=(2,))}, {}),
+        ("its log directory is offline", {}, {"offline": (2,)}),
+    ],
+)
+def test_offline(why: str, fields: dict[str, Any], partition: dict[str, Any]) -> None:
+    """Known at once, whatever else is; and shown when two polls agree."""
+
+    def now(clock: float) -> Partition:
+        return loaded(clock, 100, **partition, out=(2,), silent=(2,)) if clock >= 40 else loaded(clock)
+
+    given = {name: lambda clock, value=value: value if clock >= 40 else brokers() for name, value in fields.items()}
+    judged = judge_each(*seen(polls(60), now, **given))
+
+    assert [state(derived, 2) for derived in judged[3:]] == ["in_sync"] * 2 + ["offline"] * 2, why
+    assert page(judged[-1], "broker_out_of_sync_replicas")["2", "offline"] == 1
+
+
+def test_offline_at_the_first_poll() -> None:
+    """The first sight is shown: a dead broker needs no samples."""
+    assert shown(lambda clock: loaded(clock, out=(2,), silent=(2,)), 0, brokers=brokers(2)) == ["offline"]
+
+
+@pytest.mark.parametrize("fields", [{"leader": UNKNOWN}, {"silent": (1,)}])
+def test_leader_unavailable(fields: dict[str, Any]) -> None:
+    """There is none, or it does not answer."""
+    assert (
+        shown(lambda clock: loaded(clock, 500, out=(2,), **(fields if clock > 30 else {})))[-1] == "leader_unavailable"
+    )
+
+
+def test_unknown_while_its_broker_does_not_answer() -> None:
+    """In the ISR, so its leader is content; we cannot say more."""
+    states = shown(
+        lambda clock: loaded(clock, silent=(2,) * (clock > 30)), status=lambda clock: statuses(*(2,) * (clock > 30))
+    )
+
+    assert states == ["unknown"] * 3 + ["in_sync"] * 2 + ["unknown"] * 2
+
+
+def test_end_withheld_by_a_broker_that_answers() -> None:
+    """An answer that came too late to be compared, for one poll, is not silence."""
+    assert shown(lambda clock: loaded(clock, silent=(2,) * (clock > 30)))[3:] == ["in_sync"] * 4
+
+
+def test_unknown_end_of_a_follower_is_not_judged() -> None:
+    """One that never told its end since the sidecar began: it may be anything but in sync."""
+    states = shown(lambda clock: loaded(clock, silent=(2,), out=(2,)), status=lambda _: statuses(2))
+
+    assert set(states) == {"unknown"}
+
+
+def test_moving() -> None:
+    """A reassignment that adds a replica and removes another; once in the ISR and caught up it has arrived."""
+
+    def partition(clock: float) -> Partition:
+        if clock > 60:
+            return loaded(clock)
+        return loaded(clock, 9000 - int(clock), adding=(2,), removing=(3,))
+
+    assert shown(partition, 90) == ["unknown"] * 3 + ["moving"] * 5 + ["in_sync"] * 2
+
+
+def test_bootstrapping_a_higher_replication_factor() -> None:
+    """A reassignment that only adds."""
+    assert shown(lambda clock: loaded(clock, 9000, adding=(2,)))[3:] == ["bootstrapping"] * 4
+
+
+def test_bootstrapping_after_its_disk_was_wiped() -> None:
+    """Its end fell while it was away; it bootstraps until it is back in the ISR, however fast it goes."""
+
+    def partition(clock: float) -> Partition:
+        if clock < 40:
+            return loaded(clock)
+        if clock < 60:
+            return loaded(clock, silent=(2,), out=(2,))
+        return loaded(clock, max(20_000 - int(clock) * 150, 0), out=(2,) * (clock < 150))
+
+    states = shown(partition, 170, brokers=lambda clock: brokers(*(2,) * (40 <= clock < 60)))
+
+    assert states[5:7] == ["offline"] * 2
+    assert states[7:16] == ["bootstrapping"] * 9
+    assert states[16:] == ["in_sync"] * 2
+
+
+def test_bootstrapping_is_told_from_a_truncation() -> None:
+    """Records of an old epoch that a new leader does not have are dropped: the log goes on."""
+
+    def partition(clock: float) -> Partition:
+        if clock < 40:
+            return loaded(clock, out=(2,))
+        return Partition(end=13_000 + int(clock), lag={2: -100 if clock < 50 else 50}, leader=3, epoch=1, out=(2,))
+
+    assert "bootstrapping" not in shown(partition, 90)
+
+
+def test_bootstrapping_since_before_the_sidecar() -> None:
+    """First seen at its leader's start, outside the ISR: it has nothing yet."""
+    states = shown(lambda clock: loaded(clock, 10_000 + int(clock) * 50, start=0, out=(2,)))
+
+    assert states[3:] == ["bootstrapping"] * 4
+
+
+def throttled(side: Side, value: float = LIMIT) -> dict[int, BrokerConfig]:
+    """A limit on one side of every broker."""
+    return {broker: replace(config, limits={side: Limit(value, Origin.BROKER)}) for broker, config in CONFIGS.items()}
+
+
+def rates(side: Side, broker: int, rate: float) -> Callable[[float], dict[int, ProcessBeans]]:
+    """What JMX of one broker tells of a throttled rate."""
+    return lambda clock: {broker: ProcessBeans(clock, {f"{side}_replication_byte_rate": rate})}
+
+
+LISTS = {
+    Side.FOLLOWER: {"t": TopicConfig(follower_throttled="0:2")},
+    Side.LEADER: {"t": TopicConfig(leader_throttled="0:1")},
+}
+"""Throttled lists that name the follower, and its leader."""
+
+
+@pytest.mark.parametrize(
+    ("why", "lists", "limits", "beans", "expected"),
+    [
+        ("follower side binds", Side.FOLLOWER, throttled(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 0.9e6), "throttled"),
+        ("leader side binds", Side.LEADER, throttled(Side.LEADER), rates(Side.LEADER, 1, 2e6), "throttled"),
+        ("far below the limit", Side.FOLLOWER, throttled(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 0.8e6), "slow"),
+        ("the rate is another broker's", Side.LEADER, throttled(Side.LEADER), rates(Side.LEADER, 3, 2e6), "slow"),
+        ("the list is of the other side", Side.LEADER, throttled(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 1e6), "slow"),
+        ("no limit", Side.FOLLOWER, CONFIGS, rates(Side.FOLLOWER, 2, 9e9), "slow"),
+        ("blocked, and nobody tells a rate", Side.FOLLOWER, throttled(Side.FOLLOWER, 0.0), lambda _: {}, "throttled"),
+        (
+            "no bean, measured: 5 kB/s of 5 kB/s",
+            Side.FOLLOWER,
+            throttled(Side.FOLLOWER, 5e3),
+            lambda _: {},
+            "throttled",
+        ),
+        ("no bean, measured: 5 kB/s of 6 kB/s", Side.FOLLOWER, throttled(Side.FOLLOWER, 6e3), lambda _: {}, "slow"),
+        # The leader sends 10 kB/s to the follower in the ISR, which counts against its limit, and 5 kB/s to the other.
+        ("no bean, measured with the floor", Side.LEADER, throttled(Side.LEADER, 15e3), lambda _: {}, "throttled"),
+        ("no bean, below the limit with it", Side.LEADER, throttled(Side.LEADER, 17e3), lambda _: {}, "slow"),
+    ],
+)
+def test_throttled(
+    why: str,
+    lists: Side,
+    limits: dict[int, BrokerConfig],
+    beans: Callable[[float], dict[int, ProcessBeans]],
+    expected: str,
+) -> None:
+    """Listed, outside the ISR, and a throttled rate of its broker or its leader at nine tenths of the limit."""
+    states = shown(
+        lambda clock: loaded(clock, 1000 + int(clock) * 50, out=(2,)),
+        topic_configs=LISTS[lists],
+        broker_configs=limits,
+        broker_beans=beans,
+    )
+
+    assert states[-2:] == [expected] * 2, why
+
+
+def test_throttled_only_outside_the_isr() -> None:
+    """In-sync traffic is never held back."""
+    states = shown(
+        loaded,
+        topic_configs=LISTS[Side.FOLLOWER],
+        broker_configs=throttled(Side.FOLLOWER),
+        broker_beans=rates(Side.FOLLOWER, 2, 5e6),
+    )
+
+    assert states[-1] == "in_sync"
+
+
+def test_one_poll_changes_nothing() -> None:
+    """A state that one poll sees is not shown; one that two see is."""
+
+    def partition(clock: float) -> Partition:
+        return loaded(clock, silent=(2,) * (clock in {40, 60, 70}))
+
+    states = shown(partition, 80, status=lambda clock: statuses(*(2,) * (clock in {40, 60, 70})))
+
+    assert states[3:] == ["in_sync"] * 4 + ["unknown"] * 2
+
+
+def test_seconds_carry_over_a_change_of_state() -> None:
+    """Stuck, then recovering: behind since it was last caught up, out of sync since it left the ISR."""
+
+    def partition(clock: float) -> Partition:
+        lag = max(int(clock) * 100 - 2000, 0) if clock <= 70 else 8000 - int(clock) * 40
+        return loaded(clock, lag, out=(2,) * (clock > 30))
+
+    judged = judge_each(*seen(polls(110), partition))
+
+    assert [state(derived, 2) for derived in judged[6:]] == ["stuck"] * 4 + ["recovering"] * 2
+    assert [page(d, "replica_behind_seconds")[REPLICA] for d in judged[6:]] == [10.0 * n for n in range(4, 10)]
+    assert [page(d, "replica_out_of_sync_seconds")[REPLICA] for d in judged[6:]] == [10.0 * n for n in range(2, 8)]
+
+
+def test_rows_that_move_take_their_states_along() -> None:
+    """A topic created in between, before `t`, does not make anybody unknown but its own replicas."""
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if clock >= 50 else {}
+        return {**new, "t": [loaded(clock, 1000 + int(clock) * 100, out=(2,))]}
+
+    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(90)))
+
+    assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
+    assert [state(derived, 2, "a") for derived in judged[5:]] == ["unknown"] * 3 + ["in_sync"] * 2
+
+
+def test_topic_made_anew_begins_unknown() -> None:
+    """The old topic's wiped, stuck follower says nothing of the new one's."""
+    clocks = polls(90)
+    made = seen(clocks, lambda clock: loaded(clock, 1000 + int(clock) * 100, out=(2,) if clock < 50 else ()))
+    judged = judge_each(*(replace(s, topic_ids=(b"another",)) if s.clock >= 50 else s for s in made))
+
+    assert [state(derived, 2) for derived in judged[4:8]] == ["stuck"] + ["unknown"] * 3
+
+
+def test_election_keeps_what_is_known_of_the_states() -> None:
+    """The follower that took over is in sync; the one that stands still stays stuck through it."""
+
+    def partition(clock: float) -> Partition:
+        elected = clock >= 60
+        return loaded(clock, 1000 + int(clock) * 100, out=(2,), leader=3 if elected else 1, epoch=int(elected))
+
+    judged = judge_each(*seen(polls(90), partition))
+
+    assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
+    assert {state(derived, broker) for derived in judged[4:] for broker in (1, 3)} == {"in_sync"}
+
+
+def counts(derived: Derived, broker: int) -> dict[str, float]:
+    """The states of which a broker has followers outside the ISR."""
+    found = page(derived, "broker_out_of_sync_replicas")
+    return {state: count for (of, state), count in found.items() if of == str(broker) and count}
+
+
+def test_every_broker_has_every_state_with_zeros() -> None:
+    """In a cluster without trouble, too; a broker that hosts nothing included."""
+    derived = judge(
+        *seen(polls(40), lambda clock: Partition(replicas=(1, 2), end=int(clock)), brokers=lambda _: brokers())
+    )
+
+    assert page(derived, "broker_out_of_sync_replicas") == {
+        (str(broker), each.value): 0 for broker in (1, 2, 3) for each in ReplicaState
+    }
+
+
+def test_counts_are_of_followers_outside_the_isr() -> None:
+    """By hosting broker; leaders, followers in the ISR and lone replicas without a leader do not count."""
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        grown = int(clock) * 100
+        return {
+            "lone": [Partition(replicas=(2,), leader=UNKNOWN, end=5, out=(2,))],
+            "t": [
+                Partition(replicas=(1, 2, 3), end=grown, lag={2: grown}, out=(2,), start=-5),
+                Partition(replicas=(2, 1, 3), end=grown + 5000, lag={3: 4000 + grown // 2}, out=(3,)),
+                Partition(replicas=(3, 2, 1), end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(1,)),
+                Partition(replicas=(1, 3), end=50),
+            ],
+        }
+
+    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(60)))
+
+    assert counts(judged[-1], 1) == {}
+    assert counts(judged[-1], 2) == {"stuck": 1, "moving": 1}
+    assert counts(judged[-1], 3) == {"slow": 1}
+    assert counts(judged[0], 2) == {"unknown": 2}
+
+
+def test_sum_over_states_is_what_kafka_calls_out_of_sync() -> None:
+    """In the very poll, whatever state is still shown: it is in_sync for the poll in which a follower left."""
+    judged = judge_each(*seen(polls(70), lambda clock: loaded(clock, int(clock) * 100, out=(2,) * (clock >= 50))))
+
+    assert [sum(counts(derived, 2).values()) for derived in judged] == [0] * 5 + [1] * 3
+    assert [counts(derived, 2) for derived in judged[4:]] == [{}, {"stuck": 1}, {"stuck": 1}, {"stuck": 1}]
+
+
+def test_states_on_the_page_have_the_series_of_the_lag() -> None:
+    """One state each; the troubled ones, and of them those longest behind, come first: the budget cuts from the end."""
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        grown = int(clock) * 100
+        return {
+            "t": [
+                Partition(end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(3,)),
+                Partition(end=grown + 900, lag={2: max(grown - 3000, 0)}, out=(2,)),
+                Partition(end=grown + 900, lag={2: grown}, out=(2,)),
+            ]
+        }
+
+    derived = judge(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(70)))
+    states = page(derived, "replica_state")
+
+    assert list(states) == [("t", "2", "2", "stuck"), ("t", "1", "2", "stuck"), ("t", "0", "2", "moving")]
+    assert set(states.values()) == {1}
+    assert {labels[:3] for labels in states} == page(derived, "replica_lag_messages").keys()

@@ -1,0 +1,207 @@
+"""Lag in seconds, time behind and the verdict by time, over rows of polls made by hand: a poll every 10 s."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exporter.model import UNKNOWN, BrokerConfig, Snapshot
+from tests.building import Partition, judge, judge_each, snapshot
+from tests.derive.following import CONFIGS, RATE, behind, lag_seconds, late, page, polls, row, seen
+
+REPLICA = ("t", "0", "2")
+
+
+def loaded(clock: float, lag: int = 0, **fields: object) -> Partition:
+    """A partition of three at constant load, of which broker 2 lacks some messages."""
+    return Partition(end=10_000 + int(clock * RATE), lag={2: lag}, **fields)  # type: ignore[arg-type]  # passed on
+
+
+def test_follower_always_20_s_behind() -> None:
+    """judgement.md 9, row 1: at constant load the lag is 20 s for ever; with a limit of 30 s it is out after 30 s."""
+    clocks = polls(120)
+    judged = judge_each(*seen(clocks, lambda clock: loaded(clock, 20 * RATE if clock > 30 else 0)))
+    by_clock = dict(zip(clocks, judged, strict=True))
+
+    assert [lag_seconds(derived, 2) for clock, derived in by_clock.items() if clock > 30] == pytest.approx([20.0] * 9)
+    assert [behind(derived, 2) for derived in judged] == [0.0] * 4 + [10.0 * poll for poll in range(1, 10)]
+    assert [clock for clock, derived in by_clock.items() if late(derived, 2)] == [70, 80, 90, 100, 110, 120]
+    assert not any(late(derived, broker) for derived in judged for broker in (1, 3))
+
+
+def test_limit_is_that_of_the_leaders_broker() -> None:
+    """The leader drops the follower, so its replica.lag.time.max.ms counts, and nobody is late before it was read."""
+    behind_for_20_s = seen(polls(50), lambda clock: loaded(clock, 2000 if clock > 30 else 0))
+    limits = {1: BrokerConfig(replica_lag_time_max=15.0), 2: BrokerConfig(replica_lag_time_max=99.0)}
+
+    assert late(judge(*(replace(s, broker_configs=limits) for s in behind_for_20_s)), 2)
+    assert not late(judge(*(replace(s, broker_configs={2: limits[1]}) for s in behind_for_20_s)), 2)
+
+
+def test_follower_that_fetches_all_the_time_is_never_behind() -> None:
+    """Under load a follower lacks what came in during its fetch wait: it is caught up, and has no series."""
+    judged = judge_each(*seen(polls(90), lambda clock: loaded(clock, RATE // 2)))
+
+    assert [behind(derived, 2) for derived in judged[1:]] == [0.0] * 9
+    assert page(judged[-1], "replica_behind_seconds") == page(judged[-1], "replica_lag_seconds") == {}
+
+
+def test_follower_just_beyond_the_fetch_wait_is_late_in_the_end() -> None:
+    """Less than a poll behind and never caught up: it gets its series with the verdict, in every family."""
+    judged = judge_each(*seen(polls(50), lambda clock: loaded(clock, 5 * RATE if clock > 0 else 0)))
+
+    assert [late(derived, 2) for derived in judged] == [False] * 4 + [True] * 2
+    assert page(judged[3], "replica_lag_messages") == {}
+    assert page(judged[-1], "replica_behind_seconds") == {REPLICA: 50.0}
+    assert page(judged[-1], "replica_lag_seconds") == pytest.approx({REPLICA: 5.0})
+    assert page(judged[-1], "replica_lag_messages") == {REPLICA: 500}
+
+
+def test_lag_of_a_dead_follower_grows_past_the_window() -> None:
+    """The window forgets after 60 s when the leader passed it; the follower stands still, so it is remembered."""
+    stopped = 40
+    clocks = polls(200)
+    judged = judge_each(
+        *seen(clocks, lambda clock: loaded(clock, max(int(clock) - stopped, 0) * RATE, silent=(2,) * (clock > 40)))
+    )
+
+    assert [lag_seconds(d, 2) for d in judged[5:]] == pytest.approx([clock - stopped for clock in clocks[5:]])
+    assert [behind(d, 2) for d in judged[5:]] == [clock - stopped for clock in clocks[5:]]
+
+
+def test_lag_of_a_moving_follower_is_at_least_the_window() -> None:
+    """A follower that is 500 s behind and advancing has no moment to remember: the bound is served."""
+    judged = judge_each(*seen(polls(200), lambda clock: loaded(clock + 600, 500 * RATE, out=(2,))))
+
+    assert all(60 <= lag_seconds(derived, 2) <= 70 for derived in judged[7:])
+    assert [behind(derived, 2) for derived in judged] == [float(clock) for clock in polls(200)]
+
+
+def test_time_stands_still_with_the_clock() -> None:
+    """Two polls at one moment divide by nothing, and no age grows."""
+    judged = judge_each(*seen([0, 10, 10, 10], lambda clock: loaded(clock, 300, out=(2,))))
+
+    assert behind(judged[-1], 2) == behind(judged[1], 2) == 10.0
+    assert lag_seconds(judged[-1], 2) == pytest.approx(3.0)
+
+
+def test_silent_leader_makes_nobody_late() -> None:
+    """While it does not answer nothing is known of who follows; the lag that was is a bound; then all is as before."""
+    hung = range(40, 90)
+
+    def partition(clock: float) -> Partition:
+        return loaded(min(clock, 30) if clock in hung else clock, silent=(1,) * (clock in hung))
+
+    judged = dict(zip(polls(100), judge_each(*seen(polls(100), partition)), strict=True))
+
+    assert all(math.isnan(behind(judged[clock], 2)) for clock in range(40, 90, 10))
+    assert all(math.isnan(lag_seconds(judged[clock], 2)) for clock in range(40, 90, 10))
+    assert not any(late(derived, 2) for derived in judged.values())
+    assert behind(judged[90], 2) == 0.0
+
+
+def test_lag_in_seconds_behind_a_silent_leader_is_a_bound() -> None:
+    """What the follower lacks of the leader's last end goes on ageing."""
+    judged = judge_each(
+        *seen(polls(60), lambda clock: loaded(min(clock, 40), 1000, silent=(1,) * (clock > 40), out=(2,)))
+    )
+
+    assert lag_seconds(judged[4], 2) == pytest.approx(10.0)
+    assert [lag_seconds(derived, 2) for derived in judged[5:]] == pytest.approx([20.0, 30.0])
+    assert page(judged[-1], "replica_lag_seconds").keys() == {REPLICA}
+    assert page(judged[-1], "replica_behind_seconds") == {}
+
+
+def test_election_ends_what_ends_of_the_old_epoch_say() -> None:
+    """The window begins anew; a follower in the ISR has the time of the new leader's office, as Kafka gives it."""
+    clocks = polls(90)
+
+    def partition(clock: float) -> Partition:
+        leader, epoch = (1, 0) if clock < 50 else (3, 1)
+        return loaded(clock, 20 * RATE if clock > 20 else 0, leader=leader, epoch=epoch)
+
+    judged = dict(zip(clocks, judge_each(*seen(clocks, partition)), strict=True))
+
+    assert [behind(judged[clock], 2) for clock in (40, 50, 60, 70)] == [20.0, 0.0, 10.0, 20.0]
+    assert [lag_seconds(judged[clock], 2) for clock in (40, 60)] == pytest.approx([20.0, 10.0])
+    assert math.isnan(lag_seconds(judged[50], 2)), "at least 0 s says nothing"
+    assert [lag_seconds(judged[clock], 2) for clock in (70, 80, 90)] == pytest.approx([20.0] * 3)
+
+
+def test_election_does_not_excuse_who_is_out() -> None:
+    """A follower outside the ISR was not caught up by electing another leader."""
+    judged = judge_each(
+        *seen(
+            polls(40), lambda clock: loaded(clock, 9000, out=(2,), leader=1 if clock < 30 else 3, epoch=int(clock > 20))
+        )
+    )
+
+    assert [behind(derived, 2) for derived in judged] == [0.0, 10.0, 20.0, 30.0, 40.0]
+
+
+def test_end_above_a_new_leaders_says_nothing() -> None:
+    """Records of the old epoch will be truncated: neither caught up nor late nor lagging."""
+    before = snapshot({"t": [Partition(end=1000)]}, broker_configs=CONFIGS)
+    after = {"t": [Partition(end=900, leader=3, epoch=1, lag={2: -100, 1: 0}, out=(2,))]}
+    derived = judge(before, snapshot(after, clock=10.0, broker_configs=CONFIGS))
+
+    assert math.isnan(lag_seconds(derived, 2))
+    assert math.isnan(behind(derived, 2))
+    assert not late(derived, 2)
+
+
+def recreated(snapshots: list[Snapshot], since: float) -> list[Snapshot]:
+    """The same polls, with another topic under the same name from some moment on."""
+    return [replace(s, topic_ids=(b"another topic id",)) if s.clock >= since else s for s in snapshots]
+
+
+def test_topic_made_anew_inherits_nothing() -> None:
+    """Neither the old log's ends nor the old replica's clocks are those of the new topic."""
+    clocks = polls(70)
+
+    def partition(clock: float) -> Partition:
+        return loaded(clock, 1500, out=(2,)) if clock < 40 else Partition(end=int(clock) * 10, lag={2: 20}, out=(2,))
+
+    judged = dict(zip(clocks, judge_each(*recreated(seen(clocks, partition), 40)), strict=True))
+
+    assert behind(judged[30], 2) == 30.0
+    assert [behind(judged[clock], 2) for clock in (40, 50)] == [0.0, 10.0]
+    assert math.isnan(lag_seconds(judged[40], 2)), "at least 0 s says nothing"
+    assert [lag_seconds(judged[clock], 2) for clock in (50, 60)] == pytest.approx([2.0, 2.0])
+
+
+def test_rows_that_move_take_their_past_along() -> None:
+    """Topics that come before `t` and go again change every row: times are those of a cluster where nothing did."""
+    clocks = polls(90)
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if 30 <= clock < 70 else {}
+        return {**new, "t": [loaded(clock, 20 * RATE if clock > 20 else 0)]}
+
+    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in clocks))
+    still = judge_each(*seen(clocks, lambda clock: loaded(clock, 20 * RATE if clock > 20 else 0)))
+
+    assert [behind(derived, 2) for derived in judged] == [behind(derived, 2) for derived in still]
+    np.testing.assert_array_equal([lag_seconds(d, 2) for d in judged], [lag_seconds(d, 2) for d in still])
+    assert late(judged[-1], 2)
+
+
+def test_a_poll_every_second_keeps_a_bounded_past() -> None:
+    """Sixty polls a minute are thinned to some fifteen; lag and verdict are what they are at 10 s a poll."""
+    clocks = polls(150, every=1)
+    judged = judge_each(*seen(clocks, lambda clock: loaded(clock, 20 * RATE if clock > 80 else 0)))
+
+    assert lag_seconds(judged[-1], 2) == pytest.approx(20.0)
+    assert behind(judged[-1], 2) == 70.0
+    assert [late(judged[clock], 2) for clock in (110, 111)] == [False, True]
+
+
+def test_unknown_follower_is_not_judged() -> None:
+    """One that never told its end has no lag, is not behind, and is late for nobody."""
+    judged = judge(*seen(polls(60), lambda clock: replace(loaded(clock), silent=(2,), out=(2,))))
+
+    assert judged.lag.messages[row(judged, 2)] == UNKNOWN
+    assert math.isnan(behind(judged, 2))
+    assert not late(judged, 2)
+    assert page(judged, "replica_lag_seconds") == page(judged, "replica_behind_seconds") == {}
