@@ -37,7 +37,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=38
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=46
 )
 
 BROKERS = {
@@ -80,7 +80,7 @@ def poll(clock: float) -> Snapshot:
             LogDir(1, "/data/a", online=True, bytes=60_000_000, usable_bytes=400_000_000, total_bytes=1_000_000_000),
             LogDir(1, "/data/b", online=False, bytes=0, usable_bytes=UNKNOWN, total_bytes=UNKNOWN),
         ),
-        future_replicas=(FutureReplica("payments", 0, 2, "/data/b", size=3_000_000, offset_lag=UNKNOWN),),
+        future_replicas=(FutureReplica("payments", 0, 2, "/data/b", 3_000_000 + int(clock) * 20_000, UNKNOWN),),
         broker_configs={broker: config(broker) for broker in (1, 2, 3)},
         topic_configs={
             "orders": TopicConfig(leader_throttled="0:1,0:2,1:1,1:2", follower_throttled="0:3,1:3"),
@@ -120,7 +120,7 @@ def topics(clock: float) -> Topics:
             Partition(replicas=(2, 1, 3), adding=(3,), removing=(1,), end=fast, lag={3: fast}),
         ],
         "payments": [Partition(replicas=(2, 1, 3), end=90_000 + seconds * 10, lag={1: 2500}, out=(1,))],
-        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4, 1), leader=UNKNOWN, out=(4,))],
+        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4,), leader=UNKNOWN, out=(4,))],
     }
 
 

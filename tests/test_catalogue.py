@@ -17,6 +17,8 @@ replication_throttle_origin_info: broker side origin
 replication_throttled_replicas: broker side
 replication_throttle_floor_bytes_per_second replication_throttle_headroom_bytes_per_second: broker side
 replication_throttle_lower_bound_bytes_per_second replication_throttle_upper_bound_bytes_per_second: broker
+replication_throttle_recommended_bytes_per_second:
+replication_throttle_problem_seconds: broker side problem
 partition_bytes_in_per_second: topic partition
 broker_sum_replica_lag_messages broker_sum_replica_lag_bytes broker_led_replica_lag_bytes: broker
 broker_replica_lag_unknown_replicas: broker
@@ -30,7 +32,9 @@ reassignment_bytes_per_second reassignment_eta_seconds reassignment_never_ends: 
 reassignment_stalled_seconds: topic partition broker
 reassignment_stuck: topic partition broker cause
 reassignment_total_bytes_remaining reassignment_total_eta_seconds reassignment_predicted_seconds:
-log_dir_move_bytes_remaining: topic partition broker
+reassignment_predicted_bottleneck_seconds:
+reassignment_bottleneck_info: broker side
+log_dir_move_bytes_remaining log_dir_move_eta_seconds: topic partition broker
 replica_lag_messages replica_lag_bytes replica_lag_seconds replica_behind_seconds: topic partition broker
 replica_state: topic partition broker state
 broker_out_of_sync_replicas: broker state
@@ -71,11 +75,6 @@ build_info: version revision python
 """Names without the prefix, and their labels. A change here is a change for everybody: the changelog says why."""
 
 LATER: Final = """
-replication_throttle_recommended_bytes_per_second:
-replication_throttle_problem_seconds: broker side problem
-reassignment_predicted_bottleneck_seconds:
-reassignment_bottleneck_info: broker side
-log_dir_move_eta_seconds: topic partition broker
 topic_remote_copy_overdue_bytes topic_remote_copy_stalled_seconds: topic
 tiered_storage_problem_seconds: broker problem
 broker_replicas_without_log broker_stray_replicas: broker

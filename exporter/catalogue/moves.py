@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from exporter.catalogue.metric import Labels, Metric, Read, Sample, View, known
+from exporter.catalogue.metric import Kind, Labels, Metric, Read, Sample, View, known
+from exporter.derive.log_dir_moves import LogDirMove
 from exporter.derive.moves import Move
 
 MOVE = ("topic", "partition", "broker")
@@ -16,8 +17,12 @@ def _each(value: Callable[[Move], float | None]) -> Read:
 
 
 def _shown(view: View) -> Iterator[Move]:
-    allowed = {name for name, may in zip(view.snapshot.topics, view.topics.tolist(), strict=True) if may}
+    allowed = _allowed(view)
     return (move for move in view.derived.moves if move.topic in allowed)
+
+
+def _allowed(view: View) -> set[str]:
+    return {name for name, may in zip(view.snapshot.topics, view.topics.tolist(), strict=True) if may}
 
 
 def _labels(move: Move) -> Labels:
@@ -46,25 +51,19 @@ def _total(value: Callable[[View], float | None]) -> Read:
     return read
 
 
-def _log_dir_moves(view: View) -> Iterator[Sample]:
-    sizes = _sizes(view)
-    for moving in view.snapshot.future_replicas:
-        size = sizes.get((moving.topic, moving.partition, moving.broker))
-        if size is not None:
-            yield (moving.topic, str(moving.partition), str(moving.broker)), max(size - moving.size, 0)
+def _bottleneck(view: View) -> Iterator[Sample]:
+    binding = view.derived.totals.bottleneck
+    if binding is not None:
+        yield (str(binding[0]), binding[1]), 1
 
 
-def _sizes(view: View) -> dict[tuple[str, int, int], int]:
-    wanted = {(moving.topic, moving.partition, moving.broker) for moving in view.snapshot.future_replicas}
-    if not wanted:
-        return {}
-    names, partitions, replicas = view.snapshot.topics, view.snapshot.partitions, view.snapshot.replicas
-    rows = zip(replicas.partition.tolist(), replicas.broker.tolist(), replicas.size.tolist(), strict=True)
-    sizes = {
-        (names[partitions.topic[partition]], int(partitions.number[partition]), broker): size
-        for partition, broker, size in rows
-    }
-    return {key: sizes[key] for key in wanted if sizes.get(key, -1) >= 0}
+def _each_log_dir(value: Callable[[LogDirMove], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        allowed = _allowed(view)
+        shown = (move for move in view.derived.throttling.log_dir_moves if move.topic in allowed)
+        return known(((move.topic, str(move.partition), str(move.broker)), value(move)) for move in shown)
+
+    return read
 
 
 MOVES = (
@@ -156,9 +155,31 @@ MOVES = (
         _total(lambda view: view.derived.totals.predicted),
     ),
     Metric(
+        "reassignment_predicted_bottleneck_seconds",
+        "What remains at the throttled broker and side that ends last, over what the law of throttled moves lets "
+        "through there; absent when nothing moves or nothing is limited (DescribeLogDirs, ListOffsets, "
+        "DescribeConfigs). docs/throttle-law.md",
+        (),
+        _total(lambda view: view.derived.totals.predicted_bottleneck),
+    ),
+    Metric(
+        "reassignment_bottleneck_info",
+        "The throttled broker and side that ends last (DescribeLogDirs, ListOffsets, DescribeConfigs)",
+        ("broker", "side"),
+        _bottleneck,
+        Kind.INFO,
+    ),
+    Metric(
         "log_dir_move_bytes_remaining",
         "Bytes that a replica's copy in its new log directory lacks (DescribeLogDirs). KIP-113",
         MOVE,
-        _log_dir_moves,
+        _each_log_dir(lambda move: move.remaining_bytes),
+    ),
+    Metric(
+        "log_dir_move_eta_seconds",
+        "Seconds until a replica's copy in its new log directory has caught up, over multiples of 12 s, or by the "
+        "limit before that is known (DescribeLogDirs, DescribeConfigs). KIP-113",
+        MOVE,
+        _each_log_dir(lambda move: move.eta),
     ),
 )

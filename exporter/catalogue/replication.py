@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from exporter.catalogue.beans import broker_bean, broker_counter
-from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View, known
 from exporter.derive.throttles import SIDES
 from exporter.model import Side
 
@@ -54,6 +54,15 @@ def _lower_bound(view: View) -> Iterator[Sample]:
 def _upper_bound(view: View) -> Iterator[Sample]:
     bound = view.derived.throttles.upper_bound
     return iter(()) if bound is None else view.brokers(bound)
+
+
+def _recommended(view: View) -> Iterator[Sample]:
+    return known([((), view.derived.throttling.recommended)])
+
+
+def _problems(view: View) -> Iterator[Sample]:
+    for (broker, side, problem), seconds in view.derived.throttling.problems.items():
+        yield (str(broker), side, problem), seconds
 
 
 def _sum_messages(view: View) -> Iterator[Sample]:
@@ -145,6 +154,20 @@ REPLICATION = (
         "Greatest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
         BROKER,
         _upper_bound,
+    ),
+    Metric(
+        "replication_throttle_recommended_bytes_per_second",
+        "Lowest throttle for all brokers that ends the moves within the option moves.deadline, inside KIP-73's bounds; "
+        "absent when nothing moves or none fits (DescribeLogDirs, ListOffsets, DescribeConfigs). docs/throttle-law.md",
+        (),
+        _recommended,
+    ),
+    Metric(
+        "replication_throttle_problem_seconds",
+        "For how long something has been wrong with a throttle, from the third poll on (DescribeConfigs, "
+        "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). KIP-73",
+        ("broker", "side", "problem"),
+        _problems,
     ),
     Metric(
         "broker_sum_replica_lag_messages",

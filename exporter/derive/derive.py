@@ -14,6 +14,8 @@ from exporter.derive.mutations import ClientMutations, derive_mutations
 from exporter.derive.replicas import Replicas, ReplicasMemory, derive_replicas, empty_memory
 from exporter.derive.replicas import realign as realign_replicas
 from exporter.derive.throttles import Throttles, derive_throttles
+from exporter.derive.throttling import Throttling, ThrottlingMemory, derive_throttling
+from exporter.derive.throttling import realign as realign_throttling
 from exporter.derive.totals import Totals, derive_totals
 from exporter.formulas import bytes_in as bytes_in_formulas
 from exporter.formulas.bytes_in import BytesIn, LeaderLogs
@@ -35,6 +37,7 @@ class Memory:
     replicas: ReplicasMemory
     moves: MovesMemory = field(default_factory=MovesMemory)
     clamped: int = 0
+    throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Derived:
     ages: Ages
     replicas: Replicas
     throttles: Throttles
+    throttling: Throttling
     moves: tuple[Move, ...]
     totals: Totals
     mutations: tuple[ClientMutations, ...]
@@ -93,6 +97,16 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     moves_memory, moves = derive_moves(
         seen, lag, flows, throttles, bytes_in, before.moves if before else MovesMemory(), parameters
     )
+    throttling_memory, throttling = derive_throttling(
+        seen,
+        lag,
+        throttles,
+        flows,
+        bytes_in,
+        moves_memory,
+        before.throttling if before else ThrottlingMemory(),
+        parameters,
+    )
     clamped = lag.clamped + (before.clamped if before else 0)
     kept = Memory(
         keys=seen.keys,
@@ -104,6 +118,7 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         replicas=replicas_memory,
         moves=moves_memory,
         clamped=clamped,
+        throttling=throttling_memory,
     )
     return kept, Derived(
         frame=seen,
@@ -113,8 +128,9 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         ages=ages,
         replicas=replicas,
         throttles=throttles,
+        throttling=throttling,
         moves=moves,
-        totals=derive_totals(seen, moves, throttles, bytes_in),
+        totals=derive_totals(seen, moves, throttles, throttling, bytes_in),
         mutations=derive_mutations(seen.snapshot),
         clamped=clamped,
     )
@@ -163,4 +179,5 @@ def _realigned(memory: Memory | None, seen: Frame) -> Memory | None:
         replicas=realign_replicas(memory.replicas, partitions, replicas),
         moves=memory.moves,
         clamped=memory.clamped,
+        throttling=realign_throttling(memory.throttling, replicas),
     )

@@ -15,7 +15,7 @@ from exporter.formulas import lag as lag_formulas
 from exporter.formulas import law, moves
 from exporter.formulas.folds import Minimum, Stall, stall
 from exporter.formulas.ops import NUMBERS
-from exporter.formulas.stuck import Cause
+from exporter.formulas.stuck import Cause, is_settled
 from exporter.model import UNKNOWN, Floats, Parameters
 
 
@@ -78,6 +78,30 @@ def derive_moves(
     stuck_memory, stuck = judge_stuck(scene, memory.stuck)
     judged = tuple(_move(frame, lag, scene, bytes_in, row, tracks[_key(frame, row)], stuck) for row in rows.tolist())
     return MovesMemory(tracks, stuck_memory), judged
+
+
+def measured_nets(
+    frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory, parameters: Parameters
+) -> dict[Pair, tuple[float, float]]:
+    """Measured net rates that are believed, with the seconds they span: of flows that only moves catch up over."""
+    changes, clock = memory.stuck.changes, frame.snapshot.clock
+    moving = frame.snapshot.replicas.adding
+    return {
+        pair: measured
+        for pair, measured in _slopes(frame, flows, memory.tracks).items()
+        if moving[flows[pair].rows].all()
+        and pair in changes
+        and is_settled(clock - changes[pair].at, parameters.poll_interval, flows[pair].window)
+    }
+
+
+def remaining_of(frame: Frame, lag: Lag, rows: np.ndarray) -> Floats:
+    """Bytes that K replicas lack, NaN where that is not known: by size for adding ones, by offsets for others. (K,)."""
+    adding = frame.snapshot.replicas.adding[rows]
+    left: Floats = lag.bytes[rows].copy()
+    by_move = _remaining(frame, lag, rows[adding])
+    left[adding] = [math.nan if (part := by_move[row]) is None else part for row in rows[adding].tolist()]
+    return left
 
 
 def _key(frame: Frame, row: int) -> MoveKey:

@@ -1,6 +1,7 @@
 """KIP-73's throttle on every broker and side: lists, floor, headroom, bounds (judgement.md 4)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,10 @@ class Throttles:
 
     limits: dict[tuple[int, Side], Limit]
     """By broker id; brokers whose configuration was never read are missing."""
+    lists: dict[Side, dict[int, formulas.ThrottledReplicas]]
+    """By topic index, lists that name anything."""
+    lists_known: bool
+    """False while the lists of a topic are not."""
     listed: dict[Side, Bools]
     """(R,) replicas that their topic's list of that side names."""
     throttled: dict[Side, Floats]
@@ -46,10 +51,12 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
     """
     configs = frame.snapshot.broker_configs
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
-    listed = {side: _listed(frame, side) for side in SIDES}
+    lists = {side: _lists(frame, side) for side in SIDES}
+    listed = {side: _listed(frame, lists[side]) for side in SIDES}
     # A topic whose lists nobody told may name any replica: then neither a count nor a floor is known.
-    known = np.float64(0 if frame.snapshot.topic_configs.keys() >= set(frame.snapshot.topics) else math.nan)
-    rows = _rows(frame, listed)
+    lists_known = frame.snapshot.topic_configs.keys() >= set(frame.snapshot.topics)
+    known = np.float64(0 if lists_known else math.nan)
+    rows = throttled_rows(frame, listed)
     brokers = len(frame.brokers)
     floors = {
         Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values + known,
@@ -57,6 +64,8 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
     }
     return Throttles(
         limits=limits,
+        lists=lists,
+        lists_known=lists_known,
         listed=listed,
         throttled={side: formulas.count_listed(listed[side], frame.host, brokers) + known for side in SIDES},
         floor=floors,
@@ -66,7 +75,7 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
     )
 
 
-def _listed(frame: Frame, side: Side) -> Bools:
+def _lists(frame: Frame, side: Side) -> dict[int, formulas.ThrottledReplicas]:
     snapshot = frame.snapshot
     configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
     values = (
@@ -74,15 +83,20 @@ def _listed(frame: Frame, side: Side) -> Bools:
         for index, config in configs
         if config is not None
     )
-    lists = formulas.lists_of((index, value) for index, value in values if value)
+    return formulas.lists_of((index, value) for index, value in values if value)
+
+
+def _listed(frame: Frame, lists: dict[int, formulas.ThrottledReplicas]) -> Bools:
     if not lists:
-        return np.zeros(len(snapshot.replicas), bool)
+        return np.zeros(len(frame.snapshot.replicas), bool)
+    snapshot = frame.snapshot
     partition = snapshot.replicas.partition
     topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
     return formulas.listed_rows(lists, topic, number, snapshot.replicas.broker)
 
 
-def _rows(frame: Frame, listed: dict[Side, Bools]) -> formulas.Replicas:
+def throttled_rows(frame: Frame, listed: Mapping[Side, Bools]) -> formulas.Replicas:
+    """Gather what floors and bounds are made of, with lists (R,) by side."""
     replicas = frame.snapshot.replicas
     return formulas.Replicas(
         partition=replicas.partition,
@@ -94,9 +108,14 @@ def _rows(frame: Frame, listed: dict[Side, Bools]) -> formulas.Replicas:
     )
 
 
-def _headroom(frame: Frame, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:
+def limit_column(frame: Frame, limits: Mapping[tuple[int, Side], Limit], side: Side) -> Floats:
+    """Limits of one side as a column (B,): NaN where a broker's configuration was never read, `+inf` unlimited."""
     known = [limits.get((broker, side)) for broker in frame.brokers.tolist()]
-    limit = np.array([found.value if found is not None else math.nan for found in known])
+    return np.array([found.value if found is not None else math.nan for found in known], dtype=np.float64)
+
+
+def _headroom(frame: Frame, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:
+    limit = limit_column(frame, limits, side)
     # Without a limit nothing is held back, whatever the traffic, even when it is not known.
     return np.where(np.isinf(limit), np.inf, formulas.headroom(limit, floor))
 

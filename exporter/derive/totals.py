@@ -1,13 +1,16 @@
 """What all reassignments add up to (judgement.md 5; KIP-73, MoveRatio and MoveTime)."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from exporter.derive.frame import Frame
 from exporter.derive.moves import Move
+from exporter.derive.sides import SideKey, side_net
 from exporter.derive.throttles import SIDES, Throttles
+from exporter.derive.throttling import Throttling
 from exporter.formulas import moves as formulas
 from exporter.formulas.ops import NUMBERS
 from exporter.model import UNKNOWN, UNLIMITED, Floats, Side
@@ -22,26 +25,63 @@ class Totals:
     remaining_bytes: float | None
     eta: float | None
     predicted: float | None
+    predicted_bottleneck: float | None
+    """Seconds that the law gives the broker and side that binds; `None` when nothing is limited."""
+    bottleneck: SideKey | None
     catch_up: Mapping[tuple[int, Side], float]
     """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
 
 
-def derive_totals(frame: Frame, moves: tuple[Move, ...], throttles: Throttles, bytes_in: Floats) -> Totals:
+def derive_totals(
+    frame: Frame, moves: tuple[Move, ...], throttles: Throttles, throttling: Throttling, bytes_in: Floats
+) -> Totals:
     """Add the moves up."""
     snapshot = frame.snapshot
     reassigning = int(snapshot.partitions.reassigning.sum())
     ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
     left = [move.remaining_bytes for move in moves if move.remaining_bytes is not None]
-    etas = [move.eta for move in moves if move.eta is not None]
+    binding = _bottleneck(throttling) if moves else None
     known = snapshot.reassignments_known
     return Totals(
         reassigning_partitions=reassigning if known else None,
         ratio=ratio if known else None,
         remaining_bytes=sum(left) if known and len(left) == len(moves) else None,
-        eta=max(etas) if etas and len(etas) == len(moves) else None,
+        eta=_eta(moves, throttling),
         predicted=_predicted(frame, moves, throttles, bytes_in, ratio),
+        predicted_bottleneck=binding[1] if binding is not None else None,
+        bottleneck=binding[0] if binding is not None else None,
         catch_up=_catch_up(moves),
     )
+
+
+def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
+    """Tell when the last flow, and the last broker and side, is done; never before a single move. judgement.md 5."""
+    etas = [move.eta for move in moves if move.eta is not None]
+    if not etas or math.inf in etas:
+        return math.inf if etas else None
+    if len(etas) < len(moves):
+        return None
+    keyed: dict[Hashable, float | None] = dict(throttling.remaining)
+    nets: dict[Hashable, float | None] = dict(throttling.nets)
+    for key, load in throttling.sides.items():
+        if load.limited is not False:
+            keyed[key], nets[key] = load.remaining, side_net(load)
+    busy = {key: left for key, left in keyed.items() if left is not None}
+    last = formulas.bottleneck(busy, nets) if len(busy) == len(keyed) else None
+    return max(etas) if last is None else max(*etas, last[1])
+
+
+def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:
+    """Return the throttled broker and side that ends last by the law, and when; of two alike the tighter one.
+
+    Rates that were measured cannot tell sides apart: a flow has the same rate at both of its ends.
+    """
+    limited = {key: load for key, load in sorted(throttling.sides.items()) if load.limited is not False}
+    remaining = {key: load.remaining for key, load in limited.items() if load.remaining is not None}
+    if len(remaining) < len(limited):
+        return None
+    tightest = dict(sorted(remaining.items(), key=lambda entry: limited[entry[0]].headroom or 0.0))
+    return formulas.bottleneck(tightest, {key: load.predicted for key, load in limited.items()})
 
 
 def _predicted(

@@ -15,7 +15,7 @@ from exporter.model import Bools, Longs, Source
 from exporter.poller.links import Links
 from exporter.poller.memory import Cadence, Memory
 from exporter.poller.status import StatusBook
-from exporter.poller.tables import mark_moves
+from exporter.poller.tables import mark_moves, partition_rows
 from exporter.sources.metadata import Layout
 
 PATIENCE: Final = 0.4
@@ -104,7 +104,7 @@ class Round:
         return min(self.deadline_at, time.monotonic() + PATIENCE * (self.deadline_at - self.clock))
 
     def watched(self, layout: Layout) -> Bools:
-        """Mark the replicas of partitions that move or whose topic carries a throttle list. Computed once a poll."""
+        """Mark replicas of partitions that move, also between log directories, or are throttled. Computed once a poll."""
         if self._watched is None:
             self._watched = _watched(layout, self.desk.memory)
         return self._watched
@@ -118,5 +118,7 @@ def _watched(layout: Layout, memory: Memory) -> Bools:
     ]
     reassigning, _, _ = mark_moves(layout, memory.reassignments)
     partitions = np.isin(layout.topic, listed) | reassigning
+    between_dirs = {(moving.topic, moving.partition) for told in memory.future.values() for moving in told}
+    partitions[partition_rows(layout, between_dirs)] = True
     watched: Bools = partitions[layout.partition]
     return watched

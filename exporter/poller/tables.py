@@ -1,5 +1,6 @@
 """The columns that outlive a poll, and how they follow when partitions come, go or move."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -121,6 +122,13 @@ def lingering(layout: Layout, before: Reassignments, now: Reassignments) -> Reas
         if replicas >= change.adding | change.removing and not in_sync >= change.adding:
             kept[topic, number] = change
     return kept
+
+
+def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> list[int]:
+    """Find the rows of some partitions, given by topic name and number; those that are not there are left out."""
+    index = {name: position for position, name in enumerate(layout.topics)}
+    rows = (_partition_row(layout, index[topic], number) for topic, number in partitions if topic in index)
+    return [row for row in rows if row is not None]
 
 
 def _partition_row(layout: Layout, topic: int, number: int) -> int | None:

@@ -1,0 +1,135 @@
+"""Every (broker, side) that replicas catch up through: what remains there, what it lets through (judgement.md 5)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from exporter.derive.flows import Flow, Pair
+from exporter.derive.frame import Frame
+from exporter.derive.throttles import Throttles
+from exporter.formulas import law, moves
+from exporter.formulas.ops import NUMBERS, as_known
+from exporter.model import UNLIMITED, Floats, Side
+
+SideKey = tuple[int, Side]
+"""Broker id and side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Bytes and bytes per second of all flows through one broker and side; `None` is unknown, `+inf` unlimited."""
+
+    remaining: float | None
+    bytes_in: float | None
+    burst: float
+    headroom: float | None
+    """`+inf` where its lists name none of the flows' partitions."""
+    window: law.Window
+    measured: tuple[float, float] | None
+    """Net rate and the seconds it spans, `None` until that of every flow is believed."""
+
+    @property
+    def limited(self) -> bool | None:
+        """Whether it is throttled at all; `None` while that is not known."""
+        return None if self.headroom is None else self.headroom < UNLIMITED
+
+    @property
+    def predicted(self) -> float | None:
+        """What the law says that all flows together gain there, `+inf` without a limit."""
+        if self.headroom is None or self.bytes_in is None:
+            return None
+        return law.net(law.gross(NUMBERS, self.headroom, self.burst, self.window), self.bytes_in)
+
+    @property
+    def verdict(self) -> law.Verdict:
+        """Whether what catches up through it ever ends."""
+        slope, seconds = self.measured or (None, 0.0)
+        return law.verdict(self.headroom, self.burst, self.bytes_in, slope, seconds, self.window)
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether its throttle can be why nothing is gained."""
+        if self.headroom is None or self.bytes_in is None:
+            return True
+        return law.may_lose(self.headroom, self.burst, self.bytes_in, self.window)
+
+
+def derive_sides(
+    frame: Frame,
+    flows: Mapping[Pair, Flow],
+    throttles: Throttles,
+    remaining: Mapping[Pair, float | None],
+    measured: Mapping[Pair, tuple[float, float]],
+) -> dict[SideKey, Load]:
+    """Add flows up by their leaders and by their targets.
+
+    Args:
+        frame: the snapshot.
+        flows: by target and leader.
+        throttles: of the snapshot.
+        remaining: of each flow, in bytes.
+        measured: net rates that are believed, and the seconds they span.
+    """
+    through: dict[SideKey, list[Pair]] = {}
+    for target, leader in flows:
+        through.setdefault((leader, Side.LEADER), []).append((target, leader))
+        through.setdefault((target, Side.FOLLOWER), []).append((target, leader))
+    headroom = {side: _by_broker(frame, throttles.headroom[side]) for side in (Side.LEADER, Side.FOLLOWER)}
+    return {
+        key: Load(
+            remaining=_sum([remaining.get(pair) for pair in pairs]),
+            bytes_in=_sum([flows[pair].bytes_in for pair in pairs]),
+            burst=sum(flows[pair].burst for pair in pairs),
+            headroom=as_known(headroom[key[1]][key[0]]) if _listed(flows, pairs, key[1]) else UNLIMITED,
+            window=flows[pairs[0]].window,
+            measured=_together([measured.get(pair) for pair in pairs]),
+        )
+        for key, pairs in through.items()
+    }
+
+
+def flow_net(flow: Flow, measured: tuple[float, float] | None) -> float | None:
+    """Net rate of a flow that an ETA stands on: the law's at first, the measured one once there is enough of it."""
+    return _believed(flow.net, measured, flow.burst, flow.window)
+
+
+def side_net(load: Load) -> float | None:
+    """Net rate of a broker and side that an ETA stands on."""
+    return _believed(load.predicted, load.measured, load.burst, load.window)
+
+
+def _believed(
+    predicted: float | None, measured: tuple[float, float] | None, burst: float, window: law.Window
+) -> float | None:
+    gained = measured[0] * measured[1] if measured is not None else 0.0
+    return moves.believed_net(predicted, measured, gained, burst, window)
+
+
+def _by_broker(frame: Frame, column: Floats) -> dict[int, float]:
+    return dict(zip(frame.brokers.tolist(), column.tolist(), strict=True))
+
+
+def _listed(flows: Mapping[Pair, Flow], pairs: list[Pair], side: Side) -> bool:
+    return any(flows[pair].leader_listed if side is Side.LEADER else flows[pair].follower_listed for pair in pairs)
+
+
+def _sum(parts: list[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _together(rates: list[tuple[float, float] | None]) -> tuple[float, float] | None:
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    return sum(rate for rate, _ in known), min(seconds for _, seconds in known)
+
+
+def remaining_by_flow(flows: Mapping[Pair, Flow], left: Mapping[int, float]) -> dict[Pair, float | None]:
+    """Bytes that the replicas of each flow lack, `None` while a part is not known (NaN in `left`, by row)."""
+    return {
+        pair: as_known(float(np.sum([left.get(row, math.nan) for row in flow.rows.tolist()])))
+        for pair, flow in flows.items()
+    }

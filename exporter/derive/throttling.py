@@ -1,0 +1,118 @@
+"""What a throttle costs, what is wrong with it, and which one to set: all that follows from flows and limits."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from exporter.derive.flows import Flow, Pair
+from exporter.derive.frame import Frame
+from exporter.derive.lag import Lag
+from exporter.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
+from exporter.derive.moves import MovesMemory, measured_nets, remaining_of
+from exporter.derive.sides import Load, SideKey, derive_sides, flow_net, remaining_by_flow
+from exporter.derive.throttle_checks import ProblemKey
+from exporter.derive.throttle_problems import ProblemsMemory, derive_problems
+from exporter.derive.throttle_problems import realign as realign_problems
+from exporter.derive.throttles import SIDES, Throttles, throttled_rows
+from exporter.formulas import moves as formulas
+from exporter.formulas import throttle
+from exporter.formulas.ops import as_known
+from exporter.model import Floats, Longs, Parameters, Side
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottlingMemory:
+    """What is remembered from poll to poll."""
+
+    problems: ProblemsMemory = field(default_factory=ProblemsMemory)
+    log_dirs: LogDirMovesMemory = field(default_factory=LogDirMovesMemory)
+
+
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """Bytes per second, seconds."""
+
+    remaining: Mapping[Pair, float | None]
+    """Bytes that the replicas of each flow lack."""
+    nets: Mapping[Pair, float | None]
+    """Net rate of each flow that an ETA stands on."""
+    sides: Mapping[SideKey, Load]
+    problems: Mapping[ProblemKey, float]
+    """Age of every problem that is raised."""
+    recommended: float | None
+    """Lowest throttle for all brokers that ends the moves in time."""
+    log_dir_moves: tuple[LogDirMove, ...]
+
+
+def realign(memory: ThrottlingMemory, rows: Longs) -> ThrottlingMemory:
+    """Bring the memory to the rows of another snapshot, `rows` as of `match_replicas`."""
+    return replace(memory, problems=realign_problems(memory.problems, rows))
+
+
+def derive_throttling(
+    frame: Frame,
+    lag: Lag,
+    throttles: Throttles,
+    flows: Mapping[Pair, Flow],
+    bytes_in: Floats,
+    moves: MovesMemory,
+    memory: ThrottlingMemory,
+    parameters: Parameters,
+) -> tuple[ThrottlingMemory, Throttling]:
+    """Judge flows by broker and side; `moves` is the memory of the moves as of this poll."""
+    rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
+    left = dict(zip(rows.tolist(), remaining_of(frame, lag, rows).tolist(), strict=True))
+    remaining = remaining_by_flow(flows, left)
+    measured = measured_nets(frame, flows, moves, parameters)
+    sides = derive_sides(frame, flows, throttles, remaining, measured)
+    problems_memory, problems = derive_problems(frame, lag, throttles, sides, memory.problems, parameters)
+    log_dirs_memory, log_dir_moves = derive_log_dir_moves(frame, throttles, bytes_in, memory.log_dirs)
+    return ThrottlingMemory(problems_memory, log_dirs_memory), Throttling(
+        remaining=remaining,
+        nets={pair: flow_net(flow, measured.get(pair)) for pair, flow in flows.items()},
+        sides=sides,
+        problems=problems,
+        recommended=_recommended(frame, throttles, sides, bytes_in, parameters),
+        log_dir_moves=log_dir_moves,
+    )
+
+
+def _recommended(
+    frame: Frame, throttles: Throttles, sides: Mapping[SideKey, Load], bytes_in: Floats, parameters: Parameters
+) -> float | None:
+    """Return the lowest limit for all that take part; `None` while a part of it is unknown, or nothing moves."""
+    if not frame.snapshot.replicas.adding.any() or not throttles.lists_known:
+        return None
+    floors = _floors(frame, throttles, bytes_in)
+    needed = [
+        math.nan
+        if load.remaining is None or load.bytes_in is None
+        else formulas.needed_limit(floors[side][broker], load.bytes_in, load.remaining, parameters.moves_deadline)
+        for (broker, side), load in sides.items()
+    ]
+    index = np.searchsorted(frame.brokers, sorted({broker for broker, _ in sides}))
+    lower = throttles.lower_bound[index].tolist()
+    upper = throttles.upper_bound[index].tolist() if throttles.upper_bound is not None else []
+    if any(math.isnan(part) for part in (*needed, *lower, *upper)):
+        return None
+    limit = formulas.recommended_limit(needed, lower, upper)
+    return None if limit is None else as_known(limit)
+
+
+def _floors(frame: Frame, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
+    """Compute the floors as they are once the tool has listed what moves: old replicas lead, adding ones follow."""
+    replicas = frame.snapshot.replicas
+    moving = np.zeros(len(frame.snapshot.partitions), bool)
+    moving[replicas.partition[replicas.adding]] = True
+    listed = {
+        Side.LEADER: throttles.listed[Side.LEADER] | (moving[replicas.partition] & ~replicas.adding),
+        Side.FOLLOWER: throttles.listed[Side.FOLLOWER] | replicas.adding,
+    }
+    rows, brokers = throttled_rows(frame, listed), len(frame.brokers)
+    columns = {
+        Side.LEADER: throttle.leader_floor(rows, bytes_in, brokers).values,
+        Side.FOLLOWER: throttle.follower_floor(rows, bytes_in, brokers).values,
+    }
+    return {side: dict(zip(frame.brokers.tolist(), columns[side].tolist(), strict=True)) for side in SIDES}
