@@ -6,6 +6,7 @@ for every scrape. Its parser checks what is rendered here in the tests.
 
 import gzip
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -53,7 +54,7 @@ class Exposition:
         dropped: dict[str, int] = {}
         of_snapshot = self._families(view, dropped) if view is not None else []
         told = replace(sidecar, dropped=dropped)
-        families = [(metric, self._lines(metric, metric.read(told))) for metric in SIDECAR] + of_snapshot
+        families = [(metric, self._lines(metric, metric.read(told))[0]) for metric in SIDECAR] + of_snapshot
         text, openmetrics = _page(families, openmetrics=False), _page(families, openmetrics=True)
         return Rendered(text, _pack(text), openmetrics, _pack(openmetrics), dropped)
 
@@ -61,27 +62,35 @@ class Exposition:
         left = self._budget
         families: list[tuple[Metric | SidecarMetric, list[str]]] = []
         for metric in OF_SNAPSHOT:
-            lines = self._lines(metric, metric.read(view))
-            if "topic" in metric.labels:
-                if len(lines) > left:
-                    dropped[metric.full_name] = len(lines) - left
-                    lines = lines[:left]
-                left -= len(lines)
+            bounded = "topic" in metric.labels
+            lines, left_out = self._lines(metric, metric.read(view), left if bounded else sys.maxsize)
+            if left_out:
+                dropped[metric.full_name] = left_out
+            left -= len(lines) if bounded else 0
             families.append((metric, lines))
         return families
 
-    def _lines(self, metric: Metric | SidecarMetric, samples: Iterable[Sample]) -> list[str]:
-        """Render samples; a label set that appears twice keeps its first value, since a page with both is refused."""
+    def _lines(
+        self, metric: Metric | SidecarMetric, samples: Iterable[Sample], most: int = sys.maxsize
+    ) -> tuple[list[str], int]:
+        """Render up to `most` samples, and count the others.
+
+        A label set that appears twice keeps its first value, since a page with both is refused.
+        """
         name, names, cache = metric.full_name, metric.labels, self._labels
         lines: dict[tuple[str, ...], str] = {}
+        left_out = 0
         for labels, value in samples:
             if math.isnan(value) or labels in lines:
+                continue
+            if len(lines) >= most:
+                left_out += 1
                 continue
             text = cache.get((names, labels))
             if text is None:
                 text = cache[names, labels] = _label_text(metric, labels)
             lines[labels] = f"{name}{text} {_number(value)}\n"
-        return list(lines.values())
+        return list(lines.values()), left_out
 
 
 def _label_text(metric: Metric | SidecarMetric, labels: tuple[str, ...]) -> str:
