@@ -4,6 +4,7 @@ judgement.md 3. Arrays have one row per partition (P rows); NaN is unknown.
 """
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from exporter.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
 
 DOWNWARD_WEIGHT = 0.1
 """How fast a compacted topic's learned bytes per offset follow a lower reading: a cleaning fakes one, no write does."""
+
+SHORTEST: Final = 1e-6
+"""Seconds. No two answers are closer; a clock that nearly stands still would make any growth an endless rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +151,5 @@ def _choose(condition: Bools, then: LeaderLogs, otherwise: LeaderLogs) -> Leader
 
 def _over(amount: Floats, seconds: Floats) -> Floats:
     rate = np.full(amount.shape, np.nan)
-    np.divide(amount, seconds, out=rate, where=seconds > 0)
+    np.divide(amount, seconds, out=rate, where=seconds > SHORTEST)
     return rate
