@@ -8,7 +8,7 @@ import numpy as np
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.throttles import Throttles
-from exporter.formulas import law
+from exporter.formulas import law, moves
 from exporter.formulas.ops import NUMBERS
 from exporter.formulas.shares import fair_shares
 from exporter.model import UNKNOWN, BrokerConfig, Floats, Longs, Side
@@ -103,3 +103,20 @@ def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, b
         gross=None if headroom is None else law.gross(NUMBERS, headroom, burst, window),
         window=window,
     )
+
+
+def flow_net(flow: Flow, measured: tuple[float, float] | None) -> float | None:
+    """Net rate of a flow that an ETA stands on: the law's at first, the measured one once there is enough of it."""
+    return believed(flow.net, measured, flow.bytes_in, flow.burst, flow.window)
+
+
+def believed(
+    predicted: float | None,
+    measured: tuple[float, float] | None,
+    bytes_in: float | None,
+    burst: float,
+    window: law.Window,
+) -> float | None:
+    """The same of anything that has a net rate by the law and one that was measured. judgement.md 5, ETA."""
+    copied = (measured[0] + (bytes_in or 0.0)) * measured[1] if measured is not None else 0.0
+    return moves.believed_net(predicted, measured, copied, burst, window)

@@ -37,6 +37,17 @@ class Frame:
             replicas.broker,
         )
 
+    def find_replica(self, topic: int, number: int, broker: int) -> int | None:
+        """Find the row of a replica: tables are sorted by topic, partition number and partition row."""
+        partitions, replicas = self.snapshot.partitions, self.snapshot.replicas
+        first, last = np.searchsorted(partitions.topic, [topic, topic + 1])
+        partition = int(first + np.searchsorted(partitions.number[first:last], number))
+        if partition >= last or partitions.number[partition] != number:
+            return None
+        first, last = np.searchsorted(replicas.partition, [partition, partition + 1])
+        found = np.flatnonzero(replicas.broker[first:last] == broker)
+        return int(first + found[0]) if len(found) else None
+
     def per_broker(self, values: np.ndarray) -> dict[int, float]:
         """Turn a column (B,) into broker id to value, unknown (NaN) left out."""
         return {

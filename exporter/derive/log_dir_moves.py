@@ -88,7 +88,8 @@ def _copy(
     frame: Frame, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory, moving: FutureReplica, topic: int
 ) -> _Copy:
     key = (frame.snapshot.topic_ids[topic], moving.topic, moving.partition, moving.broker, moving.log_dir)
-    row, replicas = _row(frame, moving, topic), frame.snapshot.replicas
+    row = frame.find_replica(topic, moving.partition, moving.broker)
+    replicas = frame.snapshot.replicas
     limit = throttles.limit(moving.broker, Side.LOG_DIRS)
     before = memory.tracks.get(key)
     track = before if before is not None and before.limit == limit else Track(limit)
@@ -100,18 +101,6 @@ def _copy(
         kept = next((i for i, then in enumerate(track.times) if told_at - then <= REMEMBERED), len(track.times))
         track = Track(limit, (*track.times[kept:], told_at), (*track.remaining[kept:], remaining))
     return _Copy(key, moving, track, remaining, as_known(float(bytes_in[replicas.partition[row]])))
-
-
-def _row(frame: Frame, moving: FutureReplica, topic: int) -> int | None:
-    """Find the replica: tables are sorted by topic, partition number and partition row."""
-    partitions, replicas = frame.snapshot.partitions, frame.snapshot.replicas
-    first, last = np.searchsorted(partitions.topic, [topic, topic + 1])
-    partition = int(first + np.searchsorted(partitions.number[first:last], moving.partition))
-    if partition >= last or partitions.number[partition] != moving.partition:
-        return None
-    first, last = np.searchsorted(replicas.partition, [partition, partition + 1])
-    found = np.flatnonzero(replicas.broker[first:last] == moving.broker)
-    return int(first + found[0]) if len(found) else None
 
 
 def _own_eta(copy: _Copy, clock: float) -> float | None:

@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.changes import Change, MoveKey, derive_changes, group_by_pair, move_key
+from exporter.derive.flows import Flow, Pair, believed
 from exporter.derive.frame import Frame
+from exporter.derive.gains import Gains, follow_gains, measure_all
 from exporter.derive.lag import Lag
-from exporter.derive.stuck import MoveKey, Scene, StuckMemory, judge_stuck
+from exporter.derive.stuck import Scene, StuckMemory, judge_stuck
 from exporter.derive.throttles import Throttles
 from exporter.formulas import lag as lag_formulas
 from exporter.formulas import law, moves
 from exporter.formulas.folds import Minimum, Stall, stall
-from exporter.formulas.ops import NUMBERS
-from exporter.formulas.stuck import Cause, is_settled
+from exporter.formulas.ops import NUMBERS, as_known
+from exporter.formulas.stuck import Cause
 from exporter.model import UNKNOWN, Floats, Parameters
 
 
@@ -53,6 +55,8 @@ class MovesMemory:
     """What is remembered from poll to poll."""
 
     tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
+    changes: Mapping[Pair, Change] = field(default_factory=dict)
+    gains: Mapping[Pair, Gains] = field(default_factory=dict)
     stuck: StuckMemory = field(default_factory=StuckMemory)
 
 
@@ -71,27 +75,26 @@ def derive_moves(
     remaining = _remaining(frame, lag, rows)
     tracks: dict[MoveKey, Track] = {}
     stalls: dict[int, Stall | None] = {}
-    keys = {row: _key(frame, row) for row in rows.tolist()}
+    keys = {row: move_key(frame, row) for row in rows.tolist()}
     for row, key in keys.items():
         tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row])
-    scene = Scene(frame, flows, throttles, remaining, stalls, _slopes(frame, flows, tracks), keys, parameters)
+    groups = group_by_pair(frame, rows.tolist())
+    changes = derive_changes(frame, throttles, groups, keys, memory.changes)
+    gains = follow_gains(frame, groups, keys, remaining, memory.gains)
+    measured = measure_all(gains, changes, flows)
+    scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     stuck_memory, stuck = judge_stuck(scene, memory.stuck)
-    judged = tuple(_move(frame, lag, scene, bytes_in, row, tracks[_key(frame, row)], stuck) for row in rows.tolist())
-    return MovesMemory(tracks, stuck_memory), judged
+    judged = tuple(_move(frame, lag, scene, bytes_in, row, tracks[keys[row]], stuck) for row in rows.tolist())
+    return MovesMemory(tracks, changes, gains, stuck_memory), judged
 
 
-def measured_nets(
-    frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory, parameters: Parameters
-) -> dict[Pair, tuple[float, float]]:
-    """Measured net rates that are believed, with the seconds they span: of flows that only moves catch up over."""
-    changes, clock = memory.stuck.changes, frame.snapshot.clock
+def measured_nets(frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory) -> dict[Pair, tuple[float, float]]:
+    """Measured net rates that an ETA stands on, and the seconds they span: of flows that only moves catch up over."""
     moving = frame.snapshot.replicas.adding
     return {
-        pair: measured
-        for pair, measured in _slopes(frame, flows, memory.tracks).items()
-        if moving[flows[pair].rows].all()
-        and pair in changes
-        and is_settled(clock - changes[pair].at, parameters.poll_interval, flows[pair].window)
+        pair: steady
+        for pair, measured in measure_all(memory.gains, memory.changes, flows).items()
+        if (steady := measured.steady) is not None and pair in flows and moving[flows[pair].rows].all()
     }
 
 
@@ -102,14 +105,6 @@ def remaining_of(frame: Frame, lag: Lag, rows: np.ndarray) -> Floats:
     by_move = _remaining(frame, lag, rows[adding])
     left[adding] = [math.nan if (part := by_move[row]) is None else part for row in rows[adding].tolist()]
     return left
-
-
-def _key(frame: Frame, row: int) -> MoveKey:
-    snapshot = frame.snapshot
-    partition = snapshot.replicas.partition[row]
-    topic = int(snapshot.partitions.topic[partition])
-    number, broker = int(snapshot.partitions.number[partition]), int(snapshot.replicas.broker[row])
-    return snapshot.topic_ids[topic], snapshot.topics[topic], number, broker
 
 
 def _remaining(frame: Frame, lag: Lag, rows: np.ndarray) -> dict[int, float | None]:
@@ -153,27 +148,10 @@ def _follow(track: Track, frame: Frame, row: int, remaining: float | None) -> tu
     )
 
 
-def _slopes(
-    frame: Frame, flows: Mapping[Pair, Flow], tracks: Mapping[MoveKey, Track]
-) -> dict[Pair, tuple[float, float]]:
-    """Measured net rate of each flow, over the polls that all its moves have in common, and the seconds it spans."""
-    slopes = {}
-    for pair, flow in flows.items():
-        known = [tracks[key] for row in flow.rows.tolist() if (key := _key(frame, row)) in tracks]
-        common = min((len(track.times) for track in known), default=0)
-        if common < 2 or len({track.times[-common:] for track in known}) > 1:  # noqa: PLR2004  # a slope needs two
-            continue
-        total = np.sum([track.remaining[-common:] for track in known], axis=0).tolist()
-        measured = moves.slope(known[0].times[-common:], total, flow.window)
-        if measured is not None:
-            slopes[pair] = (-measured[0], measured[1])
-    return slopes
-
-
 def _move(
     frame: Frame, lag: Lag, scene: Scene, bytes_in: Floats, row: int, track: Track, stuck: Mapping[int, Cause]
 ) -> Move:
-    _, topic, number, broker = _key(frame, row)
+    _, topic, number, broker = scene.keys[row]
     partition = frame.snapshot.replicas.partition[row]
     remaining, size = scene.remaining[row], int(frame.snapshot.replicas.size[row])
     led_by = int(frame.led_by[partition])
@@ -208,7 +186,7 @@ def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: floa
         return None
     if scene.never(pair, remaining):
         return math.inf
-    own = _own_net(flow, track, bytes_in, settled=scene.settled(pair))
+    own = _own_net(flow, track, bytes_in, scene.changes[pair].at)
     alone = moves.eta(NUMBERS, remaining, own) if own is not None else None
     together = scene.flow_eta(pair)
     if alone is None or together is None:
@@ -217,10 +195,10 @@ def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: floa
     return min(alone, together)
 
 
-def _own_net(flow: Flow, track: Track, bytes_in: float, *, settled: bool) -> float | None:
-    measured = moves.slope(track.times, track.remaining, flow.window) if settled else None
+def _own_net(flow: Flow, track: Track, bytes_in: float, changed_at: float) -> float | None:
+    first = int(np.searchsorted(track.times, changed_at + flow.window.settling))
+    measured = moves.slope(track.times[first:], track.remaining[first:], flow.window)
     share = flow.gross / len(flow.rows) if flow.gross is not None else None
     by_law = None if share is None or math.isnan(bytes_in) else law.net(share, bytes_in)
     net = (-measured[0], measured[1]) if measured is not None else None
-    copied = net[0] * net[1] if net is not None else 0.0
-    return moves.believed_net(by_law, net, copied, flow.burst / len(flow.rows), flow.window)
+    return believed(by_law, net, as_known(bytes_in), flow.burst / len(flow.rows), flow.window)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.flows import Flow, Pair, believed
 from exporter.derive.frame import Frame
 from exporter.derive.throttles import Throttles
-from exporter.formulas import law, moves
+from exporter.formulas import law
 from exporter.formulas.ops import NUMBERS, as_known
 from exporter.model import UNLIMITED, Floats, Side
 
@@ -90,21 +90,9 @@ def derive_sides(
     }
 
 
-def flow_net(flow: Flow, measured: tuple[float, float] | None) -> float | None:
-    """Net rate of a flow that an ETA stands on: the law's at first, the measured one once there is enough of it."""
-    return _believed(flow.net, measured, flow.burst, flow.window)
-
-
 def side_net(load: Load) -> float | None:
     """Net rate of a broker and side that an ETA stands on."""
-    return _believed(load.predicted, load.measured, load.burst, load.window)
-
-
-def _believed(
-    predicted: float | None, measured: tuple[float, float] | None, burst: float, window: law.Window
-) -> float | None:
-    gained = measured[0] * measured[1] if measured is not None else 0.0
-    return moves.believed_net(predicted, measured, gained, burst, window)
+    return believed(load.predicted, load.measured, load.bytes_in, load.burst, load.window)
 
 
 def _by_broker(frame: Frame, column: Floats) -> dict[int, float]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.changes import Change, MoveKey
+from exporter.derive.flows import Flow, Pair, flow_net
 from exporter.derive.frame import Frame
+from exporter.derive.gains import Measured
 from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves, stuck
 from exporter.formulas.folds import Minimum, Stall, stall
@@ -27,9 +29,6 @@ FACTS = frozenset(
 
 AGREEING_POLLS = 2
 
-MoveKey = tuple[bytes, str, int, int]
-"""Topic id, topic name, partition, adding broker: a topic made anew is another move."""
-
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -41,26 +40,28 @@ class Scene:
     remaining: Mapping[int, float | None]
     """Row of each adding replica to the bytes that it lacks."""
     stalls: Mapping[int, Stall | None]
-    slopes: Mapping[Pair, tuple[float, float]]
-    """Measured net rate of a flow and the seconds it spans."""
+    groups: Mapping[Pair, list[int]]
+    """Rows of the adding replicas by pair of brokers."""
+    changes: Mapping[Pair, Change]
+    measured: Mapping[Pair, Measured]
     keys: Mapping[int, MoveKey]
     """Row of each adding replica to what it is, which outlives the row."""
     parameters: Parameters
-    since_change: dict[Pair, float] = field(default_factory=dict)
     _etas: dict[Pair, float | None] = field(default_factory=dict)
 
     def settled(self, pair: Pair) -> bool:
         """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
         flow = self.flows.get(pair)
         window = flow.window if flow is not None else law.DEFAULT_WINDOW
-        return stuck.is_settled(self.since_change.get(pair, math.inf), self.parameters.poll_interval, window)
+        since = self.frame.snapshot.clock - self.changes[pair].at if pair in self.changes else math.inf
+        return stuck.is_settled(since, self.parameters.poll_interval, window)
 
     def verdict(self, pair: Pair) -> law.Verdict:
         """Tell whether a flow ever ends."""
         flow = self.flows.get(pair)
         if flow is None:
             return law.Verdict.UNKNOWN
-        rate, seconds = self.slopes.get(pair, (None, 0.0)) if self.settled(pair) else (None, 0.0)
+        rate, seconds = self.measured.get(pair, Measured()).recent or (None, 0.0)
         return law.verdict(flow.headroom, flow.burst, flow.bytes_in, rate, seconds, flow.window)
 
     def never(self, pair: Pair, remaining: float | None) -> bool | None:
@@ -82,21 +83,8 @@ class Scene:
         total = sum(part for part in parts if part is not None)
         if None in parts:
             return None
-        measured = self.slopes.get(pair) if self.settled(pair) else None
-        gained = measured[0] * measured[1] if measured is not None else 0.0
-        net = moves.believed_net(flow.net, measured, gained, flow.burst, flow.window)
+        net = flow_net(flow, self.measured.get(pair, Measured()).steady)
         return None if net is None else moves.eta(NUMBERS, total, net)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a slope depends on, and since when it has been so in monotonic seconds."""
-
-    limits: tuple[float | None, float | None]
-    """Of the leader and of the target."""
-    moves: Mapping[MoveKey, tuple[bool, bool, bool]]
-    """Each move: named by the leader's list, by the follower's, in the ISR."""
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +93,17 @@ class StuckMemory:
 
     pairs: Mapping[Pair, tuple[frozenset[MoveKey], Minimum | None]] = field(default_factory=dict)
     """Pair of brokers to the moves that were summed, and the least sum so far."""
-    changes: Mapping[Pair, Change] = field(default_factory=dict)
     facts: Mapping[MoveKey, tuple[stuck.Cause, int]] = field(default_factory=dict)
     """Move to the first cause that holds, and in how many polls in a row it was the same."""
 
 
 def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
     """Judge every adding replica: its row to the cause, if it is stuck."""
-    groups = _pairs(scene)
     clock = scene.frame.snapshot.clock
-    pairs, changes, facts = {}, {}, {}
+    pairs, facts = {}, {}
     found: dict[int, stuck.Cause] = {}
     arriving, waiting = _arriving(scene), _waiting(scene)
-    for pair, rows in groups.items():
-        changes[pair] = _change(scene, pair, rows, memory.changes.get(pair))
-        scene.since_change[pair] = clock - changes[pair].at
+    for pair, rows in scene.groups.items():
         of_pair = _facts(scene, pair, arriving.get(pair[0], 0.0))
         summed = frozenset(scene.keys[row] for row in rows)
         before = memory.pairs.get(pair)
@@ -131,32 +115,7 @@ def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[in
             seen = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), cause)
             if _is_fact(seen) or _stands_still(scene, pair, row, stalled, len(rows)):
                 found[row] = cause
-    return StuckMemory(pairs, changes, facts), found
-
-
-def _pairs(scene: Scene) -> dict[Pair, list[int]]:
-    frame, groups = scene.frame, dict[Pair, list[int]]()
-    for row in scene.remaining:
-        led_by = int(frame.led_by[frame.snapshot.replicas.partition[row]])
-        leader = int(frame.brokers[led_by]) if led_by != UNKNOWN else UNKNOWN
-        groups.setdefault((int(frame.snapshot.replicas.broker[row]), leader), []).append(row)
-    return groups
-
-
-def _change(scene: Scene, pair: Pair, rows: list[int], before: Change | None) -> Change:
-    """Tell since when limits, lists and ISR have been as they are. Moves that come or end do not change the others."""
-    target, leader = pair
-    throttles, in_isr = scene.throttles, scene.frame.snapshot.replicas.in_isr
-    by_leader, by_follower = throttles.listed[Side.LEADER], throttles.listed[Side.FOLLOWER]
-    limits = (throttles.limit(leader, Side.LEADER), throttles.limit(target, Side.FOLLOWER))
-    now = {scene.keys[row]: (bool(by_leader[row]), bool(by_follower[row]), bool(in_isr[row])) for row in rows}
-    clock = scene.frame.snapshot.clock
-    same = (
-        before is not None
-        and before.limits == limits
-        and all(before.moves.get(key, state) == state for key, state in now.items())
-    )
-    return Change(limits, now, min(before.at, clock) if same and before is not None else clock)
+    return StuckMemory(pairs, facts), found
 
 
 def _arriving(scene: Scene) -> dict[int, float]:

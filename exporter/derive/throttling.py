@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.flows import Flow, Pair, flow_net
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
 from exporter.derive.moves import MovesMemory, measured_nets, remaining_of
-from exporter.derive.sides import Load, SideKey, derive_sides, flow_net, remaining_by_flow
+from exporter.derive.sides import Load, SideKey, derive_sides, remaining_by_flow
 from exporter.derive.throttle_checks import ProblemKey
 from exporter.derive.throttle_problems import ProblemsMemory, derive_problems
 from exporter.derive.throttle_problems import realign as realign_problems
@@ -65,7 +65,7 @@ def derive_throttling(
     rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
     left = dict(zip(rows.tolist(), remaining_of(frame, lag, rows).tolist(), strict=True))
     remaining = remaining_by_flow(flows, left)
-    measured = measured_nets(frame, flows, moves, parameters)
+    measured = measured_nets(frame, flows, moves)
     sides = derive_sides(frame, flows, throttles, remaining, measured)
     problems_memory, problems = derive_problems(frame, lag, throttles, sides, memory.problems, parameters)
     log_dirs_memory, log_dir_moves = derive_log_dir_moves(frame, throttles, bytes_in, memory.log_dirs)

@@ -1,0 +1,107 @@
+"""What the moves between two brokers gain on their leader: measured, over the replicas that have finished, too.
+
+The slope of what the unfinished ones lack would miss what the finished ones took of the same fetches until now, and
+with it up to half of the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from exporter.derive.changes import Change, MoveKey
+from exporter.derive.flows import Flow, Pair
+from exporter.derive.frame import Frame
+from exporter.formulas import law, moves
+
+LONGEST: Final = 10
+"""Slopes that an ETA stands on span at most this many times 12 s: bursts are coarse, two minutes average them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """Bytes that a pair of brokers gained, added up since it was first seen, at the times of the last polls."""
+
+    left: Mapping[MoveKey, float] = field(default_factory=dict)
+    """What each replica lacked when it was last counted."""
+    times: tuple[float, ...] = ()
+    total: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Net rates in bytes per second, each with the seconds that it spans; `None` before there is one to believe."""
+
+    recent: tuple[float, float] | None = None
+    """Over 36 s at most: tells soon that nothing is gained any more."""
+    steady: tuple[float, float] | None = None
+    """Over two minutes at most: what an ETA stands on."""
+
+
+def follow_gains(
+    frame: Frame,
+    groups: Mapping[Pair, list[int]],
+    keys: Mapping[int, MoveKey],
+    remaining: Mapping[int, float | None],
+    before: Mapping[Pair, Gains],
+) -> dict[Pair, Gains]:
+    """Add what was gained since the last poll in which everything was known.
+
+    Args:
+        frame: the snapshot.
+        groups: rows of the replicas that are being added, by pair of brokers.
+        keys: row to move.
+        remaining: row to the bytes that the replica lacks.
+        before: as of the previous poll.
+    """
+    moving = set(keys.values())
+    gone = {key for gains in before.values() for key in gains.left} - moving
+    finished = {key for key in gone if is_finished(frame, key)}
+    return {
+        pair: _add(before.get(pair, Gains()), frame.snapshot.clock, {keys[r]: remaining[r] for r in rows}, finished)
+        for pair, rows in groups.items()
+    }
+
+
+def is_finished(frame: Frame, key: MoveKey) -> bool:
+    """Tell whether a replica that is no longer being added stays where it went, and was not cancelled."""
+    topic_id, topic, number, broker = key
+    names = [
+        index
+        for index, (name, uid) in enumerate(zip(frame.snapshot.topics, frame.snapshot.topic_ids, strict=True))
+        if name == topic and uid == topic_id
+    ]
+    row = frame.find_replica(names[0], number, broker) if names else None
+    return row is not None and bool(frame.snapshot.replicas.in_isr[row])
+
+
+def measure(gains: Gains, change: Change, window: law.Window) -> Measured:
+    """Measure from one settling time after the last change on: what lies before tells of another throttle."""
+    first = int(np.searchsorted(gains.times, change.at + window.settling))
+    times, total = gains.times[first:], gains.total[first:]
+    return Measured(
+        recent=moves.slope(times, total, window) if times else None,
+        steady=moves.slope(times, total, window, LONGEST) if times else None,
+    )
+
+
+def measure_all(
+    gains: Mapping[Pair, Gains], changes: Mapping[Pair, Change], flows: Mapping[Pair, Flow]
+) -> dict[Pair, Measured]:
+    """Measure every pair of brokers."""
+    return {
+        pair: measure(found, changes[pair], flows[pair].window if pair in flows else law.DEFAULT_WINDOW)
+        for pair, found in gains.items()
+    }
+
+
+def _add(before: Gains, clock: float, now: Mapping[MoveKey, float | None], finished: Container[MoveKey]) -> Gains:
+    known = {key: left for key, left in now.items() if left is not None}
+    if len(known) < len(now):
+        return before
+    gained = sum(left - known.get(key, 0.0) for key, left in before.left.items() if key in known or key in finished)
+    oldest = clock - (LONGEST + 2) * law.DEFAULT_WINDOW.settling
+    kept = int(np.searchsorted(before.times, oldest))
+    total = (before.total[-1] if before.total else 0.0) + gained
+    return Gains(known, (*before.times[kept:], clock), (*before.total[kept:], total))
