@@ -94,6 +94,9 @@ class PartitionTable:
     """Row of the leader's replica in the `ReplicaTable`, `UNKNOWN` where there is none."""
     start: Longs
     """Local log start offset of the leader, as of the latest answer to log dirs; `UNKNOWN` before."""
+    tiered: Longs
+    """Highest offset in remote storage, inclusive, as the leader told in this poll (3.9+, topics with remote storage
+    only). `formulas.tiered.NOTHING_TIERED` where it told that there is none, `UNKNOWN` where it did not tell."""
     reassigning: Bools
 
     def __len__(self) -> int:
@@ -149,6 +152,19 @@ class LogDir:
 
 
 @dataclass(frozen=True, slots=True)
+class LogGaps:
+    """Where one broker's disks and the metadata of the same poll differ, of all its logs."""
+
+    at: float
+    """Monotonic time of the poll that asked about all logs of the broker."""
+    missing: frozenset[tuple[str, bytes, int]] | None
+    """Topic, topic id and partition of the replicas assigned to the broker of which it showed no log; `None` while a
+    log directory is offline: they may lie there."""
+    stray: frozenset[tuple[str, int]]
+    """Topic and partition of the logs that the metadata does not assign to the broker; future replicas are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limit:
     """An effective dynamic limit in bytes per second; `UNLIMITED` when nobody set it."""
 
@@ -169,6 +185,8 @@ class BrokerConfig:
     replica_fetch_response_max_bytes: int = 10 << 20
     quota_window_num: int = 11
     quota_window_size: float = 1.0
+    remote_copy_window: float = 11.0
+    """`remote.log.manager.copy.quota.window.num` x `.size.seconds`."""
     kafka_version: str | None = None
 
 
@@ -277,6 +295,8 @@ class Snapshot:
     """Broker to the monotonic time at which it told the ends of what it leads."""
     log_dirs: tuple[LogDir, ...] = ()
     future_replicas: tuple[FutureReplica, ...] = ()
+    log_gaps: Mapping[int, LogGaps] = field(default_factory=dict)
+    """By broker, as of its latest answer about all its logs."""
     broker_configs: Mapping[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: Mapping[str, TopicConfig] = field(default_factory=dict)
     reassignments_known: bool = True

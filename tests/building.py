@@ -51,6 +51,8 @@ class Partition:
     """Local log start offset of every replica."""
     end: int = 0
     """Log end offset of the leader."""
+    tiered: int = UNKNOWN
+    """Highest offset in remote storage; `NOTHING_TIERED` where there is none."""
     lag: Mapping[int, int] = field(default_factory=dict)
     """Broker to the messages that it is behind."""
     silent: Sequence[int] = ()
@@ -134,6 +136,7 @@ def snapshot(
             leader_epoch=seen.leader_epoch,
             leader_row=seen.leader_row,
             start=_longs(partition.start for _, _, partition in _partitions(topics)),
+            tiered=_longs(partition.tiered for _, _, partition in _partitions(topics)),
             reassigning=reassigning,
         ),
         "replicas": ReplicaTable(

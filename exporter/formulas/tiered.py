@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.formulas.ops import Bools, Floats, Longs, Ops, V
+from exporter.formulas.ops import ARRAYS, UNKNOWN, Floats, Longs, Ops, V
 
-NOTHING_TIERED = -1
-"""Answer of `ListOffsets -5` (latest tiered offset) while nothing has been copied."""
+NOTHING_TIERED = -2
+"""In a column of latest tiered offsets: the leader told that nothing has been copied. Kafka's own word for it is -1,
+which here is `UNKNOWN`: nobody told."""
 
 
 def overdue_bytes(ops: Ops[V], uncopied: V, per_offset: V, segment_bytes: V) -> V:
@@ -23,7 +24,7 @@ def overdue_bytes(ops: Ops[V], uncopied: V, per_offset: V, segment_bytes: V) -> 
 
 
 def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
-    """Offsets (P,) not yet in remote storage. `tiered` is the highest one there, inclusive; -1 counts from the start.
+    """Offsets (P,) not yet in remote storage. `tiered` is the highest one there, inclusive; none counts from the start.
 
     All three must be known; a caller without an answer to `-5` leaves the partition out.
     """
@@ -31,22 +32,46 @@ def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
     return np.maximum(end - np.maximum(copied_to, start), 0)
 
 
+def partition_overdue(end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats) -> Floats:
+    """Overdue bytes (P,), NaN where a part is not known. What has nothing uncopied needs no bytes per offset."""
+    known = (end != UNKNOWN) & (start != UNKNOWN) & (tiered != UNKNOWN)
+    uncopied = np.where(known, uncopied_offsets(end, start, tiered), np.nan)
+    weight = np.where(uncopied == 0, 0.0, per_offset)
+    return overdue_bytes(ARRAYS, uncopied, weight, segment_bytes)
+
+
+def latest_tiered(before: Longs, told: Longs, end: Longs) -> Longs:
+    """What is in remote storage (P,): what was told, or what was told before where that is more.
+
+    A broker that has just started, or begun to lead, tells nothing or too little until its own remote log manager has
+    looked (kafka-facts.md 7): all that is copied would be overdue for half a minute. What is once there stays there,
+    unless the log was cut below it. `UNKNOWN` where it is not told now.
+    """
+    kept = (told != UNKNOWN) & (before >= 0) & (told < before) & (before < end)
+    return np.where(kept, before, told)
+
+
 @dataclass(frozen=True, slots=True)
 class Copying:
     """State of the fold `stalled`: P rows. Seconds are monotonic; NaN while nothing is overdue."""
 
     tiered: Longs
+    """`UNKNOWN` before the first answer."""
     since: Floats
 
 
-def stalled(state: Copying | None, clock: float, tiered: Longs, overdue: Bools) -> tuple[Copying, Floats]:
-    """Seconds (P,) since the latest tiered offset last moved while something is overdue; 0 where nothing is."""
+def stalled(state: Copying | None, clock: float, tiered: Longs, overdue: Floats) -> tuple[Copying, Floats]:
+    """Seconds (P,) since the latest tiered offset last moved while something is overdue; 0 where nothing is.
+
+    `overdue`: bytes. Where it is unknown (NaN) so are the seconds, and the clock neither starts nor ends.
+    """
     if state is None:
-        since = np.where(overdue, clock, np.nan)
-    else:
-        begins = (tiered != state.tiered) | np.isnan(state.since)
-        since = np.where(overdue, np.where(begins, clock, np.fmin(state.since, clock)), np.nan)
-    return Copying(tiered, since), np.where(np.isnan(since), 0.0, clock - since)
+        state = Copying(np.full(len(tiered), UNKNOWN, np.int64), np.full(len(tiered), np.nan))
+    known = ~np.isnan(overdue)
+    begins = (tiered != state.tiered) | np.isnan(state.since)
+    since = np.where(overdue > 0, np.where(begins, clock, np.fmin(state.since, clock)), np.nan)
+    after = Copying(np.where(known, tiered, state.tiered), np.where(known, since, state.since))
+    return after, np.where(known, np.where(np.isnan(since), 0.0, clock - since), np.nan)
 
 
 def copy_quota_upheld(quota: V, segment_bytes: V, window: V) -> bool:

@@ -65,6 +65,8 @@ class Round:
     """The link over which the metadata came: questions about the cluster go there."""
     layout: Layout | None = None
     ends: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    tiered: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Per replica, of leaders with remote storage: the highest offset there."""
     told_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it told the ends of what it follows."""
     asked_at: dict[int, float] = field(default_factory=dict)

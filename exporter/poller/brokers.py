@@ -6,7 +6,7 @@ second round waits for the first, but not for long for a broker that hangs, and 
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,23 @@ from exporter.clients.kafka.network import Network
 from exporter.errors import FencedError
 from exporter.model import UNKNOWN, Broker, Source
 from exporter.poller.asking import Round
-from exporter.poller.tables import Rows
+from exporter.poller.tables import Rows, log_gaps
 from exporter.sources.configs import read_broker_config
 from exporter.sources.log_dirs import read_log_dirs
 from exporter.sources.metadata import Layout
-from exporter.sources.offsets import read_ends, read_starts
+from exporter.sources.offsets import read_ends, read_starts, read_tiered
 from exporter.sources.replies import RowIndex, index_rows
 
 
 @dataclass(slots=True)
 class BrokerQuestions:
-    """Offsets in two rounds, then log directories and configuration where they are due."""
+    """Offsets in two rounds, what is in remote storage, then log directories and configuration where they are due."""
 
     round: Round
     layout: Layout
     rows: Rows
+    _remote: dict[int, RowIndex] = field(default_factory=dict)
+    """What each broker leads of topics with remote storage."""
 
     async def ask_all(self, cluster: Any) -> None:
         """Ask every broker about its own replicas.
@@ -42,6 +44,7 @@ class BrokerQuestions:
         desk = self.round.desk
         network = desk.network
         followers = _Gate(network)
+        self._remote = self.rows.remote(self.layout, desk.memory.with_remote_storage())
         tasks: list[Awaitable[None]] = []
         for broker in desk.memory.brokers.values():
             if broker.fenced or broker.gone:
@@ -71,7 +74,7 @@ class BrokerQuestions:
                 self._silent(broker.id)
                 return
             await followers.open(min(until, self.round.soon()))
-            if not await self._led(broker.id, link, until):
+            if not (await self._led(broker.id, link, until) and await self._tiered(broker.id, link, until)):
                 self._silent(broker.id)
                 return
             await cluster
@@ -99,6 +102,18 @@ class BrokerQuestions:
             return False
         self.round.offsets_at[broker] = time.monotonic()
         return True
+
+    async def _tiered(self, broker: int, link: BrokerLink, until: float) -> bool:
+        """Ask what is in remote storage, right after the ends that it is compared with; most have nothing to ask."""
+        wanted = self._remote.get(broker)
+        if wanted is None:
+            return True
+
+        async def read(link: BrokerLink, until: float) -> bool:
+            await read_tiered(link, wanted, until, self.round.tiered)
+            return True
+
+        return bool(await self.round.ask(Source.OFFSETS, str(broker), link, read, until))
 
     async def _ends(self, broker: int, link: BrokerLink, wanted: RowIndex, until: float) -> bool:
         async def read(link: BrokerLink, until: float) -> bool:
@@ -138,6 +153,8 @@ class BrokerQuestions:
         memory.keep_log_dirs(broker, told, asked)
         memory.hear((Source.LOG_DIRS, broker), self.round.clock)
         memory.columns.measure(sizes, time.monotonic())
+        if wanted is None:
+            memory.log_gaps[broker] = log_gaps(self.layout, broker, sizes, told, self.round.clock)
         return True
 
     async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:

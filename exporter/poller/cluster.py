@@ -60,7 +60,7 @@ class ClusterQuestions:
             desk.links.leave_bootstrap()
         memory.kafka_version = link.kafka_version or memory.kafka_version
         self.round.layout = memory.adopt(layout)
-        self.round.ends = np.full(len(layout.partition), UNKNOWN, np.int64)
+        self.round.ends, self.round.tiered = (np.full(len(layout.partition), UNKNOWN, np.int64) for _ in range(2))
 
     @property
     def failing(self) -> bool:

@@ -10,6 +10,7 @@ from exporter.model import (
     ControllerWindow,
     FutureReplica,
     LogDir,
+    LogGaps,
     ProcessBeans,
     Quorum,
     QuotaEntity,
@@ -62,6 +63,7 @@ class Memory:
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
     future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
+    log_gaps: dict[int, LogGaps] = field(default_factory=dict)
     broker_beans: dict[int, ProcessBeans] = field(default_factory=dict)
     controller_beans: dict[str, ProcessBeans] = field(default_factory=dict)
     _heard: dict[object, float] = field(default_factory=dict)
@@ -73,6 +75,10 @@ class Memory:
     def heard_since(self, what: object, oldest: float) -> bool:
         """Tell whether a question was answered since a monotonic time."""
         return self._heard.get(what, float("-inf")) >= oldest
+
+    def with_remote_storage(self) -> frozenset[str]:
+        """Names of the topics that are known to use remote storage."""
+        return frozenset(name for name, config in self.topic_configs.items() if config.remote_storage)
 
     def adopt(self, layout: Layout) -> Layout:
         """Take a new layout over; while the rows stay the same their columns are shared, not copied."""
@@ -109,7 +115,7 @@ class Memory:
         forgotten = [broker for broker in self.brokers if broker not in listed and broker not in missing]
         self.brokers = dict(sorted({**listed, **missing}.items()))
         for broker in forgotten:
-            for answers in (self.broker_configs, self.log_dirs, self.future, self.broker_beans):
+            for answers in (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.broker_beans):
                 answers.pop(broker, None)
         return forgotten
 

@@ -107,7 +107,7 @@ class Poller:
             cluster_id=layout.cluster_id,
             topics=layout.topics,
             topic_ids=layout.topic_ids,
-            partitions=partition_table(layout, memory.columns, reassigning),
+            partitions=partition_table(layout, memory.columns, asked.tiered, reassigning),
             replicas=replica_table(layout, memory.columns, ends, adding, removing),
             brokers=dict(memory.brokers),
             controller=quorum.leader if quorum is not None else None,
@@ -115,6 +115,7 @@ class Poller:
             offsets_at=dict(asked.offsets_at),
             log_dirs=_joined(memory, Source.LOG_DIRS, memory.log_dirs, slow),
             future_replicas=_joined(memory, Source.LOG_DIRS, memory.future, slow),
+            log_gaps={broker: gaps for broker, gaps in memory.log_gaps.items() if gaps.at >= slow},
             broker_configs={
                 broker: config
                 for broker, config in memory.broker_configs.items()

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from exporter.formulas.rows import carry, match_partitions, match_replicas
-from exporter.model import UNKNOWN, Bools, Floats, Ints, Longs, PartitionTable, ReplicaTable
+from exporter.model import UNKNOWN, Bools, Floats, Ints, LogGaps, Longs, PartitionTable, ReplicaTable
+from exporter.sources.log_dirs import LogDirs
 from exporter.sources.metadata import Layout
 from exporter.sources.reassignments import Reassignments
 from exporter.sources.replies import RowIndex, index_rows
@@ -88,6 +89,24 @@ class Rows:
             self.hosted[broker] = index_rows(layout, rows)
             self.followed[broker] = index_rows(layout, rows[~leading[rows]])
             self.led[broker] = index_rows(layout, rows[leading[rows]])
+        self._remote: tuple[frozenset[str], dict[int, RowIndex]] = frozenset(), {}
+
+    def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
+        """What each broker leads of some topics, those with remote storage. Made anew only when they change.
+
+        Args:
+            layout: the one that these rows were made of.
+            topics: their names.
+        """
+        if topics != self._remote[0]:
+            places = [place for place, name in enumerate(layout.topics) if name in topics]
+            rows = np.flatnonzero(self.leading & np.isin(layout.topic, places)[layout.partition])
+            hosts = layout.broker[rows]
+            self._remote = (
+                topics,
+                {broker: index_rows(layout, rows[hosts == broker]) for broker in np.unique(hosts).tolist()},
+            )
+        return self._remote[1]
 
 
 def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Bools, Bools]:
@@ -157,14 +176,43 @@ def _by_broker(brokers: Ints, values: dict[int, float], missing: float) -> Float
     return np.array([values.get(int(broker), missing) for broker in ids], dtype=np.float64)[positions]
 
 
-def partition_table(layout: Layout, columns: Columns, reassigning: Bools) -> PartitionTable:
-    """Make the table of a snapshot."""
-    led = layout.leader_row >= 0
-    start = np.full(len(layout.topic), UNKNOWN, np.int64)
-    start[led] = columns.start[layout.leader_row[led]]
+def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning: Bools) -> PartitionTable:
+    """Make the table of a snapshot. `tiered` is per replica, told by leaders."""
     return PartitionTable(
-        layout.topic, layout.number, layout.leader, layout.leader_epoch, layout.leader_row, start, reassigning
+        topic=layout.topic,
+        number=layout.number,
+        leader=layout.leader,
+        leader_epoch=layout.leader_epoch,
+        leader_row=layout.leader_row,
+        start=_of_leaders(layout, columns.start),
+        tiered=_of_leaders(layout, tiered),
+        reassigning=reassigning,
     )
+
+
+def _of_leaders(layout: Layout, column: Longs) -> Longs:
+    led = layout.leader_row >= 0
+    values = np.full(len(layout.topic), UNKNOWN, np.int64)
+    values[led] = column[layout.leader_row[led]]
+    return values
+
+
+def log_gaps(layout: Layout, broker: int, sizes: Longs, told: LogDirs, clock: float) -> LogGaps:
+    """Compare the metadata with a broker's answer about all its logs.
+
+    Args:
+        layout: of the same poll.
+        broker: its id.
+        sizes: per replica, of this answer alone.
+        told: the answer.
+        clock: monotonic time of the poll.
+    """
+    absent = np.flatnonzero((layout.broker == broker) & (sizes == UNKNOWN))
+    partition = layout.partition[absent]
+    numbered = zip(layout.topic[partition].tolist(), layout.number[partition].tolist(), strict=True)
+    missing = frozenset((layout.topics[topic], layout.topic_ids[topic], number) for topic, number in numbered)
+    all_online = all(directory.online for directory in told.directories)
+    return LogGaps(clock, missing if all_online else None, frozenset(told.stray))
 
 
 def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:

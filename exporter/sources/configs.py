@@ -24,12 +24,16 @@ LIMIT_KEYS: Final = {
 }
 COPY_QUOTA: Final = "remote.log.manager.copy.max.bytes.per.second"
 FETCH_QUOTA: Final = "remote.log.manager.fetch.max.bytes.per.second"
+COPY_WINDOW_SAMPLES: Final = "remote.log.manager.copy.quota.window.num"
+COPY_WINDOW_SECONDS: Final = "remote.log.manager.copy.quota.window.size.seconds"
 CONTROLLER_SAMPLES: Final = "controller.quota.window.num"
 CONTROLLER_SECONDS: Final = "controller.quota.window.size.seconds"
 BROKER_KEYS: Final = (
     *LIMIT_KEYS.values(),
     COPY_QUOTA,
     FETCH_QUOTA,
+    COPY_WINDOW_SAMPLES,
+    COPY_WINDOW_SECONDS,
     "remote.log.storage.system.enable",
     "replica.lag.time.max.ms",
     "replica.fetch.wait.max.ms",
@@ -148,6 +152,7 @@ def parse_broker_config(entries: Entries) -> BrokerConfig:
         ),
         quota_window_num=int(plain.get("replication.quota.window.num", default.quota_window_num)),
         quota_window_size=float(plain.get("replication.quota.window.size.seconds", default.quota_window_size)),
+        remote_copy_window=int(plain.get(COPY_WINDOW_SAMPLES, 11)) * float(plain.get(COPY_WINDOW_SECONDS, 1)),
         kafka_version=plain.get("inter.broker.protocol.version"),
     )
 

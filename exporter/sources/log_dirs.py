@@ -20,11 +20,11 @@ _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
 @dataclass(slots=True)
 class LogDirs:
-    """What one broker told. `stray` counts logs of partitions that the metadata does not place there."""
+    """What one broker told. `stray`: topic and partition of the logs that the metadata does not place there."""
 
     directories: list[LogDir] = field(default_factory=list)
     future: list[FutureReplica] = field(default_factory=list)
-    stray: int = 0
+    stray: set[tuple[str, int]] = field(default_factory=set)
 
 
 async def read_log_dirs(
@@ -62,7 +62,7 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs) -> Lo
     for directory in reply.results:
         partitions = [partition for topic in directory.topics for partition in topic.partitions]
         size = column(partitions, "partition_size")
-        told.stray += _scatter(directory, partitions, size, known, sizes)
+        told.stray |= _scatter(directory, partitions, size, known, sizes)
         told.future += _future(directory, broker)
         told.directories.append(
             LogDir(
@@ -77,13 +77,21 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs) -> Lo
     return told
 
 
-def _scatter(directory: Any, partitions: Sequence[Any], size: Longs, known: RowIndex, sizes: Longs) -> int:
-    """Write the sizes of one directory to their rows; return how many of its logs have none."""
+def _scatter(
+    directory: Any, partitions: Sequence[Any], size: Longs, known: RowIndex, sizes: Longs
+) -> set[tuple[str, int]]:
+    """Write the sizes of one directory to their rows; return those of its logs that have none."""
     rows = known.find(directory.topics, column(partitions, "partition_index"))
     current = column(partitions, "is_future_key") == 0
     placed = current & (rows != UNKNOWN)
     sizes[rows[placed]] = size[placed]
-    return int(np.count_nonzero(current & ~placed))
+    places = np.flatnonzero(current & ~placed)
+    ends = np.cumsum([len(topic.partitions) for topic in directory.topics])
+    topics = np.searchsorted(ends, places, side="right").tolist()
+    return {
+        (directory.topics[topic].name, partitions[place].partition_index)
+        for topic, place in zip(topics, places.tolist(), strict=True)
+    }
 
 
 def _future(directory: Any, broker: int) -> Iterable[FutureReplica]:

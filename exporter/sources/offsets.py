@@ -1,10 +1,13 @@
-"""The log end of every replica: ListOffsets with replica id -2, which followers answer too (kafka-facts 7)."""
+"""Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
 
 from typing import Any, Final
+
+import numpy as np
 
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.repeated import Repeated
 from exporter.clients.kafka.requests import ListOffsetsRequest
+from exporter.formulas.tiered import NOTHING_TIERED
 from exporter.model import UNKNOWN, Longs
 from exporter.sources.replies import RowIndex, column
 
@@ -12,8 +15,13 @@ DEBUGGING_REPLICA: Final = -2
 LATEST: Final = -1
 EARLIEST: Final = -2
 EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
 EARLIEST_LOCAL_VERSION: Final = 8
 """First version of ListOffsets that knows -4 (Kafka 3.5). Before, the log's start is the local one."""
+LATEST_TIERED_VERSION: Final = 9
+"""First version of ListOffsets that knows -5 (Kafka 3.9). Before, nobody tells what is in remote storage."""
+NO_OFFSET: Final = -1
+"""What a broker answers to -5 while nothing is in remote storage."""
 
 _Topic = ListOffsetsRequest.ListOffsetsTopic
 _Partition = _Topic.ListOffsetsPartition
@@ -58,6 +66,19 @@ async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
     parse_offsets(reply, wanted, target)
 
 
+async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
+    """Ask one broker what is in remote storage of the partitions it leads and write that to their rows.
+
+    A read of memory, as that of the ends is, and of partitions with remote storage only, so every poll can afford it:
+    an older answer would count as overdue what was copied since.
+
+    Raises:
+        SourceError: it did not answer. Brokers before Kafka 3.9 are not asked, and their rows stay unknown.
+    """
+    if await link.supports(ListOffsetsRequest, LATEST_TIERED_VERSION, timeout_at):
+        parse_tiered(await link.ask(_repeated(wanted, LATEST_TIERED), timeout_at), wanted, target)
+
+
 def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
     """Find the request of the poll before, or make it: it stays the same for as long as the rows do."""
     if timestamp not in wanted.requests:
@@ -67,7 +88,19 @@ def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:
     """Write the offsets of a ListOffsetsResponse to their rows; those with an error code stay as they are."""
+    rows, offsets = _told(reply, wanted)
+    target[rows] = offsets
+
+
+def parse_tiered(reply: Any, wanted: RowIndex, target: Longs) -> None:
+    """Write the answers to -5 to their rows: -1 there means `NOTHING_TIERED`, which is not the same as unknown."""
+    rows, offsets = _told(reply, wanted)
+    target[rows] = np.where(offsets == NO_OFFSET, NOTHING_TIERED, offsets)
+
+
+def _told(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
+    """Return the rows that the reply tells of without an error, and their offsets."""
     partitions = [partition for topic in reply.topics for partition in topic.partitions]
     rows = wanted.find(reply.topics, column(partitions, "partition_index"))
     told = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
-    target[rows[told]] = column(partitions, "offset")[told]
+    return rows[told], column(partitions, "offset")[told]

@@ -6,20 +6,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.formulas import tiered
-from exporter.formulas.ops import ARRAYS, NUMBERS
+from exporter.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
+from exporter.formulas.tiered import NOTHING_TIERED
 
 GIB = 1 << 30
+NAN = float("nan")
 
 
 @pytest.mark.parametrize(
     ("why", "end", "start", "copied", "uncopied"),
     [
         ("the tiered offset is inclusive", 6000, 0, 5346, 653),
-        ("nothing tiered counts from the log's start", 6000, 100, -1, 5900),
+        ("nothing tiered counts from the log's start", 6000, 100, NOTHING_TIERED, 5900),
+        ("only the first record", 6000, 0, 0, 5999),
         ("all but the last record", 6000, 0, 5998, 1),
         ("everything", 6000, 0, 5999, 0),
         ("retention passed what was tiered", 6000, 5500, 5346, 500),
-        ("empty", 0, 0, -1, 0),
+        ("empty", 0, 0, NOTHING_TIERED, 0),
         ("the tiered offset was asked after the end", 6000, 0, 6100, 0),
     ],
 )
@@ -50,21 +53,70 @@ def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: fl
 @pytest.mark.parametrize(
     ("why", "polls", "expected"),
     [
-        ("nothing overdue", [(0, 10, False), (10, 10, False)], 0),
-        ("overdue and not moving", [(0, 10, True), (10, 10, True), (20, 10, True)], 20),
-        ("overdue and moving", [(0, 10, True), (10, 20, True), (20, 30, True)], 0),
-        ("overdue only since the second poll", [(0, 10, False), (10, 10, True), (20, 10, True)], 10),
-        ("no longer overdue", [(0, 10, True), (10, 10, True), (20, 10, False)], 0),
-        ("the clock goes back", [(50, 10, True), (20, 10, True)], 0),
+        ("nothing overdue", [(0, 10, 0), (10, 10, 0)], 0),
+        ("overdue and not moving", [(0, 10, 5), (10, 10, 5), (20, 10, 7)], 20),
+        ("overdue and moving", [(0, 10, 5), (10, 20, 5), (20, 30, 5)], 0),
+        ("overdue only since the second poll", [(0, 10, 0), (10, 10, 5), (20, 10, 5)], 10),
+        ("no longer overdue", [(0, 10, 5), (10, 10, 5), (20, 10, 0)], 0),
+        ("the clock goes back", [(50, 10, 5), (20, 10, 5)], 0),
+        ("the clock stands still", [(50, 10, 5), (50, 10, 5)], 0),
+        ("not known in between", [(0, 10, 5), (10, UNKNOWN, NAN), (20, 10, 5)], 20),
+        ("not known in between, and moved meanwhile", [(0, 10, 5), (10, UNKNOWN, NAN), (20, 20, 5)], 0),
+        ("not known now", [(0, 10, 5), (10, UNKNOWN, NAN)], NAN),
+        ("not known at first", [(0, UNKNOWN, NAN), (10, NOTHING_TIERED, 5), (20, NOTHING_TIERED, 5)], 10),
+        ("not known, and then nothing is overdue", [(0, 10, NAN), (10, 10, 0)], 0),
     ],
 )
-def test_stalled(why: str, polls: list[tuple[float, int, bool]], expected: float) -> None:
+def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: float) -> None:
     """Seconds since the latest tiered offset last moved while something is overdue."""
     state, seconds = None, np.array([0.0])
     for clock, offset, overdue in polls:
-        state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue]))
+        state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue], float))
 
-    assert seconds.tolist() == [expected], why
+    assert seconds.tolist() == pytest.approx([expected], nan_ok=True), why
+
+
+@pytest.mark.parametrize(
+    ("why", "end", "start", "copied", "per_offset", "expected"),
+    [
+        ("two segments wait beside the active one", 4000, 0, 999, 1.0, 2000.0),
+        ("nothing copied yet", 4000, 0, NOTHING_TIERED, 1.0, 3000.0),
+        ("nobody told what is copied", 4000, 0, UNKNOWN, 1.0, NAN),
+        ("the leader did not tell its end", UNKNOWN, 0, 999, 1.0, NAN),
+        ("nor where its log starts", 4000, UNKNOWN, 999, 1.0, NAN),
+        ("bytes per offset not learned yet", 4000, 0, 999, NAN, NAN),
+        ("an empty log has no bytes per offset and nothing overdue", 7, 7, NOTHING_TIERED, NAN, 0.0),
+        ("all copied needs none either", 4000, 0, 3999, NAN, 0.0),
+        ("the end fell below what was copied", 500, 0, 999, 1.0, 0.0),
+    ],
+)
+def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offset: float, expected: float) -> None:
+    """Segments of 1000 bytes: what waits beyond the active one, unknown where a part is."""
+    columns = (np.array([value]) for value in (end, start, copied))
+    overdue = tiered.partition_overdue(*columns, np.array([per_offset]), np.array([1000.0]))
+
+    assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
+
+
+@pytest.mark.parametrize(
+    ("why", "before", "told", "end", "expected"),
+    [
+        ("copying goes on", 100, 200, 1000, 200),
+        ("a broker that has just started tells nothing", 100, NOTHING_TIERED, 1000, 100),
+        ("a new leader has not looked again yet", 100, 50, 1000, 100),
+        ("the log was cut below what was copied", 100, NOTHING_TIERED, 80, NOTHING_TIERED),
+        ("not told now", 100, UNKNOWN, 1000, UNKNOWN),
+        ("the first answer", UNKNOWN, NOTHING_TIERED, 1000, NOTHING_TIERED),
+        ("the first copy", NOTHING_TIERED, 50, 1000, 50),
+        ("nothing and nothing", NOTHING_TIERED, NOTHING_TIERED, 1000, NOTHING_TIERED),
+        ("offset 0 is copied, too", 0, NOTHING_TIERED, 1000, 0),
+    ],
+)
+def test_latest_tiered(why: str, before: int, told: int, end: int, expected: int) -> None:
+    """What is once in remote storage stays there; unknown stays unknown."""
+    latest = tiered.latest_tiered(np.array([before]), np.array([told]), np.array([end]))
+
+    assert latest.tolist() == [expected], why
 
 
 @pytest.mark.parametrize(("quota", "expected"), [(97.7e6, True), (97.6e6, False), (float("inf"), True)])
@@ -74,12 +126,46 @@ def test_copy_quota_upheld(quota: float, expected: bool) -> None:
     assert tiered.copy_quota_upheld(10, 110, 11) is True
 
 
-@given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(-1, 1 << 40), st.integers(0, 1 << 40))
+@given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 40))
 def test_copying_never_adds_to_what_is_left(end: int, start: int, copied: int, more: int) -> None:
     """Uncopied offsets are never negative and only shrink as the tiered offset moves on."""
-    before, after = (
+    nothing, before, after = (
         tiered.uncopied_offsets(np.array([end]), np.array([start]), np.array([offset]))[0]
-        for offset in (copied, copied + more)
+        for offset in (NOTHING_TIERED, copied, copied + more)
     )
 
-    assert 0 <= after <= before
+    assert 0 <= after <= before <= nothing
+
+
+polls = st.lists(
+    st.tuples(
+        st.floats(0, 1e9), st.sampled_from([UNKNOWN, NOTHING_TIERED, 0, 5, 9]), st.sampled_from([NAN, 0.0, 1.0, 1e18])
+    ),
+    max_size=20,
+)
+
+
+@given(polls)
+def test_a_clock_of_stalls_never_runs_backwards(seen: list[tuple[float, int, float]]) -> None:
+    """Whatever the clock does, seconds are 0 or more where bytes are known, and unknown exactly where they are not."""
+    state = None
+    for clock, offset, overdue in seen:
+        state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue]))
+        assert np.isnan(seconds[0]) == np.isnan(overdue)
+        assert np.isnan(overdue) or seconds[0] >= 0
+        assert overdue != 0 or seconds[0] == 0
+
+
+offsets = st.integers(-2, 1 << 40)
+
+
+@given(offsets, offsets, offsets, st.floats(0, 1e6) | st.just(NAN), st.floats(1, 1 << 40))
+def test_overdue_is_unknown_or_not_negative(
+    end: int, start: int, copied: int, per_offset: float, segment: float
+) -> None:
+    """Also of offsets that contradict each other."""
+    columns = (np.array([value]) for value in (end, start, copied))
+    overdue = tiered.partition_overdue(*columns, np.array([per_offset]), np.array([segment]))[0]
+
+    assert np.isnan(overdue) or overdue >= 0
+    assert np.isnan(overdue) or UNKNOWN not in (end, start, copied)

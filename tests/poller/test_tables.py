@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from exporter.model import UNKNOWN
+from exporter.model import UNKNOWN, LogDir, TopicConfig
 from exporter.poller.memory import Memory
-from exporter.poller.tables import lingering
+from exporter.poller.tables import Columns, Rows, lingering, log_gaps, partition_table
+from exporter.sources.log_dirs import LogDirs
 from exporter.sources.reassignments import Reassignment
 from tests.building import Partition, layout
 
@@ -55,3 +56,74 @@ def test_a_move_that_goes_on_is_told_anew() -> None:
     moving = layout({"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]})
 
     assert lingering(moving, {("t", 0): MOVE}, {("t", 0): MOVE}) == {}
+
+
+REMOTE = {"local": [Partition(replicas=(1, 2))], "remote": [Partition(replicas=(2, 1)), Partition(replicas=(1, 2))]}
+
+
+def test_only_leaders_of_topics_with_remote_storage_are_asked_what_is_there() -> None:
+    """Each for what it leads; the question is made anew only when those topics change."""
+    seen = layout(REMOTE)
+    rows = Rows(seen)
+    asked = rows.remote(seen, frozenset({"remote"}))
+
+    assert {broker: list(wanted) for broker, wanted in asked.items()} == {1: [("remote", [1])], 2: [("remote", [0])]}
+    assert {broker: wanted.rows.tolist() for broker, wanted in asked.items()} == {1: [4], 2: [2]}
+    assert rows.remote(seen, frozenset({"remote"})) is asked
+    assert rows.remote(seen, frozenset({"local"})).keys() == {1}
+    assert rows.remote(seen, frozenset({"deleted"})) == {}
+    assert Rows(seen).remote(seen, frozenset()) == {}
+
+
+def test_topics_with_remote_storage_are_those_that_are_known_to_have_it() -> None:
+    """A topic whose configuration nobody told is not asked about."""
+    memory = Memory()
+    memory.adopt(layout(REMOTE))
+    memory.topic_configs = {"local": TopicConfig()}
+    assert memory.with_remote_storage() == frozenset()
+    memory.topic_configs["remote"] = TopicConfig(remote_storage=True)
+    assert memory.with_remote_storage() == {"remote"}
+
+
+def test_what_leaders_told_goes_to_their_partitions() -> None:
+    """A partition without a leader has nobody who could tell."""
+    seen = layout({"t": [Partition(replicas=(1, 2), leader=2), Partition(replicas=(1, 2), leader=UNKNOWN)]})
+    table = partition_table(seen, Columns.unknown(4), np.array([1, 2, 3, 4]), np.zeros(2, bool))
+
+    assert table.tiered.tolist() == [2, UNKNOWN]
+    assert table.start.tolist() == [UNKNOWN, UNKNOWN]
+
+
+def told(*stray: tuple[str, int], online: bool = True) -> LogDirs:
+    """An answer with one directory."""
+    return LogDirs([LogDir(1, "/data", online, 0, 0, 0)], stray=set(stray))
+
+
+def test_a_replica_that_the_broker_shows_no_log_of() -> None:
+    """Of the broker that was asked; an empty log is a log."""
+    seen = layout(REMOTE)
+    sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
+    gaps = log_gaps(seen, 1, sizes, told(("deleted", 3)), clock=60.0)
+
+    assert gaps.missing == {("remote", seen.topic_ids[1], 0)}
+    assert gaps.stray == {("deleted", 3)}
+    assert gaps.at == 60.0
+
+
+def test_what_lies_in_an_offline_directory_is_not_missing() -> None:
+    """The broker lists nothing of it, and does not say what it would list."""
+    gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), told(online=False), clock=60.0)
+
+    assert gaps.missing is None
+    assert gaps.stray == frozenset()
+
+
+def test_what_a_forgotten_broker_told_goes_with_it() -> None:
+    """A broker that is no longer listed, and that no replica is assigned to."""
+    memory = Memory()
+    seen = layout(REMOTE)
+    memory.meet(seen.brokers, {}, frozenset({1, 2}))
+    memory.log_gaps = {broker: log_gaps(seen, broker, np.zeros(6), told(), 0.0) for broker in (1, 2)}
+
+    assert memory.meet({2: seen.brokers[2]}, {}, frozenset({2})) == [1]
+    assert memory.log_gaps.keys() == {2}

@@ -1,0 +1,110 @@
+"""What is in remote storage: the question that only newer brokers are asked, and what their answers mean."""
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+from kafka.protocol.consumer import ListOffsetsResponse
+
+from exporter.clients.kafka.requests import ListOffsetsRequest
+from exporter.formulas.tiered import NOTHING_TIERED
+from exporter.model import UNKNOWN
+from exporter.poller.tables import Rows
+from exporter.sources.offsets import LATEST_TIERED, parse_tiered, read_tiered, request_offsets
+from exporter.sources.replies import RowIndex
+from tests.building import Partition, layout
+
+NOT_LEADER = 6
+LAYOUT = layout({"a": [Partition(replicas=(1, 2))], "t": [Partition(replicas=(2, 1)), Partition(replicas=(1, 2))]})
+VERSIONS = [9, 10]
+
+
+def led() -> RowIndex:
+    """What broker 1 leads: rows 0 and 4 of the replicas."""
+    return Rows(LAYOUT).led[1]
+
+
+def reply(version: int, *told: tuple[str, int, int, int]) -> Any:
+    """A response as it comes from the wire: topic, partition, error code and offset."""
+    topics = [
+        ListOffsetsResponse.ListOffsetsTopicResponse(
+            name=name,
+            partitions=[
+                ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse(
+                    partition_index=number, error_code=error, timestamp=-1, offset=offset, leader_epoch=3
+                )
+            ],
+        )
+        for name, number, error, offset in told
+    ]
+    response = ListOffsetsResponse[version]
+    return response.decode(response(throttle_time_ms=0, topics=topics).encode(version=version))
+
+
+class Link:
+    """A broker that knows versions of ListOffsets up to one, and answers all with the same."""
+
+    def __init__(self, newest: int, answer: Any) -> None:
+        self._newest = newest
+        self._answer = answer
+        self.asked: list[Any] = []
+
+    async def supports(self, request_class: Any, version: int, timeout_at: float) -> bool:
+        """Tell whether it knows a version."""
+        assert request_class is ListOffsetsRequest
+        assert timeout_at == 5.0
+        return version <= self._newest
+
+    async def ask(self, request: Any, timeout_at: float) -> Any:
+        """Note the question."""
+        assert timeout_at == 5.0
+        self.asked.append(request)
+        return self._answer
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_tiered_is_not_unknown(version: int) -> None:
+    """-1 is an answer; an error code, or silence, is none."""
+    target = np.full(6, UNKNOWN, np.int64)
+    parse_tiered(reply(version, ("t", 1, 0, -1), ("a", 0, 0, 5346)), led(), target)
+    assert target.tolist() == [5346, UNKNOWN, UNKNOWN, UNKNOWN, NOTHING_TIERED, UNKNOWN]
+    assert NOTHING_TIERED != UNKNOWN
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_errors_and_strangers_stay_unknown(version: int) -> None:
+    """A broker that does not lead any more, and partitions that it was not asked about."""
+    target = np.full(6, UNKNOWN, np.int64)
+    parse_tiered(reply(version, ("t", 1, NOT_LEADER, -1), ("t", 0, 0, 7), ("x", 0, 0, 7)), led(), target)
+    assert set(target.tolist()) == {UNKNOWN}
+
+
+def test_offset_0_is_in_remote_storage() -> None:
+    """The offset is inclusive: 0 is one record."""
+    target = np.full(6, UNKNOWN, np.int64)
+    parse_tiered(reply(9, ("a", 0, 0, 0)), led(), target)
+    assert target[0] == 0
+
+
+def test_brokers_before_3_9_are_not_asked() -> None:
+    """They would refuse the whole request; what they have is unknown."""
+    target, link = np.full(6, UNKNOWN, np.int64), Link(8, None)
+    asyncio.run(read_tiered(link, led(), 5.0, target))  # type: ignore[arg-type]  # a link of our own
+    assert link.asked == []
+    assert set(target.tolist()) == {UNKNOWN}
+
+
+def test_others_are_asked_for_the_latest_tiered_offset() -> None:
+    """-5 for what is led; the request stays the same from poll to poll."""
+    target, link, wanted = np.full(6, UNKNOWN, np.int64), Link(9, reply(9, ("a", 0, 0, 12))), led()
+    for _ in range(2):
+        asyncio.run(read_tiered(link, wanted, 5.0, target))  # type: ignore[arg-type]  # a link of our own
+    expected = request_offsets(wanted, LATEST_TIERED).encode(version=9)
+    timestamps = [
+        part.timestamp for topic in request_offsets(wanted, LATEST_TIERED).topics for part in topic.partitions
+    ]
+    assert link.asked[0] is link.asked[1]
+    assert link.asked[0].body(9) == expected
+    assert timestamps == [-5, -5]
+    assert target[0] == 12
