@@ -2,7 +2,8 @@
 
 Four brokers, one of them fenced. `orders` moves to broker 3 under throttles: partition 0 gets there, partition 1 never
 does, since what is produced to it outruns the limit of its leader. Broker 1 lacks messages of `payments`, a replica of
-which moves to another log directory. `quiet` has a partition without a leader, and `hidden` may not have series.
+which moves to another log directory and which is no longer copied to remote storage. `quiet` has a partition without a
+leader, of which broker 1 shows no log; `hidden` may not have series.
 """
 
 import numpy as np
@@ -18,6 +19,7 @@ from exporter.model import (
     FutureReplica,
     Limit,
     LogDir,
+    LogGaps,
     Origin,
     Parameters,
     ProcessBeans,
@@ -37,7 +39,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=39
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=41
 )
 
 BROKERS = {
@@ -80,11 +82,12 @@ def poll(clock: float) -> Snapshot:
             LogDir(1, "/data/a", online=True, bytes=60_000_000, usable_bytes=400_000_000, total_bytes=1_000_000_000),
             LogDir(1, "/data/b", online=False, bytes=0, usable_bytes=UNKNOWN, total_bytes=UNKNOWN),
         ),
+        log_gaps={1: LogGaps(clock // 60, frozenset({("quiet", bytes(16), 1)}), frozenset({("deleted", 0)}))},
         future_replicas=(FutureReplica("payments", 0, 2, "/data/b", 3_000_000 + int(clock) * 20_000, UNKNOWN),),
         broker_configs={broker: config(broker) for broker in (1, 2, 3)},
         topic_configs={
             "orders": TopicConfig(leader_throttled="0:1,0:2,1:1,1:2", follower_throttled="0:3,1:3"),
-            "payments": TopicConfig(min_insync_replicas=3),
+            "payments": TopicConfig(min_insync_replicas=3, remote_storage=True, segment_bytes=1 << 20),
             "quiet": TopicConfig(min_insync_replicas=2),
             "hidden": TopicConfig(),
             "__consumer_offsets": TopicConfig(compacted=True),
@@ -119,8 +122,8 @@ def topics(clock: float) -> Topics:
             Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=slow, lag={3: 3_000_000 - seconds * 16_000}),
             Partition(replicas=(2, 1, 3), adding=(3,), removing=(1,), end=fast, lag={3: fast}),
         ],
-        "payments": [Partition(replicas=(2, 1, 3), end=90_000 + seconds * 10, lag={1: 2500}, out=(1,))],
-        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4,), leader=UNKNOWN, out=(4,))],
+        "payments": [Partition(replicas=(2, 1, 3), end=90_000 + seconds * 10, tiered=59_999, lag={1: 2500}, out=(1,))],
+        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4, 1), leader=UNKNOWN, out=(4,))],
     }
 
 

@@ -3,7 +3,10 @@
 import math
 from collections.abc import Callable, Iterator
 
-from exporter.catalogue.metric import Kind, Metric, Read, Sample, View
+from exporter.catalogue.metric import Kind, Metric, Read, Sample, View, known
+from exporter.derive.logs import LogCounts
+from exporter.formulas.limits import headroom
+from exporter.formulas.ops import ARRAYS
 from exporter.model import UNKNOWN, BrokerState, LogDir
 
 BROKER = ("broker",)
@@ -47,8 +50,7 @@ def _cluster(view: View) -> Iterator[Sample]:
 
 
 def _room(view: View) -> Iterator[Sample]:
-    for labels, count in view.brokers(view.derived.cluster.counted):
-        yield labels, view.max_broker_partitions - count
+    return view.brokers(headroom(ARRAYS.lit(view.max_broker_partitions), view.derived.cluster.counted))
 
 
 def _limit(view: View) -> Iterator[Sample]:
@@ -61,6 +63,13 @@ def _directory(value: Callable[[LogDir], float]) -> Read:
         for directory in view.snapshot.log_dirs:
             amount = value(directory)
             yield (str(directory.broker), directory.path), math.nan if amount == UNKNOWN else amount
+
+    return read
+
+
+def _logs(value: Callable[[LogCounts], int | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
 
     return read
 
@@ -131,7 +140,21 @@ CLUSTER = (
         "cluster_partition_headroom",
         "Limit less partitions; negative when over (Metadata). KIP-578",
         (),
-        lambda view: [((), view.max_partitions - view.derived.cluster.partitions)],
+        lambda view: [((), headroom(view.max_partitions, view.derived.cluster.partitions))],
+    ),
+    Metric(
+        "broker_replicas_without_log",
+        "Replicas assigned to the broker (Metadata) of which its disks show no log (DescribeLogDirs), in two answers "
+        "in a row; absent while a log directory is offline. KIP-578",
+        BROKER,
+        _logs(lambda counts: counts.without_log),
+    ),
+    Metric(
+        "broker_stray_replicas",
+        "Logs on the broker's disks (DescribeLogDirs) that are not assigned to it (Metadata), in two answers in a row; "
+        "those of topics that the sidecar may not describe count too. KIP-578",
+        BROKER,
+        _logs(lambda counts: counts.stray),
     ),
     Metric(
         "log_dir_bytes",

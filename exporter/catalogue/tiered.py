@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from exporter.catalogue.beans import broker_counter, broker_gauge
 from exporter.catalogue.metric import Metric, Read, Sample, View, known
-from exporter.model import BrokerConfig
+from exporter.model import BrokerConfig, Floats
 
 COPY_LAG = "freezes while copying is held back"
 
@@ -14,6 +14,19 @@ def _quota(value: Callable[[BrokerConfig], float | None]) -> Read:
         return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
 
     return read
+
+
+def _topics(column: Callable[[View], Floats]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        named = zip(view.snapshot.topics, view.topics.tolist(), column(view).tolist(), strict=True)
+        return (((name,), value) for name, allowed, value in named if allowed)
+
+    return read
+
+
+def _problems(view: View) -> Iterator[Sample]:
+    for (broker, problem), seconds in view.derived.tiered.problems.items():
+        yield (str(broker), problem), seconds
 
 
 TIERED = (
@@ -92,5 +105,27 @@ TIERED = (
         "remote_delete_lag_segments",
         "What is not deleted yet (bean RemoteDeleteLagSegments). KIP-405",
         "remote_delete_lag_segments",
+    ),
+    Metric(
+        "topic_remote_copy_overdue_bytes",
+        "Bytes that should be in remote storage and are not: beyond what active segments may hold, all partitions "
+        "together (ListOffsets, DescribeLogDirs, DescribeConfigs), which does not freeze. Kafka 3.9 and later. KIP-956",
+        ("topic",),
+        _topics(lambda view: view.derived.tiered.overdue),
+    ),
+    Metric(
+        "topic_remote_copy_stalled_seconds",
+        "Seconds since the latest offset in remote storage last moved while something is overdue, of the partition "
+        "where that is longest; 0 while nothing is (ListOffsets). Kafka 3.9 and later. KIP-956",
+        ("topic",),
+        _topics(lambda view: view.derived.tiered.stalled),
+    ),
+    Metric(
+        "tiered_storage_problem_seconds",
+        "For how long a problem with the quotas of tiered storage has been there, 0 while it is not, after two polls "
+        "that agree; absent while no topic has remote storage (DescribeConfigs, DescribeClientQuotas, ListOffsets, "
+        "beans RLMCopy, RLMFetch). KIP-956",
+        ("broker", "problem"),
+        _problems,
     ),
 )

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exporter.derive.frame import Frame
+from exporter.formulas.limits import is_counted
 from exporter.model import NO_BROKER, UNKNOWN, Bools, BrokerState, Ints, Longs, Source
-
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
-"""Left out of KIP-578's counts; nothing else is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,8 @@ def derive_cluster(frame: Frame) -> Cluster:
     """Count what one snapshot shows."""
     snapshot = frame.snapshot
     replicas, partitions = snapshot.replicas, snapshot.partitions
-    internal = [index for index, name in enumerate(snapshot.topics) if name in INTERNAL_TOPICS]
-    counts = ~np.isin(partitions.topic, internal)
+    left_out = [index for index, name in enumerate(snapshot.topics) if not is_counted(name)]
+    counts = ~np.isin(partitions.topic, left_out)
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
     smallest = _min_isr(frame, factor)

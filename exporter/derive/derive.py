@@ -9,6 +9,7 @@ from exporter.derive.cluster import Cluster, derive_cluster
 from exporter.derive.flows import derive_flows
 from exporter.derive.frame import Frame, frame
 from exporter.derive.lag import Lag, derive_lag
+from exporter.derive.logs import LogCounts, LogsMemory, derive_logs
 from exporter.derive.moves import Move, MovesMemory, derive_moves
 from exporter.derive.mutations import ClientMutations, derive_mutations
 from exporter.derive.replicas import Replicas, ReplicasMemory, derive_replicas, empty_memory
@@ -16,6 +17,8 @@ from exporter.derive.replicas import realign as realign_replicas
 from exporter.derive.throttles import Throttles, derive_throttles
 from exporter.derive.throttling import Throttling, ThrottlingMemory, derive_throttling
 from exporter.derive.throttling import realign as realign_throttling
+from exporter.derive.tiered import Tiered, TieredMemory, derive_tiered
+from exporter.derive.tiered import realign as realign_tiered
 from exporter.derive.totals import Totals, derive_totals
 from exporter.formulas import bytes_in as bytes_in_formulas
 from exporter.formulas.bytes_in import BytesIn, LeaderLogs
@@ -38,6 +41,8 @@ class Memory:
     moves: MovesMemory = field(default_factory=MovesMemory)
     clamped: int = 0
     throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
+    tiered: TieredMemory = field(default_factory=TieredMemory)
+    log_gaps: LogsMemory = field(default_factory=LogsMemory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,9 @@ class Derived:
     mutations: tuple[ClientMutations, ...]
     clamped: int
     """Negative lags set to 0 since the sidecar started."""
+    tiered: Tiered
+    log_counts: dict[int, LogCounts]
+    """By broker; those whose log dirs are not answered are missing."""
 
 
 def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
@@ -108,6 +116,8 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         parameters,
     )
     clamped = lag.clamped + (before.clamped if before else 0)
+    tiered_memory, tiered = derive_tiered(seen, rates_memory.per_offset, before.tiered if before else TieredMemory())
+    gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps if before else LogsMemory())
     kept = Memory(
         keys=seen.keys,
         logs=logs,
@@ -119,6 +129,8 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         moves=moves_memory,
         clamped=clamped,
         throttling=throttling_memory,
+        tiered=tiered_memory,
+        log_gaps=gaps_memory,
     )
     return kept, Derived(
         frame=seen,
@@ -133,6 +145,8 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         totals=derive_totals(seen, moves, throttles, throttling, bytes_in),
         mutations=derive_mutations(seen.snapshot),
         clamped=clamped,
+        tiered=tiered,
+        log_counts=gaps,
     )
 
 
@@ -180,4 +194,6 @@ def _realigned(memory: Memory | None, seen: Frame) -> Memory | None:
         moves=memory.moves,
         clamped=memory.clamped,
         throttling=realign_throttling(memory.throttling, replicas),
+        tiered=realign_tiered(memory.tiered, partitions),
+        log_gaps=memory.log_gaps,
     )

@@ -1,0 +1,44 @@
+"""Partition limits of KIP-578 on the page: what counts, and what room is left."""
+
+import math
+
+import numpy as np
+
+from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from tests.building import Partition, judge, snapshot
+
+TOPICS = {
+    "orders": [Partition(replicas=(1, 2)), Partition(replicas=(2, 3), adding=(3,))],
+    "__consumer_offsets": [Partition(replicas=(1, 2))] * 5,
+    "__transaction_state": [Partition(replicas=(1,))] * 7,
+    "__share_group_state": [Partition(replicas=(3,))],
+}
+
+
+def read(broker_limit: float, cluster_limit: float) -> dict[str, dict[tuple[str, ...], float]]:
+    """Every family of the page by its labels."""
+    derived = judge(snapshot(TOPICS))
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(4, bool), broker_limit, cluster_limit)
+    return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
+
+
+def test_counts_and_room() -> None:
+    """Adding replicas count, two internal topics do not, each partition counts once in the cluster."""
+    page = read(2, 10)
+
+    assert page["broker_partitions"] == {("1",): 1, ("2",): 2, ("3",): 2}
+    assert page["broker_partition_headroom"] == {("1",): 1, ("2",): 0, ("3",): 0}
+    assert page["cluster_partitions"] == {(): 3}
+    assert page["cluster_partition_headroom"] == {(): 7}
+    assert page["cluster_replicas"] == {(): 22}
+
+
+def test_room_is_negative_when_over_and_infinite_without_a_limit() -> None:
+    """What exists goes on working."""
+    over, unlimited = read(1, 2), read(math.inf, math.inf)
+
+    assert over["broker_partition_headroom"] == {("1",): 0, ("2",): -1, ("3",): -1}
+    assert over["cluster_partition_headroom"] == {(): -1}
+    assert set(unlimited["broker_partition_headroom"].values()) == {math.inf}
+    assert unlimited["cluster_partition_headroom"] == {(): math.inf}
+    assert unlimited["broker_partition_limit"] == {("1",): math.inf, ("2",): math.inf, ("3",): math.inf}

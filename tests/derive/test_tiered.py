@@ -1,0 +1,289 @@
+"""Tiered storage as it is judged poll after poll: what is overdue, since when, and the problems of brokers."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.derive import Derived
+from exporter.formulas.tiered import NOTHING_TIERED
+from exporter.formulas.tiered_problems import Problem
+from exporter.model import UNKNOWN, UNLIMITED, BrokerConfig, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
+from tests.building import Partition, judge, snapshot
+
+REMOTE = TopicConfig(remote_storage=True, segment_bytes=10_000)
+"""Segments of 100 offsets at 100 bytes each."""
+
+COPY = "remote_copy_byte_rate"
+QUOTA = 1000.0
+CONFIG = BrokerConfig(remote_copy_quota=QUOTA, remote_fetch_quota=QUOTA)
+BOUNDED = (QuotaEntity(None, "", {"consumer_byte_rate": 10.0}),)
+
+
+def poll(*partitions: Partition, clock: float = 0.0, rate: float | None = None, **fields: Any) -> Snapshot:
+    """A topic with remote storage, on brokers that have it."""
+    beans = {} if rate is None else {1: ProcessBeans(clock, {COPY: rate})}
+    made: dict[str, Any] = {
+        "topic_configs": {"t": REMOTE},
+        "broker_configs": dict.fromkeys((1, 2), CONFIG),
+        "broker_beans": beans,
+        "quotas": BOUNDED,
+    }
+    return snapshot({"t": partitions}, clock=clock, **{**made, **fields})
+
+
+def led(**fields: Any) -> Partition:
+    """A partition that broker 1 leads, with 1000 offsets."""
+    return Partition(**{"replicas": (1, 2), "end": 1000, **fields})
+
+
+def of_topic(derived: Derived) -> tuple[float | None, float | None]:
+    """Overdue bytes and stalled seconds of the first topic."""
+    overdue, stalled = float(derived.tiered.overdue[0]), float(derived.tiered.stalled[0])
+    return None if math.isnan(overdue) else overdue, None if math.isnan(stalled) else stalled
+
+
+def problem(derived: Derived, which: Problem, broker: int = 1) -> float | None:
+    """For how long a broker has had a problem, `None` where that cannot be told."""
+    return derived.tiered.problems.get((broker, which))
+
+
+@pytest.mark.parametrize(
+    ("why", "partitions", "expected"),
+    [
+        ("500 offsets wait, 100 may be in the active segment", [led(tiered=499)], 40_000),
+        ("nothing is copied", [led(tiered=NOTHING_TIERED)], 90_000),
+        ("nothing is copied of what retention left", [led(start=600, tiered=NOTHING_TIERED)], 30_000),
+        ("all but the active segment", [led(tiered=899)], 0),
+        ("the sum of two", [led(tiered=499), led(tiered=799)], 50_000),
+        ("one ahead does not make up for the other", [led(tiered=499), led(tiered=999)], 40_000),
+        ("the leader did not tell what is copied", [led(tiered=499), led()], None),
+        ("the leader did not tell its end", [led(tiered=499), led(tiered=499, silent=(1,))], None),
+        ("there is no leader", [led(tiered=499), led(leader=UNKNOWN)], None),
+        ("nobody told sizes yet", [led(tiered=499, sizes={1: UNKNOWN})], None),
+        ("an empty partition", [led(tiered=499), led(end=0, tiered=NOTHING_TIERED)], 40_000),
+    ],
+)
+def test_overdue(why: str, partitions: list[Partition], expected: float | None) -> None:
+    """Bytes of all partitions beyond their active segments; never the sum of a part of them."""
+    overdue, stalled = of_topic(judge(poll(*partitions)))
+
+    assert overdue == expected, why
+    assert stalled == (None if expected is None else 0), why
+
+
+def test_topics_without_remote_storage_are_not_told_of() -> None:
+    """Neither a zero nor anything else, and what is beside them is not touched by them."""
+    derived = judge(
+        snapshot(
+            {"local": [led()], "remote": [led(tiered=499)]},
+            topic_configs={"local": TopicConfig(), "remote": REMOTE},
+        )
+    )
+
+    assert derived.tiered.overdue.tolist() == pytest.approx([math.nan, 40_000], nan_ok=True)
+    assert derived.tiered.stalled.tolist() == pytest.approx([math.nan, 0], nan_ok=True)
+
+
+def test_stalled_is_the_longest_of_the_partitions() -> None:
+    """One of two goes on being copied."""
+    polls = [poll(led(tiered=499), led(tiered=300 + clock), clock=clock) for clock in (0, 10, 20)]
+
+    assert of_topic(judge(*polls))[1] == 20
+
+
+def test_copying_anything_ends_a_stall() -> None:
+    """What is still overdue then begins to stall anew."""
+    polls = [poll(led(tiered=offset), clock=clock) for clock, offset in ((0, 499), (10, 499), (20, 599), (30, 599))]
+
+    assert of_topic(judge(*polls[:3])) == (30_000, 0)
+    assert of_topic(judge(*polls))[1] == 10
+
+
+def test_a_poll_without_an_answer_hides_the_stall_and_does_not_end_it() -> None:
+    """The leader hangs for a poll."""
+    polls = [poll(led(tiered=offset), clock=clock) for clock, offset in ((0, 499), (10, UNKNOWN), (20, 499))]
+
+    assert of_topic(judge(*polls[:2])) == (None, None)
+    assert of_topic(judge(*polls)) == (40_000, 20)
+
+
+def test_a_leader_that_has_just_started_does_not_make_everything_overdue() -> None:
+    """It says that nothing is copied until it has looked; copies did not go away."""
+    before, after = poll(led(tiered=899)), poll(led(tiered=NOTHING_TIERED, leader=2, epoch=1), clock=10)
+
+    assert of_topic(judge(before, after)) == (0, 0)
+
+
+def test_a_topic_made_anew_begins_anew() -> None:
+    """Under the same name, with another id, and less in it."""
+    before = poll(led(tiered=899))
+    after = replace(poll(led(end=950, tiered=NOTHING_TIERED), clock=10), topic_ids=(bytes(15) + b"\x01",))
+
+    assert of_topic(judge(before, after)) == (85_000, 0)
+
+
+def test_stalls_follow_their_partitions_to_other_rows() -> None:
+    """A topic comes before it in the tables."""
+    config = {"a": TopicConfig(), "t": REMOTE}
+    polls = [
+        snapshot({"t": [led(tiered=499)]}, topic_configs=config),
+        snapshot({"a": [led()], "t": [led(tiered=499)]}, clock=10, topic_configs=config),
+    ]
+
+    assert judge(*polls).tiered.stalled.tolist() == pytest.approx([math.nan, 10], nan_ok=True)
+
+
+def test_a_topic_that_leaves_remote_storage_and_comes_back_begins_anew() -> None:
+    """What it had there was deleted."""
+    other = snapshot({"t": [led()]}, clock=10, topic_configs={"t": TopicConfig()})
+    beside = {"topic_configs": {"t": REMOTE}}
+    polls = [poll(led(tiered=899), **beside), other, poll(led(tiered=NOTHING_TIERED), clock=20, **beside)]
+
+    assert of_topic(judge(*polls)) == (90_000, 0)
+
+
+def test_copying_that_is_held_back() -> None:
+    """The rate is at the quota and something waits: from the first poll, with its age."""
+    polls = [poll(led(tiered=499), clock=clock, rate=960.0) for clock in (0, 10, 20)]
+
+    assert problem(judge(*polls), Problem.COPY_HELD_BACK) == 20
+    assert problem(judge(*polls), Problem.COPY_HELD_BACK, broker=2) == 0
+
+
+@pytest.mark.parametrize(
+    ("why", "rates", "expected"),
+    [
+        ("it holds in one poll only", (0, 960, 0), [0, 0, 0]),
+        ("it holds in two", (0, 960, 960), [0, 0, 10]),
+        ("a dip as a segment leaves the window", (960, 960, 0, 960), [0, 10, 20, 30]),
+        ("two polls agree that it is over", (960, 960, 0, 0), [0, 10, 20, 0]),
+        ("nobody told in between", (960, 960, None, 960), [0, 10, None, 30]),
+    ],
+)
+def test_a_problem_comes_and_goes_after_two_polls(
+    why: str, rates: tuple[float | None, ...], expected: list[float | None]
+) -> None:
+    """A dip does not end it, a spike does not begin it, and unknown does neither."""
+    polls = [poll(led(tiered=499), clock=10.0 * number, rate=rate) for number, rate in enumerate(rates)]
+    seen = [problem(judge(*polls[: number + 1]), Problem.COPY_HELD_BACK) for number in range(len(polls))]
+
+    assert seen == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "fields", "expected"),
+    [
+        ("nothing that it leads is overdue", {"partitions": [led(tiered=899)], "rate": 960.0}, 0),
+        ("what is overdue another broker leads", {"partitions": [led(tiered=499, leader=2)], "rate": 960.0}, 0),
+        ("what is overdue nobody told", {"partitions": [led()], "rate": 960.0}, None),
+        ("nobody told the rate", {"partitions": [led(tiered=499)]}, None),
+        ("nothing was copied within the hour, so there is no bean", {"partitions": [led(tiered=499)], "none": True}, 0),
+        ("the broker has no tiered storage", {"partitions": [led(tiered=499)], "rate": 960.0, "off": True}, None),
+        ("no quota", {"partitions": [led(tiered=499)], "rate": 1e12, "quota": UNLIMITED}, 0),
+        ("its configuration was not read", {"partitions": [led(tiered=499)], "rate": 960.0, "unread": True}, None),
+    ],
+)
+def test_copying_that_is_not_held_back(why: str, fields: dict[str, Any], expected: float | None) -> None:
+    """No false alarm: 0 where it is known that nothing is wrong, absent where it is not."""
+    config = BrokerConfig() if fields.get("off") else replace(CONFIG, remote_copy_quota=fields.get("quota", QUOTA))
+    given: dict[str, Any] = {"broker_configs": {} if fields.get("unread") else {1: config}}
+    if fields.get("none"):
+        given["broker_beans"] = {1: ProcessBeans(10.0, {})}
+    polls = [poll(*fields["partitions"], clock=clock, rate=fields.get("rate"), **given) for clock in (0.0, 10.0)]
+
+    assert problem(judge(*polls), Problem.COPY_HELD_BACK) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "values", "expected"),
+    [
+        ("at the quota", {"remote_fetch_byte_rate": 950.0}, 10),
+        ("throttled", {"remote_fetch_byte_rate": 100.0, "remote_fetch_throttle_time_max": 0.2}, 10),
+        ("neither", {"remote_fetch_byte_rate": 100.0, "remote_fetch_throttle_time_max": 0.0}, 0),
+        ("nothing was fetched within the hour", {}, 0),
+    ],
+)
+def test_fetching(why: str, values: dict[str, float], expected: float) -> None:
+    """Held back by the fetch quota."""
+    polls = [poll(led(tiered=899), clock=clock, broker_beans={1: ProcessBeans(clock, values)}) for clock in (0.0, 10.0)]
+
+    assert problem(judge(*polls), Problem.FETCH_HELD_BACK) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "quota", "window", "configs", "expected"),
+    [
+        ("10,000 bytes in 11 s need 909 B/s", 909.0, 11.0, {"t": REMOTE}, 10),
+        ("and 910 do", 910.0, 11.0, {"t": REMOTE}, 0),
+        ("a longer window", 501.0, 20.0, {"t": REMOTE}, 0),
+        ("no quota", UNLIMITED, 11.0, {"t": REMOTE}, 0),
+        ("no topic uses it", 1.0, 11.0, {"t": TopicConfig(segment_bytes=10_000)}, None),
+        ("the configuration of no topic is known", 1.0, 11.0, {}, None),
+    ],
+)
+def test_copy_quota_below_segment(
+    why: str, quota: float, window: float, configs: dict[str, TopicConfig], expected: float | None
+) -> None:
+    """Judged on the broker that leads."""
+    config = replace(CONFIG, remote_copy_quota=quota, remote_copy_window=window)
+    polls = [
+        poll(led(tiered=899), clock=clock, topic_configs=configs, broker_configs={1: config, 2: config})
+        for clock in (0.0, 10.0)
+    ]
+
+    assert problem(judge(*polls), Problem.COPY_QUOTA_BELOW_SEGMENT) == expected, why
+    assert problem(judge(*polls), Problem.COPY_QUOTA_BELOW_SEGMENT, broker=2) in {None, 0}, why
+
+
+def test_the_largest_segment_counts_and_an_unread_topic_blurs() -> None:
+    """One small and one large segment; then a topic of which nothing is known yet."""
+    configs = {"large": replace(REMOTE, segment_bytes=1_000_000), "small": REMOTE}
+    topics = {"large": [led(tiered=899)], "small": [led(tiered=899)]}
+    broker = {1: replace(CONFIG, remote_copy_quota=1e4)}
+    polls = [snapshot(topics, clock=clock, topic_configs=configs, broker_configs=broker) for clock in (0.0, 10.0)]
+    seen = judge(*polls)
+    blurred = judge(snapshot(topics, topic_configs={"small": REMOTE}, broker_configs=broker))
+
+    assert problem(seen, Problem.COPY_QUOTA_BELOW_SEGMENT) == 10
+    assert problem(blurred, Problem.COPY_QUOTA_BELOW_SEGMENT) is None
+
+
+@pytest.mark.parametrize(
+    ("why", "quotas", "fetch_quota", "expected"),
+    [
+        ("all clients have less", BOUNDED, QUOTA, 0),
+        ("nobody has any", (), QUOTA, 10),
+        ("one has more", (*BOUNDED, QuotaEntity(None, "app", {"consumer_byte_rate": 1000.0})), QUOTA, 10),
+        ("a quota of another kind", (QuotaEntity(None, "", {"producer_byte_rate": 1.0}),), QUOTA, 10),
+        ("quotas could not be read", None, QUOTA, None),
+        ("nothing to exhaust", (), UNLIMITED, 0),
+        ("the broker has no tiered storage", (), None, None),
+    ],
+)
+def test_client_fetch_quota_above(
+    why: str, quotas: tuple[QuotaEntity, ...] | None, fetch_quota: float | None, expected: float | None
+) -> None:
+    """A rogue client can exhaust the fetch quota."""
+    config = replace(CONFIG, remote_fetch_quota=fetch_quota)
+    polls = [poll(led(tiered=899), clock=clock, quotas=quotas, broker_configs={1: config}) for clock in (0.0, 10.0)]
+
+    assert problem(judge(*polls), Problem.CLIENT_FETCH_QUOTA_ABOVE) == expected, why
+
+
+def test_a_broker_without_answers_keeps_no_problem() -> None:
+    """What was known of a broker whose configuration is no longer told is forgotten."""
+    config = {"broker_configs": {}}
+    polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, **config)]
+    again = poll(led(tiered=499), clock=20, rate=960.0)
+
+    assert judge(*polls).tiered.problems == {}
+    assert problem(judge(*polls, again), Problem.COPY_HELD_BACK) == 0
+
+
+def test_an_empty_cluster_is_judged() -> None:
+    """No topic, no replica, no broker."""
+    assert judge(snapshot({})).tiered.problems == {}
+    assert np.array_equal(judge(snapshot({})).tiered.overdue, [])
