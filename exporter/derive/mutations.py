@@ -23,13 +23,16 @@ class ClientMutations:
 
 
 def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
-    """Join the beans of the active controller with the configured quotas; empty when either is unknown."""
+    """Join the beans of the active controller with the configured quotas; empty when the beans are not known.
+
+    Tokens and rates need no quotas: without them R, B and the delay of a client that is short of tokens are unknown.
+    """
     beans = active_controller(snapshot)
-    if beans is None or snapshot.quotas is None:
+    if beans is None:
         return ()
     configured = {
         (entity.user, entity.client_id): entity.values[formulas.QUOTA_KEY]
-        for entity in snapshot.quotas
+        for entity in snapshot.quotas or ()
         if formulas.QUOTA_KEY in entity.values
     }
     return tuple(
@@ -40,12 +43,21 @@ def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
 
 
 def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
-    """Return the beans of the active controller: others keep stale buckets for an hour."""
+    """Return the beans of the active controller: others keep stale buckets for an hour.
+
+    The quorum names it. One whose id is not configured is the only one that calls itself active, in this very poll:
+    what a controller said before it lost its role, or died, is kept for three polls.
+    """
     by_id = snapshot.controller_beans.get(str(snapshot.controller))
-    if by_id is not None and by_id.values.get("active_controller_count", 1) == 1:
-        return by_id
-    candidates = snapshot.controller_beans.values()
-    claiming = [beans for beans in candidates if beans.values.get("active_controller_count") == 1]
+    if by_id is not None:
+        return by_id if by_id.values.get("active_controller_count", 1) == 1 else None
+    claiming = [
+        beans
+        for name, beans in snapshot.controller_beans.items()
+        if beans.values.get("active_controller_count") == 1
+        and beans.at >= snapshot.clock
+        and (snapshot.controller is None or not name.isdecimal())
+    ]
     return claiming[0] if len(claiming) == 1 else None
 
 
@@ -71,6 +83,6 @@ def _client(
         delay=formulas.admission_delay(NUMBERS, shown.tokens, shown.rate),
     )
     if math.isinf(quota.rate) and tokens <= formulas.UNLIMITED_TOKENS:
-        # The quota is younger than our last answer of DescribeClientQuotas: its rate is not known yet, not unlimited.
+        # No quotas were told, or this one is younger than the last answer: its rate is not known, not unlimited.
         return replace(client, tokens=tokens, quota=None, burst=None, delay=None if tokens < 0 else 0.0)
     return client

@@ -1,0 +1,206 @@
+"""Controller mutations: whose tokens they are, whose quota applies, and whose beans are believed."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from exporter.derive.mutations import ClientMutations, active_controller, derive_mutations
+from exporter.model import ClientBean, ControllerWindow, ProcessBeans, QuotaEntity, Snapshot
+from tests.building import Partition, judge, snapshot
+
+RATE = "controller_mutation_rate"
+CLOCK = 100.0
+LONG_MAX_BY_11 = 1.0145709240540253e20
+
+
+def quota(user: str | None, client_id: str | None, rate: float) -> QuotaEntity:
+    """A configured quota."""
+    return QuotaEntity(user, client_id, {RATE: rate, "producer_byte_rate": 1e6})
+
+
+def controller(*clients: ClientBean, active: int | None = 1, at: float = CLOCK, **values: float) -> ProcessBeans:
+    """Beans of a controller, which says whether it is active."""
+    count = {} if active is None else {"active_controller_count": float(active)}
+    return ProcessBeans(at, {**count, **values}, mutations=clients)
+
+
+def client(tokens: float, user: str | None = None, client_id: str | None = "app", **values: float) -> ClientBean:
+    """The bean of one client."""
+    return ClientBean(user, client_id, {"tokens": tokens, **values})
+
+
+def poll(**fields: Any) -> Snapshot:
+    """A cluster whose active controller is 101, with the usual window."""
+    made: dict[str, Any] = {"controller": 101, "controller_window": ControllerWindow(11, 1.0), "quotas": ()}
+    return snapshot({"t": [Partition()]}, clock=CLOCK, **{**made, **fields})
+
+
+def one(bean: ClientBean, *quotas: QuotaEntity, **fields: Any) -> ClientMutations:
+    """What is judged of a single client."""
+    (found,) = derive_mutations(poll(controller_beans={"101": controller(bean)}, quotas=quotas, **fields))
+    return found
+
+
+ALICE: list[QuotaEntity] = [
+    quota("alice", "app", 1.0),
+    quota("alice", "", 2.0),
+    quota("alice", None, 3.0),
+    quota("", "app", 4.0),
+    quota("", "", 5.0),
+    quota("", None, 6.0),
+    quota(None, "app", 7.0),
+    quota(None, "", 8.0),
+]
+"""Kafka's order."""
+
+
+@pytest.mark.parametrize("first", range(len(ALICE)))
+def test_the_first_quota_in_kafkas_order_applies(first: int) -> None:
+    """R and B are those of the most exact entity that is there, in whatever order they were told."""
+    seen = one(client(0, user="alice"), *reversed(ALICE[first:]), quota("bob", "app", 99.0), quota(None, "x", 98.0))
+
+    assert (seen.quota, seen.burst) == (first + 1, 11 * (first + 1))
+
+
+@pytest.mark.parametrize(
+    ("why", "tokens", "rate", "delay"),
+    [
+        ("KIP-599: -60 at 5 a second", -60, 5.0, 12),
+        ("far below zero", -1e7, 5.0, 2e6),
+        ("K = 0 is admitted", 0, 5.0, 0),
+        ("a full bucket", 55, 5.0, 0),
+        ("a quota of 0 never refills", -1, 0.0, math.inf),
+        ("and admits while nothing is missing", 0, 0.0, 0),
+    ],
+)
+def test_delay(why: str, tokens: float, rate: float, delay: float) -> None:
+    """-K / R when K < 0, else 0; tokens are shown as they are, however low."""
+    seen = one(client(tokens), quota(None, "app", rate))
+
+    assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (tokens, rate, 11 * rate, delay), why
+
+
+def test_clients_without_a_quota_are_unlimited() -> None:
+    """Kafka gives them Long.MAX x 11 tokens: K, R and B are infinite, and nothing delays them."""
+    seen = one(client(LONG_MAX_BY_11, mutation_rate=3.5), quota(None, "other", 5.0))
+
+    assert (seen.tokens, seen.quota, seen.burst, seen.delay, seen.rate) == (math.inf, math.inf, math.inf, 0, 3.5)
+
+
+def test_a_quota_younger_than_what_was_told_is_unknown() -> None:
+    """The bucket is there, so some quota is; which one the next answer tells."""
+    seen = one(client(-5))
+
+    assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (-5, None, None, None)
+    assert one(client(5)).delay == 0
+
+
+def test_tokens_need_no_quotas() -> None:
+    """They could not be read: K and the rate are known all the same, R, B and a delay are not."""
+    beans = controller(client(-5, mutation_rate=1.0), client(LONG_MAX_BY_11, client_id="free"))
+    short, free = derive_mutations(poll(controller_beans={"101": beans}, quotas=None))
+
+    assert (short.tokens, short.rate, short.quota, short.burst, short.delay) == (-5, 1.0, None, None, None)
+    assert (free.tokens, free.quota, free.delay) == (math.inf, math.inf, 0)
+
+
+def test_burst_needs_the_controllers_window() -> None:
+    """Neither read nor configured: B is unknown, R and the delay are not."""
+    seen = one(client(-5), quota(None, "app", 5.0), controller_window=None)
+
+    assert (seen.quota, seen.burst, seen.delay) == (5.0, None, 1.0)
+
+
+def test_real_names_and_missing_tags() -> None:
+    """Names as clients chose them; a bean without a tag has an empty label, and takes no quota that needs it."""
+    odd = 'a "quoted" \\ client, type=*?:'
+    seen = one(client(5, user="CN=größe", client_id=odd), quota("CN=größe", odd, 5.0))
+    only_user = one(client(5, user="alice", client_id=None), quota("alice", None, 5.0), quota("alice", "", 9.0))
+    only_client = one(client(5), quota("", None, 9.0), quota(None, "app", 5.0))
+
+    assert (seen.user, seen.client_id, seen.quota) == ("CN=größe", odd, 5.0)
+    assert (only_user.user, only_user.client_id, only_user.quota) == ("alice", "", 5.0)
+    assert (only_client.user, only_client.client_id, only_client.quota) == ("", "app", 5.0)
+
+
+def test_what_kraft_leaves_out_is_unknown() -> None:
+    """The throttle time there stays NaN, and is absent; a bean without tokens is no bucket."""
+    assert one(client(5)).throttle is None
+    assert one(client(5, throttle_time=0.25)).throttle == 0.25
+    beans = controller(ClientBean(None, "app", {"mutation_rate": 1.0}))
+    assert derive_mutations(poll(controller_beans={"101": beans})) == ()
+
+
+STALE, FRESH = client(-45), client(55)
+
+
+@pytest.mark.parametrize(
+    ("why", "active", "beans", "expected"),
+    [
+        ("the quorum names it", 101, {"101": controller(FRESH)}, 55),
+        ("it did not say whether it is active", 101, {"101": controller(FRESH, active=None)}, 55),
+        ("the old one keeps its bucket", 102, {"101": controller(STALE, active=0), "102": controller(FRESH)}, 55),
+        ("and still calls itself active", 102, {"101": controller(STALE), "102": controller(FRESH)}, 55),
+        ("the new one is not read yet, the old one died", 102, {"101": controller(STALE, at=CLOCK - 10)}, None),
+        ("the old one is still read", 102, {"101": controller(STALE)}, None),
+        (
+            "what the new one said before it was elected",
+            102,
+            {"101": controller(STALE, at=CLOCK - 10), "102": controller(FRESH, active=0, at=CLOCK - 5)},
+            None,
+        ),
+        ("the quorum is not told, one says it is active", None, {"101": controller(FRESH)}, 55),
+        ("or said so a poll ago", None, {"101": controller(STALE, at=CLOCK - 10)}, None),
+        ("two say so", None, {"101": controller(STALE), "102": controller(FRESH)}, None),
+        ("nobody says so", None, {"101": controller(STALE, active=0)}, None),
+        ("by address, no id configured", 101, {"10.0.0.1:9999": controller(FRESH)}, 55),
+        (
+            "by address, the old one died",
+            102,
+            {"10.0.0.1:9999": controller(STALE, at=CLOCK - 10), "10.0.0.2:9999": controller(FRESH)},
+            55,
+        ),
+        ("by address, the old one alone", 102, {"10.0.0.1:9999": controller(STALE, at=CLOCK - 10)}, None),
+        ("no beans", 101, {}, None),
+    ],
+)
+def test_failover(why: str, active: int | None, beans: dict[str, ProcessBeans], expected: float | None) -> None:
+    """Tokens are those of the active controller, and never of one that was."""
+    found = derive_mutations(poll(controller=active, controller_beans=beans, quotas=(quota(None, "app", 5.0),)))
+
+    assert [each.tokens for each in found] == ([] if expected is None else [expected]), why
+
+
+def test_event_queue_and_page() -> None:
+    """The queue is that of the active controller only; without its bean the configured quotas are still there."""
+    old, new = controller(STALE, active=0, event_queue_time_p99=9.0), controller(FRESH, event_queue_time_p99=0.5)
+    page = read(poll(controller=102, controller_beans={"101": old, "102": new}, quotas=(quota("", None, 5.0),)))
+    missing = read(poll(controller=102, controller_beans={"101": old}, quotas=(quota("", None, 5.0),)))
+
+    assert page["controller_event_queue_seconds"] == {("0.99",): 0.5}
+    assert missing["controller_event_queue_seconds"] == {}
+    assert missing["controller_mutation_tokens"] == {}
+    assert missing["controller_mutation_quota_config"] == {("<default>", ""): 5.0}
+
+
+def test_what_clients_feel_is_on_the_broker_that_they_talk_to() -> None:
+    """With their real names, and not among the controller's numbers."""
+    beans = ProcessBeans(CLOCK, {}, requests=(ClientBean("alice", "größe", {"throttle_time": 0.933}),))
+    page = read(poll(broker_beans={1: beans}))
+
+    assert page["client_request_throttle_seconds"] == {("1", "alice", "größe"): 0.933}
+    assert page["controller_mutation_throttle_seconds"] == {}
+
+
+def read(seen: Snapshot) -> dict[str, dict[tuple[str, ...], float]]:
+    """Every family of the page by its labels."""
+    view = View(judge(seen), Sidecar({}, Build("0", "0", "3")), np.ones(1, bool))
+    return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
+
+
+def test_the_active_controller_needs_an_answer() -> None:
+    """Nothing is made up for one that JMX does not reach."""
+    assert active_controller(poll()) is None
