@@ -150,7 +150,7 @@ class ClusterQuestions:
 
             window = await self.round.ask(Source.CONFIGS, str(node), link, read, self.round.soon())
             if window is not None:
-                desk.memory.window = window
+                desk.memory.windows[node] = window
                 return
 
     def _controller_addresses(self, quorum: Quorum) -> Sequence[tuple[str, int]]:

@@ -59,6 +59,9 @@ class Memory:
     quorum: Quorum | None = None
     quotas: tuple[QuotaEntity, ...] | None = None
     window: ControllerWindow | None = None
+    """As configured, for controllers that cannot be read."""
+    windows: dict[int, ControllerWindow] = field(default_factory=dict)
+    """By node id, as each told when it was the active controller."""
     broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
@@ -75,6 +78,10 @@ class Memory:
     def heard_since(self, what: object, oldest: float) -> bool:
         """Tell whether a question was answered since a monotonic time."""
         return self._heard.get(what, float("-inf")) >= oldest
+
+    def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
+        """Return the quota window of the active controller; what another one told is not its own."""
+        return self.window if quorum is None else self.windows.get(quorum.leader, self.window)
 
     def with_remote_storage(self) -> frozenset[str]:
         """Names of the topics that are known to use remote storage."""

@@ -125,7 +125,7 @@ class Poller:
             reassignments_known=told,
             quotas=memory.quotas if memory.heard_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
-            controller_window=memory.window,
+            controller_window=memory.window_of(quorum),
             broker_beans=fresh(memory.broker_beans, oldest),
             controller_beans=fresh(memory.controller_beans, oldest),
             status=status,

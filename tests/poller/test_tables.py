@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from exporter.model import UNKNOWN, LogDir, TopicConfig
+from exporter.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
 from exporter.poller.memory import Memory
 from exporter.poller.tables import Columns, Rows, lingering, log_gaps, partition_table
 from exporter.sources.log_dirs import LogDirs
@@ -127,3 +127,13 @@ def test_what_a_forgotten_broker_told_goes_with_it() -> None:
 
     assert memory.meet({2: seen.brokers[2]}, {}, frozenset({2})) == [1]
     assert memory.log_gaps.keys() == {2}
+
+
+def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
+    """What the old one told is not shown for it; what is configured is, for one that cannot be read."""
+    told, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
+    old, new = (Quorum(leader, leader_epoch=1, high_watermark=0) for leader in (101, 102))
+    memory, with_option = Memory(windows={101: told}), Memory(window=configured, windows={101: told})
+
+    assert [memory.window_of(quorum) for quorum in (old, new, None)] == [told, None, None]
+    assert [with_option.window_of(quorum) for quorum in (old, new, None)] == [told, configured, configured]
