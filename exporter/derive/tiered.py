@@ -42,7 +42,7 @@ class TieredMemory:
 
 @dataclass(frozen=True, slots=True)
 class Tiered:
-    """T topics; NaN is unknown, and stands for topics without remote storage, too."""
+    """T topics; NaN is unknown, and stands for topics that are not copied, too."""
 
     overdue: Floats
     """(T,) bytes."""
@@ -58,6 +58,8 @@ class _Topics:
 
     known: Bools
     remote: Bools
+    copied: Bools
+    """Those with remote storage but for those whose copying is switched off: there nothing can be overdue."""
     segment: Floats
 
 
@@ -101,6 +103,10 @@ def _topics(frame: Frame) -> _Topics:
     return _Topics(
         known=np.array([config is not None for config in configs], bool),
         remote=np.array([config is not None and config.remote_storage for config in configs], bool),
+        copied=np.array(
+            [config is not None and config.remote_storage and not config.remote_copy_disabled for config in configs],
+            bool,
+        ),
         segment=np.array([config.segment_bytes if config is not None else np.nan for config in configs], float),
     )
 
@@ -108,24 +114,24 @@ def _topics(frame: Frame) -> _Topics:
 def _partitions(
     frame: Frame, topics: _Topics, per_offset: Floats, before: formulas.Copying | None
 ) -> tuple[formulas.Copying, Floats, Floats]:
-    """Tell the state of the fold, overdue bytes and seconds (P,); those of topics without remote storage are NaN."""
+    """Tell the state of the fold, overdue bytes and seconds (P,); those of topics that are not copied are NaN."""
     table = frame.snapshot.partitions
-    remote = topics.remote[table.topic]
-    told = np.where(remote, table.tiered, UNKNOWN)
+    copied = topics.copied[table.topic]
+    told = np.where(copied, table.tiered, UNKNOWN)
     latest = told if before is None else formulas.latest_tiered(before.tiered, told, frame.leader_end)
     overdue = formulas.partition_overdue(frame.leader_end, table.start, latest, per_offset, topics.segment[table.topic])
     state, stalled = formulas.stalled(before, frame.snapshot.clock, latest, overdue)
     # What lies in remote storage is deleted when a topic leaves it: should it come back, it begins anew.
-    state = formulas.Copying(np.where(remote, state.tiered, UNKNOWN), np.where(remote, state.since, np.nan))
+    state = formulas.Copying(np.where(copied, state.tiered, UNKNOWN), np.where(copied, state.since, np.nan))
     return state, overdue, stalled
 
 
 def _of_topics(frame: Frame, topics: _Topics, column: Floats, combine: np.ufunc) -> Floats:
     """Combine a column (P,) by topic; NaN where one of its partitions is."""
-    topic, combined = frame.snapshot.partitions.topic, np.zeros(len(topics.remote))
+    topic, combined = frame.snapshot.partitions.topic, np.zeros(len(topics.copied))
     combine.at(combined, topic, np.nan_to_num(column))
     unknown = np.bincount(topic[np.isnan(column)], minlength=len(combined)) > 0
-    return np.where(unknown | ~topics.remote, np.nan, combined)
+    return np.where(unknown | ~topics.copied, np.nan, combined)
 
 
 def _facts(frame: Frame, topics: _Topics, overdue: Floats) -> dict[Key, bool | None]:
@@ -182,7 +188,7 @@ def _bean(frame: Frame, broker: int, name: str) -> float | None:
 def _overdue_of_brokers(frame: Frame, topics: _Topics, overdue: Floats) -> list[bool | None]:
     """Tell (B,) whether something that a broker leads is overdue. One partition is enough, and settles it."""
     late = _led_any(frame, overdue > 0)
-    unknown = _led_any(frame, np.isnan(overdue) & (topics.remote | ~topics.known)[frame.snapshot.partitions.topic])
+    unknown = _led_any(frame, np.isnan(overdue) & (topics.copied | ~topics.known)[frame.snapshot.partitions.topic])
     return [_settled(held, blurred) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
 
 
@@ -191,12 +197,12 @@ def _settled(holds: bool, unknown: bool) -> bool | None:
 
 
 def _segment_of_brokers(frame: Frame, topics: _Topics) -> list[tuple[float, bool]]:
-    """Tell (B,) the largest segment of the topics with remote storage that a broker leads, 0 for none.
+    """Tell (B,) the largest segment of the copied topics that a broker leads, 0 for none.
 
     Beside it whether that is all: not while the configuration of a topic that it leads is not known.
     """
     topic = frame.snapshot.partitions.topic
-    rows = (frame.led_by != UNKNOWN) & topics.remote[topic]
+    rows = (frame.led_by != UNKNOWN) & topics.copied[topic]
     largest = np.zeros(len(frame.brokers))
     np.maximum.at(largest, frame.led_by[rows], topics.segment[topic[rows]])
     complete = ~_led_any(frame, ~topics.known[topic])

@@ -44,7 +44,7 @@ class BrokerQuestions:
         desk = self.round.desk
         network = desk.network
         followers = _Gate(network)
-        self._remote = self.rows.remote(self.layout, desk.memory.with_remote_storage())
+        self._remote = self.rows.remote(self.layout, desk.memory.copied_topics())
         tasks: list[Awaitable[None]] = []
         for broker in desk.memory.brokers.values():
             if broker.fenced or broker.gone:

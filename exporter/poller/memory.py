@@ -83,9 +83,13 @@ class Memory:
         """Return the quota window of the active controller; what another one told is not its own."""
         return self.window if quorum is None else self.windows.get(quorum.leader, self.window)
 
-    def with_remote_storage(self) -> frozenset[str]:
-        """Names of the topics that are known to use remote storage."""
-        return frozenset(name for name, config in self.topic_configs.items() if config.remote_storage)
+    def copied_topics(self) -> frozenset[str]:
+        """Names of the topics that are known to be copied to remote storage."""
+        return frozenset(
+            name
+            for name, config in self.topic_configs.items()
+            if config.remote_storage and not config.remote_copy_disabled
+        )
 
     def adopt(self, layout: Layout) -> Layout:
         """Take a new layout over; while the rows stay the same their columns are shared, not copied."""

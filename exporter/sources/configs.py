@@ -49,6 +49,7 @@ TOPIC_KEYS: Final = (
     "cleanup.policy",
     "segment.bytes",
     "remote.storage.enable",
+    "remote.log.copy.disable",
     "min.insync.replicas",
 )
 
@@ -167,6 +168,7 @@ def parse_topic_config(entries: Entries) -> TopicConfig:
         compacted="compact" in plain.get("cleanup.policy", ""),
         segment_bytes=int(plain.get("segment.bytes", default.segment_bytes)),
         remote_storage=plain.get("remote.storage.enable") == "true",
+        remote_copy_disabled=plain.get("remote.log.copy.disable") == "true",
         min_insync_replicas=int(plain.get("min.insync.replicas", default.min_insync_replicas)),
     )
 

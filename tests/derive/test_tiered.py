@@ -145,6 +145,19 @@ def test_a_topic_that_leaves_remote_storage_and_comes_back_begins_anew() -> None
     assert of_topic(judge(*polls)) == (90_000, 0)
 
 
+def test_nothing_is_overdue_where_copying_is_switched_off() -> None:
+    """Nobody waits for it, whatever the quota; what lies there is still fetched."""
+    off = {"topic_configs": {"t": replace(REMOTE, remote_copy_disabled=True)}}
+    config = {"broker_configs": {1: BrokerConfig(remote_copy_quota=1.0, remote_fetch_quota=QUOTA)}}
+    polls = [poll(led(tiered=499), clock=clock, rate=960.0, quotas=(), **off, **config) for clock in (0.0, 10.0)]
+    derived = judge(*polls)
+
+    assert of_topic(derived) == (None, None)
+    assert problem(derived, Problem.COPY_HELD_BACK) == 0
+    assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT) == 0
+    assert problem(derived, Problem.CLIENT_FETCH_QUOTA_ABOVE) == 10
+
+
 def test_copying_that_is_held_back() -> None:
     """The rate is at the quota and something waits: from the first poll, with its age."""
     polls = [poll(led(tiered=499), clock=clock, rate=960.0) for clock in (0, 10, 20)]

@@ -75,14 +75,16 @@ def test_only_leaders_of_topics_with_remote_storage_are_asked_what_is_there() ->
     assert Rows(seen).remote(seen, frozenset()) == {}
 
 
-def test_topics_with_remote_storage_are_those_that_are_known_to_have_it() -> None:
-    """A topic whose configuration nobody told is not asked about."""
+def test_copied_topics_are_those_that_are_known_to_be() -> None:
+    """A topic whose configuration nobody told is not asked about, nor one whose copying is switched off."""
     memory = Memory()
     memory.adopt(layout(REMOTE))
     memory.topic_configs = {"local": TopicConfig()}
-    assert memory.with_remote_storage() == frozenset()
+    assert memory.copied_topics() == frozenset()
     memory.topic_configs["remote"] = TopicConfig(remote_storage=True)
-    assert memory.with_remote_storage() == {"remote"}
+    assert memory.copied_topics() == {"remote"}
+    memory.topic_configs["remote"] = TopicConfig(remote_storage=True, remote_copy_disabled=True)
+    assert memory.copied_topics() == frozenset()
 
 
 def test_what_leaders_told_goes_to_their_partitions() -> None:

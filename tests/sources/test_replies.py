@@ -224,6 +224,21 @@ def test_topic_configs_have_lists_policy_and_sizes(version: str) -> None:
     assert (configs["emptied"].min_insync_replicas, configs["sized"].min_insync_replicas) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, (False, False)),
+        ({"remote.storage.enable": "true"}, (True, False)),
+        ({"remote.storage.enable": "true", "remote.log.copy.disable": "true"}, (True, True)),
+        ({"remote.storage.enable": "true", "remote.log.copy.disable": "false"}, (True, False)),
+    ],
+)
+def test_remote_storage_may_be_for_reading_only(values: dict[str, str], expected: tuple[bool, bool]) -> None:
+    """Kafka 4.0 can stop copying and keep what was copied; before, there is no such key."""
+    config = parse_topic_config({key: SimpleNamespace(value=value) for key, value in values.items()})
+    assert (config.remote_storage, config.remote_copy_disabled) == expected
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_controller_tells_its_own_window(version: str) -> None:
     """Asked on its own listener: 11 samples of a second."""
