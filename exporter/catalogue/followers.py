@@ -52,10 +52,10 @@ def _states(view: View) -> Iterator[Sample]:
 
 
 def _out_of_sync(view: View) -> Iterator[Sample]:
-    counts = view.derived.replicas.out_of_sync
-    for index, state in enumerate(STATES):
-        for (broker,), count in view.brokers(counts[:, index]):
-            yield (broker, state), count
+    rows = zip(view.derived.frame.brokers.tolist(), view.derived.replicas.out_of_sync.tolist(), strict=True)
+    for broker, counts in rows:
+        for state, count in zip(STATES, counts, strict=True):
+            yield (str(broker), state), count
 
 
 FOLLOWERS = (

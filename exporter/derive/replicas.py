@@ -27,8 +27,9 @@ from exporter.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
 class ReplicasMemory:
     """What is remembered from poll to poll, in the rows of the snapshot that was seen last. R replicas.
 
-    `caught_up_at`, `passed_at` and `restarted` are what a restart of the sidecar must not lose: a file may hold them by
-    (topic id, topic, partition, broker), and `realign` takes them to the rows of the first snapshot.
+    `caught_up_at`, `passed_at` (beside the last known end) and `restarted` are what a restart of the sidecar must not
+    lose: a file may hold them by (topic id, topic, partition, broker), as `Keys` do, and `realign` takes them to the
+    rows of the first snapshot. Histories, samples and states fill again within a quota window.
     """
 
     leaders: tuple[LeaderEnds, ...]

@@ -4,20 +4,30 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
 from exporter.derive import Derived
 from exporter.formulas.replica_state import STATES
 from exporter.model import Broker, BrokerConfig, Snapshot
-from tests.building import Partition, snapshot
+from tests.building import Partition, judge_each, snapshot
 
 RATE = 100
 """Messages a second that the leader gains, where nothing else is said."""
+
+REPLICA = ("t", "0", "2")
+"""Labels of the replica of broker 2."""
 
 EVERY = 10
 """Seconds between two polls."""
 
 CONFIGS = {broker: BrokerConfig() for broker in (1, 2, 3)}
 """The defaults, of brokers 1 to 3: replica.lag.time.max.ms of 30 s and a quota window of 11 s."""
+
+
+def loaded(clock: float, lag: int = 0, **fields: Any) -> Partition:
+    """A partition of three at constant load, of which broker 2 lacks some messages."""
+    return Partition(end=10_000 + int(clock * RATE), lag={2: lag}, **fields)
 
 
 def polls(until: int, every: int = EVERY) -> range:
@@ -28,6 +38,11 @@ def polls(until: int, every: int = EVERY) -> range:
 def seen(clocks: Iterable[float], partition: Callable[[float], Partition], **fields: Any) -> list[Snapshot]:
     """What polls see of a topic `t` with one partition; fields of the snapshot may be functions of the clock."""
     return [snapshot({"t": [partition(clock)]}, clock=float(clock), **_now(fields, clock)) for clock in clocks]
+
+
+def shown(partition: Callable[[float], Partition], until: int = 60, **fields: Any) -> list[str]:
+    """The state of broker 2 that is shown in each poll."""
+    return [state(derived, 2) for derived in judge_each(*seen(polls(until), partition, **fields))]
 
 
 def _now(fields: Mapping[str, Any], clock: float) -> dict[str, Any]:
@@ -66,7 +81,7 @@ def late(derived: Derived, broker: int, topic: str = "t") -> bool:
 
 def page(derived: Derived, name: str) -> dict[tuple[str, ...], float]:
     """One family as the page shows it: label values to value."""
-    view = View(derived, Sidecar({}, Build("0", "0", "3")), derived.frame.snapshot.partitions.topic >= 0)
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(len(derived.frame.snapshot.topics), bool))
     metric = next(metric for metric in OF_SNAPSHOT if metric.name == name)
     samples = list(metric.read(view))
     assert not any(math.isnan(value) for _, value in samples)

@@ -1,41 +1,13 @@
-"""Every state of a follower over rows of polls made by hand, and the counts by broker: a poll every 10 s."""
+"""States of a follower over rows of polls made by hand, a poll every 10 s."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from exporter.derive import Derived
-from exporter.formulas.replica_state import ReplicaState
-from exporter.model import (
-    UNKNOWN,
-    BrokerConfig,
-    Limit,
-    Origin,
-    ProcessBeans,
-    Side,
-    Source,
-    SourceStatus,
-    TopicConfig,
-)
-from tests.building import Partition, answered, judge, judge_each, snapshot
-from tests.derive.following import CONFIGS, brokers, page, polls, seen, state
-
-LIMIT = 1e6
-"""Bytes a second."""
-
-REPLICA = ("t", "0", "2")
-
-
-def loaded(clock: float, lag: int = 0, **fields: Any) -> Partition:
-    """A partition of three that gains 100 messages a second, of which broker 2 lacks some."""
-    return Partition(end=10_000 + int(clock) * 100, lag={2: lag}, **fields)
-
-
-def shown(partition: Callable[[float], Partition], until: int = 60, **fields: Any) -> list[str]:
-    """The state of broker 2 that is shown in each poll."""
-    return [state(derived, 2) for derived in judge_each(*seen(polls(until), partition, **fields))]
+from exporter.model import UNKNOWN, Source, SourceStatus
+from tests.building import Partition, answered, judge_each, snapshot
+from tests.derive.following import CONFIGS, REPLICA, brokers, loaded, page, polls, seen, shown, state
 
 
 def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
@@ -90,18 +62,23 @@ def test_slow_at_a_constant_distance() -> None:
 
 def test_recovering() -> None:
     """Advancing, and its lag shrinks; then it has caught up and is not back in the ISR yet."""
-    states = shown(lambda clock: loaded(clock, max(5000 - int(clock) * 80, 0), out=(2,)), 90)
+    states = shown(lambda clock: loaded(clock, max(5000 - int(clock) * 80, 0), out=(2,)), 120)
 
-    assert states[4:] == ["recovering"] * 6
+    assert states[4:] == ["recovering"] * 9
 
 
 def test_burst_after_silence_is_not_stuck() -> None:
-    """A follower that had everything cannot have stood still behind its leader."""
-    states = shown(
-        lambda clock: Partition(end=500 if clock < 60 else 9000, lag={2: 8500 * (clock >= 60)}, out=(2,)), 80
+    """A follower that had everything a quota window ago cannot have stood still behind its leader for one."""
+    judged = judge_each(
+        *seen(
+            polls(40, every=1),
+            lambda clock: Partition(end=500 if clock < 20 else 9000, lag={2: 8500 * (clock >= 20)}, out=(2,)),
+        )
     )
 
-    assert "stuck" not in states
+    assert {state(derived, 2) for derived in judged[13:21]} == {"recovering"}
+    assert {state(derived, 2) for derived in judged[22:31]} == {"unknown"}
+    assert {state(derived, 2) for derived in judged[34:]} == {"stuck"}
 
 
 def test_lag_that_cannot_be_told_is_not_slow() -> None:
@@ -185,6 +162,11 @@ def test_end_withheld_by_a_broker_that_answers() -> None:
     assert shown(lambda clock: loaded(clock, silent=(2,) * (clock > 30)))[3:] == ["in_sync"] * 4
 
 
+def test_end_that_was_told_is_an_answer() -> None:
+    """Whatever the source's status says, or when it has none yet."""
+    assert shown(loaded, status={})[3:] == ["in_sync"] * 4
+
+
 def test_unknown_end_of_a_follower_is_not_judged() -> None:
     """One that never told its end since the sidecar began: it may be anything but in sync."""
     states = shown(lambda clock: loaded(clock, silent=(2,), out=(2,)), status=lambda _: statuses(2))
@@ -241,76 +223,6 @@ def test_bootstrapping_since_before_the_sidecar() -> None:
     states = shown(lambda clock: loaded(clock, 10_000 + int(clock) * 50, start=0, out=(2,)))
 
     assert states[3:] == ["bootstrapping"] * 4
-
-
-def throttled(side: Side, value: float = LIMIT) -> dict[int, BrokerConfig]:
-    """A limit on one side of every broker."""
-    return {broker: replace(config, limits={side: Limit(value, Origin.BROKER)}) for broker, config in CONFIGS.items()}
-
-
-def rates(side: Side, broker: int, rate: float) -> Callable[[float], dict[int, ProcessBeans]]:
-    """What JMX of one broker tells of a throttled rate."""
-    return lambda clock: {broker: ProcessBeans(clock, {f"{side}_replication_byte_rate": rate})}
-
-
-LISTS = {
-    Side.FOLLOWER: {"t": TopicConfig(follower_throttled="0:2")},
-    Side.LEADER: {"t": TopicConfig(leader_throttled="0:1")},
-}
-"""Throttled lists that name the follower, and its leader."""
-
-
-@pytest.mark.parametrize(
-    ("why", "lists", "limits", "beans", "expected"),
-    [
-        ("follower side binds", Side.FOLLOWER, throttled(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 0.9e6), "throttled"),
-        ("leader side binds", Side.LEADER, throttled(Side.LEADER), rates(Side.LEADER, 1, 2e6), "throttled"),
-        ("far below the limit", Side.FOLLOWER, throttled(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 0.8e6), "slow"),
-        ("the rate is another broker's", Side.LEADER, throttled(Side.LEADER), rates(Side.LEADER, 3, 2e6), "slow"),
-        ("the list is of the other side", Side.LEADER, throttled(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 1e6), "slow"),
-        ("no limit", Side.FOLLOWER, CONFIGS, rates(Side.FOLLOWER, 2, 9e9), "slow"),
-        ("blocked, and nobody tells a rate", Side.FOLLOWER, throttled(Side.FOLLOWER, 0.0), lambda _: {}, "throttled"),
-        (
-            "no bean, measured: 5 kB/s of 5 kB/s",
-            Side.FOLLOWER,
-            throttled(Side.FOLLOWER, 5e3),
-            lambda _: {},
-            "throttled",
-        ),
-        ("no bean, measured: 5 kB/s of 6 kB/s", Side.FOLLOWER, throttled(Side.FOLLOWER, 6e3), lambda _: {}, "slow"),
-        # The leader sends 10 kB/s to the follower in the ISR, which counts against its limit, and 5 kB/s to the other.
-        ("no bean, measured with the floor", Side.LEADER, throttled(Side.LEADER, 15e3), lambda _: {}, "throttled"),
-        ("no bean, below the limit with it", Side.LEADER, throttled(Side.LEADER, 17e3), lambda _: {}, "slow"),
-    ],
-)
-def test_throttled(
-    why: str,
-    lists: Side,
-    limits: dict[int, BrokerConfig],
-    beans: Callable[[float], dict[int, ProcessBeans]],
-    expected: str,
-) -> None:
-    """Listed, outside the ISR, and a throttled rate of its broker or its leader at nine tenths of the limit."""
-    states = shown(
-        lambda clock: loaded(clock, 1000 + int(clock) * 50, out=(2,)),
-        topic_configs=LISTS[lists],
-        broker_configs=limits,
-        broker_beans=beans,
-    )
-
-    assert states[-2:] == [expected] * 2, why
-
-
-def test_throttled_only_outside_the_isr() -> None:
-    """In-sync traffic is never held back."""
-    states = shown(
-        loaded,
-        topic_configs=LISTS[Side.FOLLOWER],
-        broker_configs=throttled(Side.FOLLOWER),
-        broker_beans=rates(Side.FOLLOWER, 2, 5e6),
-    )
-
-    assert states[-1] == "in_sync"
 
 
 def test_one_poll_changes_nothing() -> None:
@@ -371,72 +283,3 @@ def test_election_keeps_what_is_known_of_the_states() -> None:
 
     assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
     assert {state(derived, broker) for derived in judged[4:] for broker in (1, 3)} == {"in_sync"}
-
-
-def counts(derived: Derived, broker: int) -> dict[str, float]:
-    """The states of which a broker has followers outside the ISR."""
-    found = page(derived, "broker_out_of_sync_replicas")
-    return {state: count for (of, state), count in found.items() if of == str(broker) and count}
-
-
-def test_every_broker_has_every_state_with_zeros() -> None:
-    """In a cluster without trouble, too; a broker that hosts nothing included."""
-    derived = judge(
-        *seen(polls(40), lambda clock: Partition(replicas=(1, 2), end=int(clock)), brokers=lambda _: brokers())
-    )
-
-    assert page(derived, "broker_out_of_sync_replicas") == {
-        (str(broker), each.value): 0 for broker in (1, 2, 3) for each in ReplicaState
-    }
-
-
-def test_counts_are_of_followers_outside_the_isr() -> None:
-    """By hosting broker; leaders, followers in the ISR and lone replicas without a leader do not count."""
-
-    def topics(clock: float) -> dict[str, list[Partition]]:
-        grown = int(clock) * 100
-        return {
-            "lone": [Partition(replicas=(2,), leader=UNKNOWN, end=5, out=(2,))],
-            "t": [
-                Partition(replicas=(1, 2, 3), end=grown, lag={2: grown}, out=(2,), start=-5),
-                Partition(replicas=(2, 1, 3), end=grown + 5000, lag={3: 4000 + grown // 2}, out=(3,)),
-                Partition(replicas=(3, 2, 1), end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(1,)),
-                Partition(replicas=(1, 3), end=50),
-            ],
-        }
-
-    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(60)))
-
-    assert counts(judged[-1], 1) == {}
-    assert counts(judged[-1], 2) == {"stuck": 1, "moving": 1}
-    assert counts(judged[-1], 3) == {"slow": 1}
-    assert counts(judged[0], 2) == {"unknown": 2}
-
-
-def test_sum_over_states_is_what_kafka_calls_out_of_sync() -> None:
-    """In the very poll, whatever state is still shown: it is in_sync for the poll in which a follower left."""
-    judged = judge_each(*seen(polls(70), lambda clock: loaded(clock, int(clock) * 100, out=(2,) * (clock >= 50))))
-
-    assert [sum(counts(derived, 2).values()) for derived in judged] == [0] * 5 + [1] * 3
-    assert [counts(derived, 2) for derived in judged[4:]] == [{}, {"stuck": 1}, {"stuck": 1}, {"stuck": 1}]
-
-
-def test_states_on_the_page_have_the_series_of_the_lag() -> None:
-    """One state each; the troubled ones, and of them those longest behind, come first: the budget cuts from the end."""
-
-    def topics(clock: float) -> dict[str, list[Partition]]:
-        grown = int(clock) * 100
-        return {
-            "t": [
-                Partition(end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(3,)),
-                Partition(end=grown + 900, lag={2: max(grown - 3000, 0)}, out=(2,)),
-                Partition(end=grown + 900, lag={2: grown}, out=(2,)),
-            ]
-        }
-
-    derived = judge(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(70)))
-    states = page(derived, "replica_state")
-
-    assert list(states) == [("t", "2", "2", "stuck"), ("t", "1", "2", "stuck"), ("t", "0", "2", "moving")]
-    assert set(states.values()) == {1}
-    assert {labels[:3] for labels in states} == page(derived, "replica_lag_messages").keys()

@@ -8,14 +8,7 @@ import pytest
 
 from exporter.model import UNKNOWN, BrokerConfig, Snapshot
 from tests.building import Partition, judge, judge_each, snapshot
-from tests.derive.following import CONFIGS, RATE, behind, lag_seconds, late, page, polls, row, seen
-
-REPLICA = ("t", "0", "2")
-
-
-def loaded(clock: float, lag: int = 0, **fields: object) -> Partition:
-    """A partition of three at constant load, of which broker 2 lacks some messages."""
-    return Partition(end=10_000 + int(clock * RATE), lag={2: lag}, **fields)  # type: ignore[arg-type]  # passed on
+from tests.derive.following import CONFIGS, RATE, REPLICA, behind, lag_seconds, late, loaded, page, polls, row, seen
 
 
 def test_follower_always_20_s_behind() -> None:
@@ -185,6 +178,18 @@ def test_rows_that_move_take_their_past_along() -> None:
     assert [behind(derived, 2) for derived in judged] == [behind(derived, 2) for derived in still]
     np.testing.assert_array_equal([lag_seconds(d, 2) for d in judged], [lag_seconds(d, 2) for d in still])
     assert late(judged[-1], 2)
+
+
+def test_rows_that_move_take_along_what_the_window_forgot() -> None:
+    """The lag of a follower that stands still grows on when a topic comes before it."""
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if clock >= 110 else {}
+        return {**new, "t": [loaded(clock, int(clock) * 100, out=(2,))]}
+
+    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(130)))
+
+    assert [lag_seconds(derived, 2) for derived in judged[9:]] == pytest.approx([90.0, 100.0, 110.0, 120.0, 130.0])
 
 
 def test_a_poll_every_second_keeps_a_bounded_past() -> None:

@@ -1,0 +1,76 @@
+"""States on the page: how many followers are out of sync by broker, and which have a series of their own."""
+
+from exporter.derive import Derived
+from exporter.formulas.replica_state import ReplicaState
+from exporter.model import UNKNOWN
+from tests.building import Partition, judge, judge_each, snapshot
+from tests.derive.following import CONFIGS, brokers, loaded, page, polls, seen
+
+
+def counts(derived: Derived, broker: int) -> dict[str, float]:
+    """The states of which a broker has followers outside the ISR."""
+    found = page(derived, "broker_out_of_sync_replicas")
+    return {state: count for (of, state), count in found.items() if of == str(broker) and count}
+
+
+def test_every_broker_has_every_state_with_zeros() -> None:
+    """In a cluster without trouble, too; a broker that hosts nothing included."""
+    derived = judge(
+        *seen(polls(40), lambda clock: Partition(replicas=(1, 2), end=int(clock)), brokers=lambda _: brokers())
+    )
+
+    assert page(derived, "broker_out_of_sync_replicas") == {
+        (str(broker), each.value): 0 for broker in (1, 2, 3) for each in ReplicaState
+    }
+
+
+def test_counts_are_of_followers_outside_the_isr() -> None:
+    """By hosting broker; leaders, followers in the ISR and lone replicas without a leader do not count."""
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        grown = int(clock) * 100
+        return {
+            "lone": [Partition(replicas=(2,), leader=UNKNOWN, end=5, out=(2,))],
+            "t": [
+                Partition(replicas=(1, 2, 3), end=grown, lag={2: grown}, out=(2,), start=-5),
+                Partition(replicas=(2, 1, 3), end=grown + 5000, lag={3: 4000 + grown // 2}, out=(3,)),
+                Partition(replicas=(3, 2, 1), end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(1,)),
+                Partition(replicas=(1, 3), end=50),
+            ],
+        }
+
+    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(60)))
+
+    assert counts(judged[-1], 1) == {}
+    assert counts(judged[-1], 2) == {"stuck": 1, "moving": 1}
+    assert counts(judged[-1], 3) == {"slow": 1}
+    assert counts(judged[0], 2) == {"unknown": 2}
+
+
+def test_sum_over_states_is_what_kafka_calls_out_of_sync() -> None:
+    """In the very poll, whatever state is still shown: it is in_sync for the poll in which a follower left."""
+    judged = judge_each(*seen(polls(70), lambda clock: loaded(clock, int(clock) * 100, out=(2,) * (clock >= 50))))
+
+    assert [sum(counts(derived, 2).values()) for derived in judged] == [0] * 5 + [1] * 3
+    assert [counts(derived, 2) for derived in judged[4:]] == [{}, {"stuck": 1}, {"stuck": 1}, {"stuck": 1}]
+
+
+def test_states_on_the_page_have_the_series_of_the_lag() -> None:
+    """One state each; the troubled ones, and of them those longest behind, come first: the budget cuts from the end."""
+
+    def topics(clock: float) -> dict[str, list[Partition]]:
+        grown = int(clock) * 100
+        return {
+            "t": [
+                Partition(end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(3,)),
+                Partition(end=grown + 900, lag={2: max(grown - 3000, 0)}, out=(2,)),
+                Partition(end=grown + 900, lag={2: grown}, out=(2,)),
+            ]
+        }
+
+    derived = judge(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(70)))
+    states = page(derived, "replica_state")
+
+    assert list(states) == [("t", "2", "2", "stuck"), ("t", "1", "2", "stuck"), ("t", "0", "2", "moving")]
+    assert set(states.values()) == {1}
+    assert {labels[:3] for labels in states} == page(derived, "replica_lag_messages").keys()
