@@ -38,6 +38,8 @@ class Load:
     @property
     def predicted(self) -> float | None:
         """What the law says that all flows together gain there, `+inf` without a limit."""
+        if self.headroom is not None and self.headroom <= 0:
+            return law.net(0.0, self.bytes_in or 0.0)
         if self.headroom is None or self.bytes_in is None:
             return None
         return law.net(law.gross(NUMBERS, self.headroom, self.burst, self.window), self.bytes_in)
@@ -49,10 +51,12 @@ class Load:
         return law.verdict(self.headroom, self.burst, self.bytes_in, slope, seconds, self.window)
 
     @property
-    def may_lose(self) -> bool:
-        """Whether its throttle can be why nothing is gained."""
-        if self.headroom is None or self.bytes_in is None:
+    def may_lose(self) -> bool | None:
+        """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
+        if self.headroom is not None and self.headroom <= 0:
             return True
+        if self.headroom is None or self.bytes_in is None:
+            return None
         return law.may_lose(self.headroom, self.burst, self.bytes_in, self.window)
 
 

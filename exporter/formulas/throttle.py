@@ -48,8 +48,8 @@ def parse_throttled(value: str) -> ThrottledReplicas:
 
 def listed_rows(lists: Mapping[int, ThrottledReplicas], topic: Ints, partition: Ints, broker: Ints) -> Bools:
     """Which of R replicas the lists name. `lists` by topic index; `topic`, `partition`, `broker` are (R,)."""
-    listed = np.zeros(len(topic), dtype=np.bool_)
-    rows = np.flatnonzero(np.isin(topic, np.fromiter(lists, dtype=topic.dtype)))
+    listed: Bools = np.isin(topic, [index for index, names in lists.items() if names.everything])
+    rows = np.flatnonzero(np.isin(topic, [index for index, names in lists.items() if not names.everything]))
     keys = zip(topic[rows].tolist(), partition[rows].tolist(), broker[rows].tolist(), strict=True)
     listed[rows] = [lists[index].names(number, host) for index, number, host in keys]
     return listed

@@ -66,13 +66,13 @@ def blocked(limit: Floats, behind: Bools) -> Bools:
     return zero & behind
 
 
-def below_inbound(limit: float, verdict: Verdict, may_lose: bool) -> bool | None:
+def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool | None:
     """Whether a limit never lets its replicas catch up; None when that cannot be told. judgement.md 4, "Never".
 
     A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: what does not gain although the law says that
     it must is held up by something else.
     """
-    if verdict is Verdict.UNKNOWN:
+    if verdict is Verdict.UNKNOWN or may_lose is None:
         return None
     return limit > 0 and verdict is Verdict.NEVER and may_lose
 

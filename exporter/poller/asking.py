@@ -106,7 +106,7 @@ class Round:
         return min(self.deadline_at, time.monotonic() + PATIENCE * (self.deadline_at - self.clock))
 
     def watched(self, layout: Layout) -> Bools:
-        """Mark replicas of partitions that move, also between log directories, or are throttled. Once a poll."""
+        """Mark replicas that move, also between log directories, or whose topic has a throttle list. Once a poll."""
         if self._watched is None:
             self._watched = _watched(layout, self.desk.memory)
         return self._watched

@@ -4,7 +4,7 @@ import numpy as np
 
 from exporter.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
 from exporter.poller.memory import Memory
-from exporter.poller.tables import Columns, Rows, lingering, log_gaps, partition_table
+from exporter.poller.tables import Columns, Rows, lingering, log_gaps, partition_rows, partition_table
 from exporter.sources.log_dirs import LogDirs
 from exporter.sources.reassignments import Reassignment
 from tests.building import Partition, layout
@@ -33,6 +33,12 @@ def test_a_new_leader_is_asked_anew_also_when_partitions_come() -> None:
     memory.adopt(layout({"a": [Partition(replicas=(1,))], "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
     assert memory.columns.start.tolist() == [UNKNOWN, 5, UNKNOWN]
+
+
+def test_partitions_are_found_by_name_and_number() -> None:
+    """Those that are not there are left out."""
+    seen = layout({"a": [Partition()], "t": [Partition(), Partition()]})
+    assert sorted(partition_rows(seen, {("t", 1), ("a", 0), ("t", 2), ("gone", 0)})) == [0, 2]
 
 
 def test_a_move_that_ends_after_the_metadata_lingers() -> None:

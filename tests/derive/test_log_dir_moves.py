@@ -1,0 +1,147 @@
+"""Moves between the log directories of a broker: what remains, and until when."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exporter.catalogue import Build, Sidecar, View
+from exporter.catalogue.moves import MOVES
+from exporter.derive import Derived
+from exporter.model import UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side
+from tests.building import Partition, snapshot
+from tests.derive.throttled import MB, Watch
+
+SIZE = 100_000_000
+
+
+def limited(rate: float) -> dict[int, BrokerConfig]:
+    """Limit moves between directories on broker 2."""
+    return {2: BrokerConfig(limits={Side.LOG_DIRS: Limit(rate, Origin.BROKER)})}
+
+
+def copying(**sizes: float) -> tuple[FutureReplica, ...]:
+    """Copy replicas of broker 2 to another directory: `p0`, `p1` to the bytes that are there already."""
+    return tuple(
+        FutureReplica("t", int(name.removeprefix("p")), 2, "/other", int(size), UNKNOWN) for name, size in sizes.items()
+    )
+
+
+def see(watch: Watch, **fields: object) -> Derived:
+    """See two partitions of 100 MB on brokers 1 and 2, at rest."""
+    return watch.see(
+        {"t": [Partition(replicas=(1, 2), end=1_000_000), Partition(replicas=(1, 2), end=1_000_000)]}, **fields
+    )
+
+
+def etas(derived: Derived) -> list[float | None]:
+    """Read the ETAs of all future replicas."""
+    return [move.eta for move in derived.throttling.log_dir_moves]
+
+
+def test_remaining_and_eta_from_the_slope() -> None:
+    """2 MB/s over 40 s; 20 MB are left."""
+    watch = Watch()
+    for number in range(5):
+        derived = see(watch, future_replicas=copying(p0=number * 20 * MB))
+
+    (move,) = derived.throttling.log_dir_moves
+    assert (move.topic, move.partition, move.broker) == ("t", 0, 2)
+    assert move.remaining_bytes == 20 * MB
+    assert move.eta == pytest.approx(10)
+
+
+def test_without_slope_and_limit_nothing_is_known() -> None:
+    """At the first poll."""
+    assert etas(see(Watch(), future_replicas=copying(p0=0))) == [None]
+
+
+def test_the_limit_is_believed_before_a_slope() -> None:
+    """100 MB at 5 MB/s; two of them share it. What comes in is known from the second poll on: nothing."""
+    watch = Watch()
+    assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limited(5 * MB))) == [None]
+    assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limited(5 * MB))) == [pytest.approx(20)]
+    assert (
+        etas(see(watch, future_replicas=copying(p0=0, p1=0), broker_configs=limited(5 * MB))) == [pytest.approx(40)] * 2
+    )
+
+
+def test_a_limit_of_0_never_ends() -> None:
+    """Also when a slope was seen before."""
+    watch = Watch()
+    for number in range(5):
+        see(watch, future_replicas=copying(p0=number * 10 * MB))
+    assert etas(see(watch, future_replicas=copying(p0=40 * MB), broker_configs=limited(0))) == [math.inf]
+
+
+def test_a_slope_under_another_limit_is_forgotten() -> None:
+    """2 MB/s were seen; the limit is 10 MB/s now."""
+    watch = Watch()
+    for number in range(5):
+        see(watch, future_replicas=copying(p0=number * 10 * MB), broker_configs=limited(1 * MB))
+    raised = see(watch, future_replicas=copying(p0=40 * MB), broker_configs=limited(10 * MB))
+    assert etas(raised) == [pytest.approx(6)]
+
+
+def test_a_replica_that_waits_for_its_turn_ends_with_its_broker() -> None:
+    """A broker copies one after the other: the second has not begun, and is not said to take for ever."""
+    watch = Watch()
+    for number in range(5):
+        derived = see(watch, future_replicas=copying(p0=number * 20 * MB, p1=0))
+    assert etas(derived) == [pytest.approx(10), pytest.approx(60)]
+
+
+def test_a_copy_that_loses_ground_never_ends() -> None:
+    """What is produced outruns it."""
+    watch = Watch()
+    for number in range(5):
+        grown = Partition(replicas=(1, 2), end=1_000_000 + number * 100_000)
+        derived = watch.see({"t": [grown]}, future_replicas=copying(p0=number * 5 * MB))
+    assert etas(derived) == [math.inf]
+
+
+def test_answers_that_are_told_once_a_minute() -> None:
+    """Between them the same answer counts once, and the time since is taken off."""
+    watch = Watch()
+    for number in range(13):
+        sized = 10.0 * (number - number % 6)
+        seen = Partition(replicas=(1, 2), end=1_000_000)
+        derived = _told_at(watch, seen, sized, copying(p0=sized * 0.5 * MB))
+    assert etas(derived) == [pytest.approx(40 / 0.5)]
+    later = _told_at(watch, seen, 120.0, copying(p0=60 * MB))
+    assert etas(later) == [pytest.approx(40 / 0.5 - 10)]
+
+
+def _told_at(watch: Watch, partition: Partition, sized_at: float, future: tuple[FutureReplica, ...]) -> Derived:
+    replicas = snapshot({"t": [partition]}).replicas
+    return watch.see(
+        {"t": [partition]},
+        future_replicas=future,
+        replicas=replace(replicas, sized_at=np.full(len(replicas), sized_at)),
+    )
+
+
+def test_sizes_that_are_not_known() -> None:
+    """Before the first answer, and of partitions that are not there."""
+    watch = Watch()
+    unknown = {"t": [Partition(replicas=(1, 2), end=10, sizes={2: UNKNOWN})]}
+    derived = watch.see(unknown, future_replicas=copying(p0=0, p7=0))
+    assert [(move.remaining_bytes, move.eta) for move in derived.throttling.log_dir_moves] == [(None, None)] * 2
+    other = (FutureReplica("gone", 0, 2, "/other", 0, UNKNOWN), FutureReplica("t", 0, 9, "/other", 0, UNKNOWN))
+    assert [move.eta for move in watch.see(unknown, future_replicas=other).throttling.log_dir_moves] == [None]
+
+
+def test_a_copy_larger_than_its_replica_lacks_nothing() -> None:
+    """Segments are cut differently."""
+    (move,) = see(Watch(), future_replicas=copying(p0=SIZE + 5)).throttling.log_dir_moves
+    assert (move.remaining_bytes, move.eta) == (0.0, 0.0)
+
+
+def test_topics_that_may_not_have_series_have_none() -> None:
+    """As with every other series by topic."""
+    derived = see(Watch(), future_replicas=copying(p0=0))
+    metric = next(metric for metric in MOVES if metric.name == "log_dir_move_bytes_remaining")
+    for shown in (True, False):
+        view = View(derived, Sidecar({}, Build("0", "0", "3")), np.array([shown]))
+        assert len(list(metric.read(view))) == shown

@@ -1,0 +1,394 @@
+"""Every throttle problem begins in its third poll and ends with its cause; a healthy move has none in any poll."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exporter.model import UNKNOWN, FutureReplica, Limit, Origin, Side, TopicConfig
+from tests.building import Partition, Topics
+from tests.derive.throttled import ALL, MB, Found, Watch, everywhere, found, of, rates, throttled_rates
+
+TOOL = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
+"""What kafka-reassign-partitions lists for a move of partition 0 from 1, 2 to 1, 3."""
+
+
+def moving(left: int = 100_000, end: int = 200_000, **changes: object) -> Topics:
+    """Move partition 0 of `t` to broker 3, which lacks some messages."""
+    return {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=end, lag={3: left}, **changes)]}  # type: ignore[arg-type]  # a helper for tests passes its keywords on
+
+
+RESTING: Topics = {"t": [Partition(replicas=(1, 3), end=200_000)]}
+
+
+def tool(rate: float = 2 * MB, lists: TopicConfig = TOOL) -> dict[str, object]:
+    """Configure what kafka-reassign-partitions does: one rate on all brokers of the move, both sides."""
+    return {"broker_configs": rates({1: rate, 2: rate, 3: rate}), "topic_configs": {"t": lists}}
+
+
+def plan(done: int, parts: int, left: int, *, begun: bool = True) -> Topics:
+    """Move partitions 0 to `parts` from 1, 2 to 3, 4; the first `done` are over."""
+    there = Partition(replicas=(3, 4), end=200_000)
+    arriving = Partition(replicas=(1, 2, 3, 4), adding=(3, 4), removing=(1, 2), end=200_000, lag={3: left, 4: left})
+    before = Partition(replicas=(1, 2), end=200_000)
+    return {"t": [there] * done + [arriving if begun else before] * (parts - done)}
+
+
+def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
+    """From the poll that sees lists and rates, over every part that completes, to the poll that sees them removed."""
+    parts, watch = 6, Watch()
+    lists = TopicConfig(
+        leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
+        follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
+    )
+    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+
+    assert watch.problems(plan(0, parts, 0, begun=False), polls=4) == set()
+    assert watch.problems(plan(0, parts, 0, begun=False), **configured) == set()
+    for done in range(parts):
+        for left in range(100_000, 0, -10_000):
+            assert watch.problems(plan(done, parts, left), **configured) == set(), (done, left)
+    for _ in range(5):
+        assert watch.problems(plan(parts, parts, 0), **configured) == set()
+    assert watch.problems(plan(parts, parts, 0), polls=5) == set()
+
+
+def test_a_sidecar_that_starts_in_the_middle_of_a_move_sees_no_problem() -> None:
+    """Parts that were over before it came leave entries without a replica."""
+    watch, parts = Watch(), 4
+    lists = TopicConfig(
+        leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
+        follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
+    )
+    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+    for left in range(100_000, 0, -10_000):
+        assert watch.problems(plan(2, parts, left), **configured) == set()
+    assert watch.problems(plan(parts, parts, 0), polls=5, **configured) == set()
+
+
+def test_a_throttle_that_is_forgotten_is_left_behind_and_nothing_else() -> None:
+    """Sources and destinations, each on the side whose list names it, a minute after the last move."""
+    watch = Watch(moves_grace=60.0)
+    watch.problems(moving(), polls=5, **tool())
+
+    assert watch.problems(RESTING, polls=6, **tool()) == set()
+    assert watch.problems(RESTING, polls=2, **tool()) == of(
+        "left_behind", (1, "leader"), (2, "leader"), (3, "follower")
+    )
+    assert watch.problems(RESTING) == set()
+
+
+def test_wildcards_are_no_problem() -> None:
+    """They name replicas and brokers that take no part, too."""
+    watch = Watch()
+    wild = TopicConfig(leader_throttled="*", follower_throttled="*")
+    topics = {"t": [*moving()["t"], Partition(replicas=(4, 1), end=5)]}
+    for _ in range(8):
+        assert watch.problems(topics, **tool(lists=wild)) == set()
+
+
+def test_a_bootstrapping_broker_is_no_problem() -> None:
+    """Throttled by hand, with no reassignment: nothing is left behind, on brokers that take no part either."""
+    watch = Watch()
+    wild = TopicConfig(leader_throttled="*", follower_throttled="*")
+    for left in range(100_000, 0, -5_000):
+        topics = {
+            "t": [
+                Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: left}),
+                Partition(replicas=(2, 4), end=100),
+            ]
+        }
+        configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": wild}}
+        assert watch.problems(topics, **configured) == set()
+
+
+def test_a_move_without_a_throttle_is_no_problem() -> None:
+    """Neither lists nor rates."""
+    assert Watch().problems(moving(), polls=5) == set()
+
+
+@pytest.mark.parametrize(("side", "broker"), [("leader", 1), ("follower", 3)])
+def test_blocked(side: str, broker: int) -> None:
+    """A limit of 0 on the side that a listed replica needs; the other brokers' limits differ from it."""
+    watch = Watch()
+    watch.problems(moving(), polls=3, **tool())
+    zero = {"leader": everywhere(2 * MB), "follower": everywhere(2 * MB)}
+    zero[side] = {**zero[side], broker: 0.0}
+    configured = {**tool(), "broker_configs": rates(**zero)}
+
+    assert watch.problems(moving(), polls=2, **configured) == set()
+    raised = watch.problems(moving(), **configured)
+    assert of("blocked", (broker, side)) <= raised
+    assert {problem for _, _, problem in raised} == {"blocked", "uneven"}
+    assert watch.problems(moving(), **tool()) == set()
+
+
+def test_blocked_everywhere_is_nothing_but_blocked() -> None:
+    """All limits are 0: they are even, and not below what comes in but nothing at all."""
+    raised = Watch().problems(moving(), polls=3, **tool(rate=0.0))
+    assert raised == of("blocked", (1, "leader"), (3, "follower"))
+
+
+def test_nobody_is_blocked_who_lacks_nothing() -> None:
+    """The destination has everything and is about to join the ISR."""
+    assert Watch().problems(moving(left=0), polls=5, **tool(rate=0.0)) == set()
+
+
+def test_log_dirs_blocked() -> None:
+    """The limit for moves between directories is 0 while there is one."""
+    limits = {Side.LEADER: Limit(), Side.FOLLOWER: Limit(), Side.LOG_DIRS: Limit(0.0, Origin.BROKER)}
+    configs = {broker: replace(config, limits=limits) for broker, config in rates({}).items()}
+    copying = (FutureReplica("t", 0, 3, "/other", 10, UNKNOWN),)
+    watch = Watch()
+
+    raised = watch.problems(RESTING, polls=3, broker_configs=configs, future_replicas=copying)
+    assert raised == of("blocked", (3, "log_dirs"))
+    rested = watch.problems(RESTING, polls=3, broker_configs=configs)
+    assert rested == of("idle_rate", *((broker, "log_dirs") for broker in ALL))
+
+
+class Producing:
+    """A move that is produced to at a rate, of which nothing arrives."""
+
+    def __init__(self, rate: float) -> None:
+        self._watch, self._step, self._number = Watch(), int(rate / 10), 0
+
+    def problems(self, polls: int, **configured: object) -> Found:
+        """Tell the problems after some polls."""
+        for _ in range(polls):
+            self._number += 1
+            topics = moving(left=5_000_000 + self._number * self._step, end=10_000_000 + self._number * self._step)
+            raised = self._watch.problems(topics, **configured)
+        return raised
+
+
+def test_below_inbound() -> None:
+    """5 MB/s come in, 1 MB/s passes: both sides are too low. It ends when the limit is raised."""
+    busy = Producing(5 * MB)
+    assert busy.problems(3, **tool(rate=1 * MB)) == set()
+    assert busy.problems(1, **tool(rate=1 * MB)) == of("below_inbound", (1, "leader"), (3, "follower"))
+    assert busy.problems(1, **tool(rate=50 * MB)) == set()
+
+
+def test_below_inbound_names_the_side_that_is_too_low() -> None:
+    """The leader lets enough through."""
+    configured = {"broker_configs": rates(everywhere(50 * MB), everywhere(1 * MB)), "topic_configs": {"t": TOOL}}
+    assert Producing(5 * MB).problems(8, **configured) == of("below_inbound", (3, "follower"))
+
+
+def test_inbound_that_nobody_knows_is_no_problem() -> None:
+    """Its leader tells neither end nor size."""
+    watch = Watch()
+    for number in range(6):
+        topics = moving(end=10_000_000 + number * 5_000_000, silent=(1,), sizes={1: UNKNOWN})
+        assert watch.problems(topics, **tool(rate=1 * MB)) == set()
+
+
+@pytest.mark.parametrize(
+    ("why", "leader", "follower", "places"),
+    [
+        ("the destination's differs", {3: 5.0}, {3: 5.0}, {(b, s) for b in (1, 2, 3) for s in ("leader", "follower")}),
+        ("of one side", {2: 5.0}, {}, {(b, "leader") for b in (1, 2, 3)}),
+        ("a broker that takes no part", {4: 5.0}, {4: 9.0}, set()),
+    ],
+)
+def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], places: set[tuple[int, str]]) -> None:
+    """Limits differ between brokers of one move and side; even again, it is over."""
+    watch, base = Watch(), dict.fromkeys((1, 2, 3), 2 * MB)
+    changed = [{**base, **{broker: rate * MB for broker, rate in side.items()}} for side in (leader, follower)]
+    configured = {"broker_configs": rates(*changed), "topic_configs": {"t": TOOL}}
+
+    assert watch.problems(moving(), polls=2, **configured) == set()
+    assert watch.problems(moving(), **configured) == of("uneven", *places), why
+    assert watch.problems(moving(), **tool()) == set()
+
+
+def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
+    """Leadership went to broker 4, which was listed nowhere."""
+    topics = {"t": [Partition(replicas=(1, 2, 4, 3), leader=4, adding=(3,), removing=(2,), end=9000, lag={3: 10})]}
+    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": TOOL}}
+    watch = Watch()
+
+    assert watch.problems(topics, polls=3, **configured) == of("uneven", (4, "leader"))
+    back = {"t": [replace(topics["t"][0], leader=1)]}
+    assert watch.problems(back, **configured) == set()
+
+
+@pytest.mark.parametrize(
+    ("why", "lists", "leader", "follower", "places"),
+    [
+        ("leader only", TopicConfig(leader_throttled="0:1,0:2"), (1, 2, 3), (1, 2, 3), {(3, "follower")}),
+        ("follower only", TopicConfig(follower_throttled="0:3"), (1, 2, 3), (1, 2, 3), {(1, "leader")}),
+        ("list without rate at the destination", TOOL, (1, 2), (1, 2), {(3, "follower")}),
+        ("list without rate at a source", TOOL, (1, 3), (1, 3), {(2, "leader")}),
+        ("lists without any rate", TOOL, (), (), {(1, "leader"), (2, "leader"), (3, "follower")}),
+        (
+            "a moving replica that no list names",
+            TopicConfig(leader_throttled="7:1", follower_throttled="7:1"),
+            (1, 2, 3),
+            (1, 2, 3),
+            {(1, "leader"), (3, "follower")},
+        ),
+        (
+            "a broker without the moving replica",
+            TopicConfig(leader_throttled="0:1,0:2,0:4", follower_throttled="0:3"),
+            (1, 2, 3, 4),
+            (1, 2, 3, 4),
+            {(4, "leader")},
+        ),
+    ],
+)
+def test_lopsided(
+    why: str, lists: TopicConfig, leader: tuple[int, ...], follower: tuple[int, ...], places: set[tuple[int, str]]
+) -> None:
+    """One side only, lists without rates, moves that no list names, lists that name nobody."""
+    watch = Watch()
+    configured = {
+        "broker_configs": rates(dict.fromkeys(leader, 2 * MB), dict.fromkeys(follower, 2 * MB)),
+        "topic_configs": {"t": lists},
+    }
+    assert watch.problems(moving(), polls=2, **configured) == set()
+    assert watch.problems(moving(), **configured) == of("lopsided", *places), why
+    assert watch.problems(moving(), **tool()) == set()
+
+
+def test_a_list_that_names_a_broker_without_that_replica() -> None:
+    """Nothing moves, and nothing ever did; rates are set, so that the list is left behind later, too."""
+    configured = {**tool(), "topic_configs": {"t": TopicConfig(leader_throttled="0:2", follower_throttled="0:4")}}
+    watch = Watch()
+
+    assert watch.problems(RESTING, polls=2, **configured) == set()
+    raised = watch.problems(RESTING, **configured)
+    assert raised == of("lopsided", (2, "leader"), (4, "follower"))
+    assert watch.problems(RESTING, **{**configured, "topic_configs": {"t": TopicConfig()}}) == set()
+
+
+def test_a_cancelled_move_leaves_a_throttle_behind_that_is_not_lopsided() -> None:
+    """Its follower list names a replica that was there while it moved."""
+    watch = Watch()
+    watch.problems(moving(), polls=4, **tool())
+    cancelled = {"t": [Partition(replicas=(1, 2), end=200_000)]}
+    raised = watch.problems(cancelled, polls=9, **tool())
+    assert raised == of("left_behind", (1, "leader"), (2, "leader"), (3, "follower"))
+
+
+@pytest.mark.parametrize(
+    ("why", "fields", "expected"),
+    [
+        ("nothing needs it", {}, True),
+        ("a log directory move", {"future_replicas": (FutureReplica("t", 0, 1, "/b", 1, UNKNOWN),)}, False),
+        ("nobody tells what moves", {"reassignments_known": False}, False),
+        ("log directories are not known", {"log_dirs": ()}, False),
+    ],
+)
+def test_left_behind_needs_to_know(why: str, fields: dict[str, object], expected: bool) -> None:
+    """What is not known is not left behind."""
+    raised = Watch().problems(RESTING, polls=9, **tool(), **fields)
+    assert ((3, "follower", "left_behind") in raised) is expected, why
+
+
+def test_a_listed_follower_that_is_out_needs_its_throttle() -> None:
+    """It is not left behind before it is back."""
+    out = {"t": [Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: 100})]}
+    assert Watch().problems(out, polls=9, **tool()) == set()
+
+
+def test_left_behind_beside_a_move_of_others() -> None:
+    """Another move at another rate elsewhere does not need it; one at the same rate may be of the same plan."""
+    other = {"a": [Partition(replicas=(4, 2), adding=(2,), end=10**6, lag={2: 10**5})]}
+    lists = {"a": TopicConfig(leader_throttled="0:4", follower_throttled="0:2"), "t": TopicConfig("0:1", "0:3")}
+    for rate, left in ((5 * MB, True), (2 * MB, False)):
+        configured = {1: 2 * MB, 3: 2 * MB, 2: rate, 4: rate}
+        raised = Watch().problems({**RESTING, **other}, polls=9, broker_configs=rates(configured), topic_configs=lists)
+        assert raised == (of("left_behind", (1, "leader"), (3, "follower")) if left else set())
+
+
+def test_holds_original() -> None:
+    """An old replica falls out of the ISR under a throttle that binds; back in it, all is well."""
+    watch = Watch()
+    busy = {1: throttled_rates(leader=1.9 * MB)}
+    out = moving(out=(2,))
+    out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
+    watch.problems(moving(), polls=4, broker_beans=busy, **tool())
+
+    assert watch.problems(out, polls=2, broker_beans=busy, **tool()) == set()
+    assert watch.problems(out, broker_beans=busy, **tool()) == of("holds_original", (1, "leader"))
+    assert watch.problems(moving(), broker_beans=busy, **tool()) == set()
+
+
+@pytest.mark.parametrize(
+    ("why", "beans", "silent", "seen_in_sync"),
+    [
+        ("no beans", {}, (), True),
+        ("the throttle does not bind", {1: throttled_rates(leader=1.7 * MB)}, (), True),
+        ("it does not answer", {1: throttled_rates(leader=1.9 * MB)}, (2,), True),
+        ("it was out before", {1: throttled_rates(leader=1.9 * MB)}, (), False),
+    ],
+)
+def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int, ...], seen_in_sync: bool) -> None:
+    """Unknown rates, room in the limit, brokers that are gone, and replicas that were never in sync under it."""
+    watch = Watch()
+    if seen_in_sync:
+        watch.problems(moving(), polls=4, broker_beans=beans, **tool())
+    out = moving(out=(2,), silent=silent)
+    out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
+    assert watch.problems(out, polls=5, broker_beans=beans, **tool()) == set(), why
+
+
+def test_memory_of_originals_follows_its_rows() -> None:
+    """A topic that comes first moves all rows; the replica is still known to have been in sync."""
+    watch, busy = Watch(), {1: throttled_rates(leader=1.9 * MB)}
+    watch.problems(moving(), polls=4, broker_beans=busy, **tool())
+    out = {"a": [Partition(replicas=(4, 3))], **moving(out=(2,))}
+    out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
+    configured = {**tool(), "topic_configs": {"a": TopicConfig(), "t": TOOL}}
+    assert watch.problems(out, polls=3, broker_beans=busy, **configured) == of("holds_original", (1, "leader"))
+
+
+def test_fetch_size() -> None:
+    """10 MiB do not fit into 11 s at 953,250 B/s; one byte a second more and they do."""
+    watch = Watch()
+    places = ((1, "leader"), (2, "leader"), (3, "follower"))
+    assert watch.problems(moving(), polls=2, **tool(rate=953_250)) == set()
+    assert watch.problems(moving(), **tool(rate=953_250)) == of("fetch_size", *places)
+    assert watch.problems(moving(), **tool(rate=953_251)) == set()
+
+
+def test_fetch_size_on_a_small_network() -> None:
+    """Four brokers on 3 MB/s: 11 s x 3 MB/s / 4 is 8.25 MB, less than 10 MiB."""
+    raised = Watch(network_bytes_per_second=3 * MB).problems(moving(), polls=3, **tool())
+    assert {problem for _, _, problem in raised} == {"fetch_size"}
+
+
+def test_idle_rate() -> None:
+    """Rates without a list anywhere, until one names something."""
+    watch, configured = Watch(), rates({2: 2 * MB}, {})
+    assert watch.problems(RESTING, polls=3, broker_configs=configured) == of("idle_rate", (2, "leader"))
+    assert watch.problems(RESTING, broker_configs=configured, topic_configs={"t": TopicConfig("0:1", "")}) == set()
+
+
+def test_a_rate_is_not_idle_while_lists_are_unknown() -> None:
+    """A topic whose configuration nobody told may name anything."""
+    assert Watch().problems(RESTING, polls=5, broker_configs=rates({2: 2 * MB}), topic_configs={}) == set()
+
+
+def test_brokers_whose_configuration_is_unknown_have_no_problem() -> None:
+    """Only the one that told."""
+    only = {1: rates({1: 2 * MB, 3: 0.0})[1]}
+    raised = Watch().problems(moving(), polls=5, broker_configs=only, topic_configs={"t": TOOL})
+    assert raised == set()
+
+
+def test_ages_count_from_the_first_poll() -> None:
+    """And go on by the clock."""
+    derived = Watch().see(moving(), 5, **tool(rate=953_250))
+    assert set(derived.throttling.problems.values()) == {40.0}
+    assert not any(math.isnan(age) for age in derived.throttling.problems.values())
+
+
+def test_a_cluster_without_partitions_has_no_problem() -> None:
+    """Rates alone are idle."""
+    derived = Watch().see({}, 3, broker_configs=rates({1: 1.0}, {}), topic_configs={})
+    assert found(derived) == of("idle_rate", (1, "leader"))
+    assert not np.isnan(list(derived.throttling.problems.values())).any()

@@ -1,0 +1,173 @@
+"""What all moves add up to: the ETA of all, what binds, and the throttle to recommend."""
+
+import math
+
+import pytest
+
+from exporter.derive import Derived
+from exporter.model import UNKNOWN, Limit, Origin, Side, TopicConfig
+from tests.building import BYTES_PER_OFFSET, Partition, Topics
+from tests.derive.throttled import MB, Watch, everywhere, rates
+
+LISTS = TopicConfig(leader_throttled="0:1,1:1,2:2", follower_throttled="0:3,1:4,2:4")
+
+
+def move(target: int, left: float, leader: int = 1, produced: float = 0.0) -> Partition:
+    """Move a partition of one replica, of which some bytes are left; `produced` is what came in so far."""
+    end = 10_000_000 + int(produced / BYTES_PER_OFFSET)
+    lag = {target: int(left / BYTES_PER_OFFSET)}
+    return Partition(replicas=(leader, target), adding=(target,), removing=(leader,), end=end, lag=lag)
+
+
+def see(topics: Topics, limits: dict[int, float] | None = None, polls: int = 2, **fields: object) -> Derived:
+    """Judge moves under the tool's lists."""
+    configs = rates(everywhere(2 * MB) if limits is None else limits)
+    return Watch().see(topics, polls, **{"broker_configs": configs, "topic_configs": {"t": LISTS}, **fields})
+
+
+def test_the_leader_that_serves_two_targets_binds() -> None:
+    """Broker 1 sends 200 MB twice through one limit, its targets receive 200 MB each."""
+    totals = see({"t": [move(3, 200 * MB), move(4, 200 * MB)]}).totals
+    alone = see({"t": [move(3, 200 * MB)]}).totals
+
+    assert totals.bottleneck == (1, Side.LEADER)
+    assert totals.predicted_bottleneck == pytest.approx(2 * alone.predicted_bottleneck, rel=0.1)
+    assert totals.predicted_bottleneck == pytest.approx(400 / 2, rel=0.2)
+
+
+def test_the_target_of_two_leaders_binds() -> None:
+    """The same from the other side."""
+    totals = see({"t": [Partition(replicas=(1,)), move(4, 200 * MB), move(4, 200 * MB, leader=2)]}).totals
+    assert totals.bottleneck == (4, Side.FOLLOWER)
+
+
+def test_the_tighter_side_of_one_flow_binds() -> None:
+    """Its leader allows four times as much."""
+    configs = rates({1: 8 * MB}, {3: 2 * MB})
+    assert see({"t": [move(3, 200 * MB)]}, broker_configs=configs).totals.bottleneck == (3, Side.FOLLOWER)
+
+
+def test_no_move_ends_after_all_of_them() -> None:
+    """The total is the latest of all flows, sides and single moves, whatever was measured."""
+    watch = Watch()
+    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
+    for number in range(12):
+        topics = {
+            "t": [
+                move(3, (300 - 8 * number) * MB, produced=number * MB),
+                move(4, (500 - 11 * number) * MB),
+                move(4, (100 - 3 * number) * MB, leader=2),
+            ]
+        }
+        derived = watch.see(topics, **configured)
+        etas = [each.eta for each in derived.moves if each.eta is not None]
+        assert derived.totals.eta is None or derived.totals.eta >= max(etas)
+    assert derived.totals.eta is not None
+    assert math.isfinite(derived.totals.eta)
+
+
+def test_one_that_never_ends_makes_all_endless() -> None:
+    """A blocked side."""
+    totals = see({"t": [move(3, 200 * MB), move(4, 200 * MB)]}, {1: 2 * MB, 3: 2 * MB, 4: 0.0}).totals
+    assert (totals.eta, totals.predicted_bottleneck) == (math.inf, math.inf)
+    assert totals.bottleneck == (4, Side.FOLLOWER)
+
+
+def test_nothing_passes_a_limit_of_0_whatever_comes_in() -> None:
+    """That is known at the first poll, before inbound is."""
+    totals = see({"t": [move(3, 200 * MB)]}, {1: 2 * MB, 3: 0.0}, polls=1).totals
+    assert (totals.eta, totals.predicted_bottleneck, totals.bottleneck) == (math.inf, math.inf, (3, Side.FOLLOWER))
+
+
+@pytest.mark.parametrize(
+    ("why", "topics", "fields"),
+    [
+        ("nothing moves", {"t": [Partition(replicas=(1, 3))]}, {}),
+        ("nothing is limited", {"t": [move(3, 1e8)]}, {"broker_configs": rates({})}),
+        ("nothing is listed", {"t": [move(3, 1e8)]}, {"topic_configs": {"t": TopicConfig()}}),
+        ("nothing remains", {"t": [move(3, 0)]}, {}),
+    ],
+)
+def test_nothing_binds(why: str, topics: Topics, fields: dict[str, object]) -> None:
+    """Then there is no prediction."""
+    totals = see(topics, **fields).totals
+    assert (totals.bottleneck, totals.predicted_bottleneck) == (None, None), why
+
+
+def test_everything_copied_ends_now() -> None:
+    """Until the controller takes it off its list."""
+    assert see({"t": [move(3, 0)]}).totals.eta == 0
+
+
+def test_an_unknown_part_makes_the_whole_unknown() -> None:
+    """Nobody told the sizes."""
+    unknown = Partition(replicas=(1, 3), adding=(3,), end=9, lag={3: 5}, sizes={1: UNKNOWN, 3: UNKNOWN})
+    totals = see({"t": [unknown, move(4, 1e8)]}).totals
+    assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
+
+
+def recommended(watch: Watch, left: float, polls: int = 3, **fields: object) -> float | None:
+    """Recommend a throttle for a move of which some bytes are left and 1 MB/s come in, with a follower in sync."""
+    for number in range(polls):
+        produced = int(number * 10 * MB / BYTES_PER_OFFSET)
+        partition = Partition(
+            replicas=(1, 2, 3), adding=(3,), removing=(2,), end=10**7 + produced, lag={3: int(left / BYTES_PER_OFFSET)}
+        )
+        derived = watch.see({"t": [partition]}, **fields)
+    return derived.throttling.recommended
+
+
+def test_recommended_without_a_throttle() -> None:
+    """The leader sends to an in-sync follower and the new one, 1 MB/s each, and 360 MB in 100 s: 5.6 over 0.8."""
+    watch = Watch(moves_deadline=100.0)
+    assert recommended(watch, 360 * MB) == pytest.approx((1 + 1 + 3.6) / 0.8 * MB)
+
+
+def test_recommended_is_the_same_once_the_tool_has_listed_the_move() -> None:
+    """Its lists are what was reckoned with."""
+    lists = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
+    fields = {"topic_configs": {"t": lists}, "broker_configs": rates(everywhere(2 * MB))}
+    assert recommended(Watch(moves_deadline=100.0), 360 * MB, **fields) == pytest.approx(7 * MB)
+
+
+def test_recommended_is_not_below_what_comes_in() -> None:
+    """KIP-73's lower bound of the brokers that take part: 1 MB/s each; with hours of time the floor decides."""
+    assert recommended(Watch(moves_deadline=1e9), 0.1 * MB) == pytest.approx(2 / 0.8 * MB, rel=1e-3)
+
+
+def test_nothing_is_recommended_that_does_not_fit_the_network() -> None:
+    """7 MB/s on a network of 5 MB/s."""
+    assert recommended(Watch(moves_deadline=100.0, network_bytes_per_second=5 * MB), 360 * MB) is None
+    assert recommended(Watch(moves_deadline=100.0, network_bytes_per_second=50 * MB), 360 * MB) is not None
+
+
+def test_nothing_is_recommended_on_unknown_facts() -> None:
+    """Inbound is not known at the first poll, lists are not known at any."""
+    assert recommended(Watch(), 360 * MB, polls=1) is None
+    assert recommended(Watch(), 360 * MB, topic_configs={}) is None
+
+
+def test_nothing_is_recommended_when_nothing_moves() -> None:
+    """Also with a throttle in place."""
+    assert see({"t": [Partition(replicas=(1, 3))]}, polls=3).throttling.recommended is None
+
+
+def test_the_recommended_throttle_ends_the_move_in_time() -> None:
+    """Set it, and the law predicts an end before the deadline."""
+    deadline = 1000.0
+    limit = recommended(Watch(moves_deadline=deadline), 3000 * MB)
+    lists = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
+    watch = Watch()
+    set_now = {
+        broker: config
+        for broker, config in rates(everywhere(limit or 0.0)).items()
+        if config.limits[Side.LEADER] == Limit(limit or 0.0, Origin.BROKER)
+    }
+    recommended(watch, 3000 * MB, topic_configs={"t": lists}, broker_configs=set_now)
+    derived = watch.see(
+        {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=10**7 + 300_000, lag={3: 30_000_000})]},
+        topic_configs={"t": lists},
+        broker_configs=set_now,
+    )
+    assert derived.totals.predicted_bottleneck is not None
+    assert derived.totals.predicted_bottleneck <= deadline

@@ -1,0 +1,108 @@
+"""A cluster whose throttle is told in a few words, and the problems that it shows poll after poll."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from exporter.derive import Derived, derive
+from exporter.model import (
+    UNLIMITED,
+    Broker,
+    BrokerConfig,
+    Limit,
+    LogDir,
+    Origin,
+    Parameters,
+    ProcessBeans,
+    Side,
+    Snapshot,
+    TopicConfig,
+)
+from exporter.window import Window, append
+from tests.building import Topics, snapshot
+
+MB = 1e6
+STEP = 10.0
+ALL = (1, 2, 3, 4)
+
+Found = set[tuple[int, str, str]]
+"""(broker, side, problem)."""
+
+
+def brokers(ids: Iterable[int] = ALL) -> dict[int, Broker]:
+    """Make brokers that all answer."""
+    return {broker: Broker(broker, f"broker-{broker}.example", 9092) for broker in ids}
+
+
+def rates(leader: Mapping[int, float], follower: Mapping[int, float] | None = None, **config: Any) -> dict[int, Any]:
+    """Configure brokers 1 to 4: rates in bytes per second, the follower's as the leader's when they are not given."""
+    follower = leader if follower is None else follower
+    return {
+        broker: BrokerConfig(
+            limits={
+                Side.LEADER: _limit(leader.get(broker)),
+                Side.FOLLOWER: _limit(follower.get(broker)),
+                Side.LOG_DIRS: Limit(),
+            },
+            **config,
+        )
+        for broker in ALL
+    }
+
+
+def everywhere(rate: float) -> dict[int, float]:
+    """Give all brokers one rate."""
+    return dict.fromkeys(ALL, rate)
+
+
+def throttled_rates(**rates: float) -> ProcessBeans:
+    """Make beans with `leader` and `follower` in bytes per second."""
+    return ProcessBeans(0.0, {f"{side}_replication_byte_rate": rate for side, rate in rates.items()})
+
+
+def poll(topics: Topics, clock: float, **fields: Any) -> Snapshot:
+    """Make a poll of a cluster of four brokers that told of their log directories."""
+    made: dict[str, Any] = {
+        "brokers": brokers(),
+        "broker_configs": rates({}),
+        "topic_configs": {name: TopicConfig() for name in topics},
+        "log_dirs": tuple(
+            LogDir(broker, "/data", online=True, bytes=0, usable_bytes=10**12, total_bytes=10**12) for broker in ALL
+        ),
+    }
+    return snapshot(topics, clock=clock, **{**made, **fields})
+
+
+class Watch:
+    """Judges one poll after another."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self._window, self._memory = Window(), None
+        self._parameters = Parameters(**parameters)
+        self._clock = 0.0
+
+    def see(self, topics: Topics, polls: int = 1, **fields: Any) -> Derived:
+        """Judge some polls of 10 s each that all see the same."""
+        for _ in range(polls):
+            seen = poll(topics, self._clock, **fields)
+            self._window = append(self._window, seen)
+            self._memory, derived = derive(self._window, self._memory, self._parameters)
+            self._clock += STEP
+        return derived
+
+    def problems(self, topics: Topics, polls: int = 1, **fields: Any) -> Found:
+        """Tell which problems are raised after some polls that all see the same."""
+        return found(self.see(topics, polls, **fields))
+
+
+def found(derived: Derived) -> Found:
+    """Read the problems of a poll."""
+    return {(broker, str(side), str(problem)) for broker, side, problem in derived.throttling.problems}
+
+
+def of(problem: str, *places: tuple[int, str]) -> Found:
+    """Make what is expected: one problem in some places."""
+    return {(broker, side, problem) for broker, side in places}
+
+
+def _limit(rate: float | None) -> Limit:
+    return Limit() if rate is None or rate == UNLIMITED else Limit(rate, Origin.BROKER)

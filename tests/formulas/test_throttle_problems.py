@@ -1,0 +1,227 @@
+"""The table of throttle problems, row by row, and the clock that every problem runs on."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas import throttle_problems as problems
+from exporter.formulas.law import Verdict
+
+INF = math.inf
+NAN = math.nan
+MB = 1e6
+
+
+def flags(*values: int) -> np.ndarray:
+    """Make a column of conditions."""
+    return np.array(values, dtype=bool)
+
+
+def numbers(*values: float) -> np.ndarray:
+    """Make a column of rates."""
+    return np.array(values, dtype=np.float64)
+
+
+Polls = list[tuple[float, bool | None]]
+
+
+@pytest.mark.parametrize(
+    ("why", "polls", "grace", "expected"),
+    [
+        ("two polls are not enough", [(0, True), (10, True)], 0, None),
+        ("the third raises it, aged since the first", [(0, True), (10, True), (20, True)], 0, 20),
+        ("it ends with its cause", [(0, True), (10, True), (20, True), (30, False)], 0, None),
+        ("and begins anew", [(0, True), (10, True), (20, False), (30, True), (40, True)], 0, None),
+        ("a poll that cannot tell does not count", [(0, True), (10, None), (20, True)], 0, None),
+        ("nor does it end anything", [(0, True), (10, True), (20, True), (30, None)], 0, 30),
+        ("three in a row do", [(0, True), (1, True), (2, True), (3, None), (4, None), (5, None)], 0, None),
+        ("two, and it goes on", [(0, True), (1, True), (2, None), (3, None), (4, True)], 0, 4),
+        ("unknown begins nothing", [(0, None), (10, None), (20, None), (30, None)], 0, None),
+        ("grace is not over", [(0, True), (10, True), (59, True)], 60, None),
+        ("grace is over", [(0, True), (10, True), (60, True)], 60, 60),
+        ("the clock stands still", [(5, True), (5, True), (5, True)], 0, 0),
+        ("the clock goes back", [(50, True), (40, True), (30, True)], 0, 0),
+    ],
+)
+def test_three_polls(why: str, polls: Polls, grace: float, expected: float | None) -> None:
+    """A problem is raised in its third poll and is as old as the first."""
+    state: problems.Held | None = None
+    for clock, holds in polls:
+        state = problems.persist(state, clock, holds)
+
+    assert (None if state is None else problems.raised(state, polls[-1][0], grace)) == expected, why
+
+
+@given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.sampled_from([True, False, None]))))
+def test_ages_are_never_negative(polls: Polls) -> None:
+    """Whatever the clock does, and a problem that is raised held in three polls at least."""
+    state: problems.Held | None = None
+    held = 0
+    for clock, holds in polls:
+        state = problems.persist(state, clock, holds)
+        held = 0 if holds is False else held + (holds is True)
+        age = problems.raised(state, clock) if state is not None else None
+        assert age is None or (age >= 0 and held >= problems.POLLS)
+
+
+@pytest.mark.parametrize(
+    ("limit", "behind", "expected"),
+    [(0, 1, True), (0, 0, False), (1, 1, False), (INF, 1, False), (NAN, 1, False)],
+)
+def test_blocked(limit: float, behind: int, expected: bool) -> None:
+    """Limit 0, and somebody waits."""
+    assert problems.blocked(numbers(limit), flags(behind)).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("why", "limit", "verdict", "may_lose", "expected"),
+    [
+        ("never", 1.0, Verdict.NEVER, True, True),
+        ("limit 0 is blocked", 0.0, Verdict.NEVER, True, False),
+        ("something else holds it up", 1.0, Verdict.NEVER, False, False),
+        ("less than the law's error pages nobody", 1.0, Verdict.DOES_NOT_CONVERGE, True, False),
+        ("it ends", 1.0, Verdict.CONVERGES, True, False),
+        ("nobody can tell", 1.0, Verdict.UNKNOWN, True, None),
+        ("nobody can tell whether the throttle is the reason", 1.0, Verdict.NEVER, None, None),
+    ],
+)
+def test_below_inbound(why: str, limit: float, verdict: Verdict, may_lose: bool | None, expected: bool | None) -> None:
+    """A verdict of never, for which the throttle is the reason."""
+    assert problems.below_inbound(limit, verdict, may_lose) is expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "limits", "counted", "expected"),
+    [
+        ("alike", [2, 2, 2], [1, 1, 1], [0, 0, 0]),
+        ("one differs, and all of them are told", [2, 2, 5], [1, 1, 1], [1, 1, 1]),
+        ("blocked on one", [0, 2, 2], [1, 1, 1], [1, 1, 1]),
+        ("one without a limit is lopsided instead", [2, 2, INF], [1, 1, 1], [0, 0, 0]),
+        ("an unknown one differs from none", [2, NAN, 5], [1, 1, 1], [1, 0, 1]),
+        ("the list of that side names none of them", [2, 5, 5], [0, 0, 0], [0, 0, 0]),
+    ],
+)
+def test_differing(why: str, limits: list[float], counted: list[int], expected: list[int]) -> None:
+    """Limits of the brokers of one move, another move beside it."""
+    group = np.array([0, 0, 0, 1], dtype=np.int32)
+    found = problems.differing(group, numbers(*limits, 9.0), flags(*counted, 1))
+
+    assert found.tolist() == [*map(bool, expected), False], why
+
+
+def test_differing_of_nothing() -> None:
+    """No move, no row."""
+    assert problems.differing(np.zeros(0, np.int32), numbers(), flags()).tolist() == []
+
+
+def test_leader_not_named() -> None:
+    """Named; not named while others are; nobody is named."""
+    found = problems.leader_not_named(flags(1, 0, 0), flags(1, 1, 0))
+    assert found.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("why", "ours", "limit", "theirs", "other", "expected"),
+    [
+        ("both sides", 1, 2, 1, 2, False),
+        ("no list here", 0, 2, 1, 2, True),
+        ("no rate here", 1, INF, 1, 2, True),
+        ("blocked here is held back, too", 1, 0, 1, 2, False),
+        ("an unknown rate here", 1, NAN, 1, 2, False),
+        ("no throttle at all", 0, INF, 0, INF, False),
+        ("a list there without a rate", 0, INF, 1, INF, False),
+        ("an unknown rate there", 0, INF, 1, NAN, False),
+    ],
+)
+def test_one_sided(why: str, ours: int, limit: float, theirs: int, other: float, expected: bool) -> None:
+    """Held back there, free here."""
+    found = problems.one_sided(flags(ours), numbers(limit), flags(theirs), numbers(other))
+    assert found.tolist() == [expected], why
+
+
+def test_unlisted() -> None:
+    """On a broker with a rate; listed; without a rate; unknown."""
+    found = problems.unlisted(flags(0, 1, 0, 0), numbers(1, 1, INF, NAN))
+    assert found.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("why", "limits", "named", "wildcard", "expected"),
+    [
+        ("named one by one", [INF, 2], [1, 1], [0, 0], [1, 0]),
+        ("a wildcard names those that take no part, too", [INF, 2], [0, 0], [1, 1], [0, 0]),
+        ("but a wildcard without any rate throttles nothing", [INF, INF], [0, 0], [1, 0], [1, 0]),
+        ("an unknown rate", [NAN, 2], [1, 1], [0, 0], [0, 0]),
+        ("an unknown rate may be one", [INF, NAN], [0, 0], [1, 1], [0, 0]),
+    ],
+)
+def test_list_without_rate(
+    why: str, limits: list[float], named: list[int], wildcard: list[int], expected: list[int]
+) -> None:
+    """Lists that hold nothing back."""
+    found = problems.list_without_rate(numbers(*limits), flags(*named), flags(*wildcard))
+    assert found.tolist() == list(map(bool, expected)), why
+
+
+def test_left_behind() -> None:
+    """Rate and list; needed; no list; no rate; unknown."""
+    found = problems.left_behind(numbers(1, 1, 1, INF, NAN), flags(1, 1, 0, 1, 1), flags(0, 1, 0, 0, 0))
+    assert found.tolist() == [True, False, False, False, False]
+
+
+def test_held_in_sync() -> None:
+    """In the ISR now; was, under the throttle; never was; was, and the throttle is gone."""
+    found = problems.held_in_sync(flags(0, 1, 0, 1), flags(1, 1, 1, 0), flags(1, 0, 0, 0))
+    assert found.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("why", "limit", "listed", "fetch", "largest", "expected"),
+    [
+        ("too large", 953_250, 1, 10 << 20, 953_250 * 11, True),
+        ("equality is allowed", 1 * MB, 1, 10 * MB, 10 * MB, False),
+        ("blocked says it already", 0, 1, 10 * MB, 0, False),
+        ("no list names anything there", 1, 0, 10 * MB, 11, False),
+        ("unlimited", INF, 1, 10 * MB, INF, False),
+        ("unlimited on a small network", INF, 1, 10 * MB, 1 * MB, False),
+        ("unknown", NAN, 1, 10 * MB, NAN, False),
+    ],
+)
+def test_fetch_too_large(why: str, limit: float, listed: int, fetch: float, largest: float, expected: bool) -> None:
+    """A round of responses that does not fit into a window."""
+    found = problems.fetch_too_large(numbers(limit), flags(listed), numbers(fetch), numbers(largest))
+    assert found.tolist() == [expected], why
+
+
+def test_idle_rate() -> None:
+    """A rate, no rate and an unknown one, without and with a list somewhere."""
+    limits = numbers(1, 0, INF, NAN)
+    assert problems.idle_rate(limits, in_use=False).tolist() == [True, True, False, False]
+    assert not problems.idle_rate(limits, in_use=True).any()
+
+
+limits = st.lists(st.one_of(st.floats(0, 1e12), st.just(INF), st.just(NAN)), min_size=1, max_size=8)
+
+
+@given(limits, st.data())
+def test_unknown_limits_make_no_problem(values: list[float], data: st.DataObject) -> None:
+    """Whatever else is true of a broker."""
+    limit = numbers(*values)
+    size = len(values)
+    a, b, c = (data.draw(st.lists(st.booleans(), min_size=size, max_size=size)) for _ in range(3))
+    first, second, third = flags(*a), flags(*b), flags(*c)
+    group = np.zeros(size, np.int32)
+    found = (
+        problems.blocked(limit, first)
+        | problems.differing(group, limit, second)
+        | problems.one_sided(first, limit, second, np.full(size, MB))
+        | problems.unlisted(first, limit)
+        | problems.list_without_rate(limit, first, second)
+        | problems.left_behind(limit, first, second)
+        | problems.fetch_too_large(limit, first, np.full(size, MB), limit * 11)
+        | problems.idle_rate(limit, in_use=bool(third.any()))
+    )
+    assert not found[np.isnan(limit)].any()
