@@ -39,7 +39,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=40
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=41
 )
 
 BROKERS = {
@@ -123,7 +123,7 @@ def topics(clock: float) -> Topics:
             Partition(replicas=(2, 1, 3), adding=(3,), removing=(1,), end=fast, lag={3: fast}),
         ],
         "payments": [Partition(replicas=(2, 1, 3), end=90_000 + seconds * 10, tiered=59_999, lag={1: 2500}, out=(1,))],
-        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4, 1), leader=UNKNOWN, out=(4,))],
+        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4,), leader=UNKNOWN, out=(4,))],
     }
 
 
