@@ -178,6 +178,7 @@ def _snapshot(
             leader_epoch=epoch[uid],
             leader_row=(row_of + led_by[uid]).astype(np.int32),
             start=np.zeros(partitions, np.int64),
+            tiered=np.full(partitions, UNKNOWN, np.int64),
             reassigning=moves,
         ),
         replicas=ReplicaTable(
