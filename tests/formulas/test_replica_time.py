@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from exporter.formulas import lag
 from exporter.formulas.ops import UNKNOWN, Floats, Longs
-from exporter.formulas.replica_time import LagSeconds, behind, caught_up, end_at, lag_seconds, standing_still
+from exporter.formulas.replica_time import (
+    LagSeconds,
+    behind,
+    caught_up,
+    end_at,
+    end_to_reach,
+    lag_seconds,
+    standing_still,
+)
 
 U = UNKNOWN
 NAN = float("nan")
@@ -175,6 +183,17 @@ def test_more_copied_is_never_later(gains: list[int], follower: int, more: int) 
     ages = [lag_seconds(np.array([end]), *window(samples), now).values[0] for end in (follower, follower + more)]
 
     assert ages[1] <= ages[0] + 1e-9
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=8), st.floats(0, 100), st.floats(0, 100), st.floats(0, 20))
+def test_who_asks_later_must_have_more(gains: list[int], when: float, later: float, slack: float) -> None:
+    """The end to reach is one that the leader had, rises with the time of asking, and falls with the slack."""
+    samples = window([(10.0 * index, sum(gains[: index + 1])) for index in range(len(gains))])
+    asked = [np.array([at]) for at in (when, when + later)]
+    ends = [float(end_to_reach(*samples, at, 0.0)[0]) for at in asked]
+
+    assert gains[0] <= ends[0] <= ends[1] <= sum(gains)
+    assert end_to_reach(*samples, asked[0], slack)[0] <= ends[0]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), min_size=1, max_size=20))
