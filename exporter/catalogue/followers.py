@@ -95,8 +95,9 @@ FOLLOWERS = (
     ),
     Metric(
         "broker_out_of_sync_replicas",
-        "Followers outside the ISR that the broker hosts, by the state that is shown, adding replicas included; the "
-        "sum over states is what Kafka calls out of sync (Metadata, ListOffsets). in_sync: left the ISR just now",
+        "Followers outside the ISR that the broker hosts, adding ones included, by the state that is shown (Metadata, "
+        "ListOffsets); the sum over states is what kafka-topics lists under Replicas and not under Isr. in_sync: left "
+        "the ISR just now",
         ("broker", "state"),
         _out_of_sync,
     ),

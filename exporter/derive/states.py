@@ -57,8 +57,8 @@ def judge_states(scene: Scene) -> Codes:
 def count_out_of_sync(frame: Frame, lag: Lag, shown: Codes) -> Longs:
     """Count (B, S) the followers outside the ISR by hosting broker and shown state, adding replicas included.
 
-    The sum over states is what Kafka calls out of sync, nothing else: an engineer finds the same number in
-    kafka-topics. Followers that are late and still in the ISR have a state; they count once Kafka has dropped them.
+    The sum over states is what kafka-topics lists under Replicas and not under Isr, nothing else: an engineer finds
+    the same number there. Followers that are late and still in the ISR have a state; they count once they are dropped.
     """
     rows = lag.following & ~frame.snapshot.replicas.in_isr
     cells = frame.host[rows].astype(np.int64) * len(STATES) + shown[rows]
