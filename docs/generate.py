@@ -37,7 +37,11 @@ What `/metrics` serves, with one sample each. Made from the catalogue by `make d
 SECTIONS: Final = (
     ("The sidecar", "Served with or without a snapshot.", (*SIDECAR, *CLAMPED)),
     ("Cluster, partition limits, log directories", "Limits are KIP-578's, which Kafka never built.", CLUSTER),
-    ("Replication throttles", "KIP-73. What they mean is in [throttle-law.md](throttle-law.md).", REPLICATION),
+    (
+        "Replication throttles",
+        "KIP-73. See [throttle-law.md](throttle-law.md) and [throttle-problems.md](throttle-problems.md).",
+        REPLICATION,
+    ),
     ("Moves", "Reassignments, whoever started them, per adding replica; and moves between log directories.", MOVES),
     ("Replicas", "Series by replica exist only for followers that are behind, out of sync or moving.", REPLICAS),
     ("Controller mutations", "KIP-599, from the active controller.", MUTATIONS),

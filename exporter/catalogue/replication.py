@@ -165,7 +165,8 @@ REPLICATION = (
     Metric(
         "replication_throttle_problem_seconds",
         "For how long something has been wrong with a throttle, from the third poll on (DescribeConfigs, "
-        "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). KIP-73",
+        "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). "
+        "docs/throttle-problems.md",
         ("broker", "side", "problem"),
         _problems,
     ),

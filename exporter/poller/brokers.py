@@ -14,7 +14,7 @@ import numpy as np
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.network import Network
 from exporter.errors import FencedError
-from exporter.model import UNKNOWN, Broker, Source
+from exporter.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Source
 from exporter.poller.asking import Round
 from exporter.poller.tables import Rows, log_gaps
 from exporter.sources.configs import read_broker_config
@@ -131,7 +131,8 @@ class BrokerQuestions:
         if (restless is None or restless) and await self._log_dirs(broker, link, restless, until) and everything:
             desk.log_dirs_due.done(broker, self.round.clock)
         failing = desk.book.failing(Source.CONFIGS, str(broker))
-        if failing or desk.slow_due.due(("broker", broker), self.round.clock) or self.round.watched(self.layout).any():
+        watched = self.round.watched(self.layout).any() or is_limited(desk.memory.broker_configs.get(broker))
+        if failing or watched or desk.slow_due.due(("broker", broker), self.round.clock):
             await self._broker_config(broker, link, until)
 
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
@@ -186,6 +187,14 @@ class BrokerQuestions:
         fault = FencedError(f"broker {broker.id} {why} and was not asked; is it running and connected?")
         for source in (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS):
             self.round.desk.book.failed(source, str(broker.id), 0.0, fault)
+
+
+def is_limited(config: BrokerConfig | None) -> bool:
+    """Tell whether a broker has a throttle: then it is read in every poll, since a tool takes lists and rates away.
+
+    Were the rate read before and the list after that, the rate would seem to be idle until it is read again.
+    """
+    return config is not None and any(limit.value < UNLIMITED for limit in config.limits.values())
 
 
 class _Gate:

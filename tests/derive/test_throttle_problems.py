@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from exporter.model import UNKNOWN, FutureReplica, Limit, Origin, Side, TopicConfig
 from tests.building import Partition, Topics
@@ -52,6 +54,66 @@ def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
     for _ in range(5):
         assert watch.problems(plan(parts, parts, 0), **configured) == set()
     assert watch.problems(plan(parts, parts, 0), polls=5) == set()
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> list[Topics]:
+    """Draw what a plan over four brokers looks like, poll after poll.
+
+    Parts end in any order, leaders change among
+    the old replicas, and all are produced to.
+    """
+    targets = draw(st.lists(st.permutations(ALL), min_size=1, max_size=5))
+    ends = draw(st.lists(st.integers(3, 14), min_size=len(targets), max_size=len(targets)))
+    leads = draw(st.lists(st.integers(0, 1), min_size=15, max_size=15))
+    polls = []
+    for number in range(15):
+        parts = []
+        for (first, second, third, _), end in zip(targets, ends, strict=True):
+            log = 1_000_000 + number * 2_000
+            left = 100_000 * (end - number)
+            over = Partition(replicas=(third, first), end=log)
+            old = (first, second)[leads[number]]
+            arriving = Partition(
+                replicas=(first, second, third),
+                leader=old,
+                adding=(third,),
+                removing=(second,),
+                end=log,
+                lag={third: left},
+            )
+            parts.append(over if number >= end else arriving)
+        polls.append({"t": parts})
+    return polls
+
+
+@settings(max_examples=60, deadline=None)
+@given(lives())
+def test_no_healthy_plan_has_a_problem_in_any_poll(polls: list[Topics]) -> None:
+    """Throttled as the tool does it, with beans that say that every limit binds, until the tool verifies it."""
+    watch, first = Watch(moves_grace=150.0), polls[0]["t"]
+    lists = TopicConfig(
+        leader_throttled=",".join(f"{part}:{b}" for part, move in enumerate(first) for b in move.replicas[:2]),
+        follower_throttled=",".join(f"{part}:{move.replicas[2]}" for part, move in enumerate(first)),
+    )
+    configured = {
+        "broker_configs": rates(everywhere(4 * MB)),
+        "topic_configs": {"t": lists},
+        "broker_beans": {broker: throttled_rates(leader=4 * MB, follower=4 * MB) for broker in ALL},
+    }
+    for number, topics in enumerate(polls):
+        assert watch.problems(topics, **configured) == set(), number
+
+
+def test_a_part_of_a_plan_on_brokers_of_its_own_is_not_left_behind() -> None:
+    """Its topic was done minutes ago; the tool takes nothing away before the other one is."""
+    watch = Watch()
+    lists = {"a": TopicConfig("0:1", "0:2"), "b": TopicConfig("0:3", "0:4")}
+    for left in range(200_000, 0, -10_000):
+        done = Partition(replicas=(2,), end=1000)
+        going = Partition(replicas=(3, 4), adding=(4,), removing=(3,), end=10**6, lag={4: left})
+        configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": lists}
+        assert watch.problems({"a": [done], "b": [going]}, **configured) == set()
 
 
 def test_a_sidecar_that_starts_in_the_middle_of_a_move_sees_no_problem() -> None:

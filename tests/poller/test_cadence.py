@@ -1,0 +1,21 @@
+"""Which brokers are read in every poll."""
+
+import pytest
+
+from exporter.model import BrokerConfig, Limit, Origin, Side
+from exporter.poller.brokers import is_limited
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (None, False),
+        (BrokerConfig(), False),
+        (BrokerConfig(limits={Side.LEADER: Limit(), Side.FOLLOWER: Limit()}), False),
+        (BrokerConfig(limits={Side.LEADER: Limit(), Side.LOG_DIRS: Limit(5.0, Origin.BROKER)}), True),
+        (BrokerConfig(limits={Side.FOLLOWER: Limit(0.0, Origin.CLUSTER_DEFAULT)}), True),
+    ],
+)
+def test_a_broker_with_a_throttle_is_read_in_every_poll(config: BrokerConfig | None, *, expected: bool) -> None:
+    """Of any side and origin, 0 included."""
+    assert is_limited(config) is expected
