@@ -140,6 +140,5 @@ def _measured(copies: list[_Copy]) -> float | None:
 
 
 def _sooner(own: float | None, together: float | None) -> float | None:
-    if together == math.inf or own is None:
-        return 0.0 if own == 0 else together
-    return own if together is None else min(own, together)
+    known = [seconds for seconds in (own, together) if seconds is not None]
+    return min(known, default=None)

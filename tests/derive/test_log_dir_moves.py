@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exporter.catalogue import Build, Sidecar, View
 from exporter.catalogue.moves import MOVES
@@ -92,6 +94,17 @@ def test_a_replica_that_waits_for_its_turn_ends_with_its_broker() -> None:
     assert etas(derived) == [pytest.approx(10), pytest.approx(60)]
 
 
+def test_a_replica_whose_turn_it_is_ends_though_its_broker_never_does() -> None:
+    """What is produced to the one that waits outruns all copying."""
+    watch = Watch()
+    for number in range(5):
+        busy = Partition(replicas=(1, 2), end=1_000_000 + number * 300_000)
+        derived = watch.see(
+            {"t": [Partition(replicas=(1, 2), end=1_000_000), busy]}, future_replicas=copying(p0=number * 20 * MB, p1=0)
+        )
+    assert etas(derived) == [pytest.approx(10), math.inf]
+
+
 def test_a_copy_that_loses_ground_never_ends() -> None:
     """What is produced outruns it."""
     watch = Watch()
@@ -136,6 +149,18 @@ def test_a_copy_larger_than_its_replica_lacks_nothing() -> None:
     """Segments are cut differently."""
     (move,) = see(Watch(), future_replicas=copying(p0=SIZE + 5)).throttling.log_dir_moves
     assert (move.remaining_bytes, move.eta) == (0.0, 0.0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(UNKNOWN, 10**9), st.floats(0, 1e9) | st.just(math.inf))))
+def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> None:
+    """Whatever sizes are told, logs that shrink and limits that change included."""
+    watch = Watch()
+    for end, size, rate in answers:
+        topics = {"t": [Partition(replicas=(1, 2), end=end)]}
+        derived = watch.see(topics, future_replicas=copying(p0=size), broker_configs=limited(rate))
+        for move in derived.throttling.log_dir_moves:
+            assert move.remaining_bytes is None or move.remaining_bytes >= 0
+            assert move.eta is None or move.eta >= 0
 
 
 def test_topics_that_may_not_have_series_have_none() -> None:

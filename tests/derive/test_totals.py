@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from exporter.derive import Derived
 from exporter.model import UNKNOWN, Limit, Origin, Side, TopicConfig
@@ -104,6 +106,16 @@ def test_an_unknown_part_makes_the_whole_unknown() -> None:
     unknown = Partition(replicas=(1, 3), adding=(3,), end=9, lag={3: 5}, sizes={1: UNKNOWN, 3: UNKNOWN})
     totals = see({"t": [unknown, move(4, 1e8)]}).totals
     assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(0, 1e8), st.floats(0, 1e8), st.floats(0, 1e9), st.integers(1, 3))
+def test_a_higher_limit_never_predicts_a_later_end(limit: float, more: float, left: float, parts: int) -> None:
+    """Nor is any prediction negative."""
+    topics = {"t": [move(3, left), move(4, left / 2), move(4, left / 3, leader=2)][:parts]}
+    low, high = (see(topics, everywhere(rate)).totals.predicted_bottleneck for rate in (limit, limit + more))
+    assert (low is None) == (high is None)
+    assert low is None or high is None or low >= high >= 0
 
 
 def recommended(watch: Watch, left: float, polls: int = 3, **fields: object) -> float | None:
