@@ -197,6 +197,17 @@ def test_nobody_is_blocked_who_lacks_nothing() -> None:
     assert Watch().problems(moving(left=0), polls=5, **tool(rate=0.0)) == set()
 
 
+def test_a_leader_does_not_block_those_in_sync() -> None:
+    """A listed follower in the ISR runs a little behind; only its own broker's limit could stop it."""
+    for leader, follower, expected in ((0.0, 2 * MB, set()), (2 * MB, 0.0, of("blocked", (3, "follower")))):
+        watch = Watch()
+        for number in range(6):
+            topics = {"t": [Partition(replicas=(1, 3), end=200_000 + number * 1000, lag={3: 1500})]}
+            configs = rates({1: leader, 3: leader}, {1: follower, 3: follower})
+            raised = watch.problems(topics, broker_configs=configs, topic_configs={"t": TOOL})
+        assert {key for key in raised if key[2] == "blocked"} == expected
+
+
 def test_log_dirs_blocked() -> None:
     """The limit for moves between directories is 0 while there is one."""
     limits = {Side.LEADER: Limit(), Side.FOLLOWER: Limit(), Side.LOG_DIRS: Limit(0.0, Origin.BROKER)}
@@ -356,6 +367,12 @@ def test_a_listed_follower_that_is_out_needs_its_throttle() -> None:
     assert Watch().problems(out, polls=9, **tool()) == set()
 
 
+def test_an_old_replica_that_is_out_needs_the_throttle_of_its_move() -> None:
+    """The leader's list names it, and not the new leader."""
+    out = {"t": [Partition(replicas=(3, 1), out=(1,), end=200_000, lag={1: 100})]}
+    assert Watch().problems(out, polls=9, **tool()) == set()
+
+
 def test_left_behind_beside_a_move_of_others() -> None:
     """Another move at another rate elsewhere does not need it; one at the same rate may be of the same plan."""
     other = {"a": [Partition(replicas=(4, 2), adding=(2,), end=10**6, lag={2: 10**5})]}
@@ -393,7 +410,7 @@ def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int
     watch = Watch()
     if seen_in_sync:
         watch.problems(moving(), polls=4, broker_beans=beans, **tool())
-    out = moving(out=(2,), silent=silent)
+    out = moving(out=(2,), silent=silent, end=300_000)
     out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
     assert watch.problems(out, polls=5, broker_beans=beans, **tool()) == set(), why
 

@@ -68,6 +68,20 @@ def test_no_move_ends_after_all_of_them() -> None:
     assert math.isfinite(derived.totals.eta)
 
 
+def test_a_side_ends_after_each_of_its_flows() -> None:
+    """A flow of one partition and one of nine share a leader: together they get less than the law gives each alone."""
+    topics = {"t": [move(3, 910 * MB), *[move(4, 182 * MB)] * 9]}
+    lists = TopicConfig(
+        ",".join(f"{part}:1" for part in range(10)), ",".join(["0:3", *(f"{p}:4" for p in range(1, 10))])
+    )
+    configs = rates({1: 2 * MB}, {3: 50 * MB, 4: 50 * MB})
+    derived = see(topics, broker_configs=configs, topic_configs={"t": lists})
+
+    assert derived.totals.eta == derived.totals.predicted_bottleneck
+    assert derived.totals.eta is not None
+    assert derived.totals.eta > 1.2 * max(each.eta or 0.0 for each in derived.moves)
+
+
 def test_one_that_never_ends_makes_all_endless() -> None:
     """A blocked side."""
     totals = see({"t": [move(3, 200 * MB), move(4, 200 * MB)]}, {1: 2 * MB, 3: 2 * MB, 4: 0.0}).totals
