@@ -1,6 +1,6 @@
 """From a window of snapshots to everything that is judged of the latest: (window, memory) -> (memory, Derived)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,39 +10,18 @@ from exporter.derive.flows import derive_flows
 from exporter.derive.frame import Frame, frame
 from exporter.derive.lag import Lag, derive_lag
 from exporter.derive.logs import LogCounts, LogsMemory, derive_logs
+from exporter.derive.memory import Memory, remembered
 from exporter.derive.moves import Move, MovesMemory, derive_moves
 from exporter.derive.mutations import ClientMutations, derive_mutations
-from exporter.derive.replicas import Replicas, ReplicasMemory, derive_replicas, empty_memory
-from exporter.derive.replicas import realign as realign_replicas
+from exporter.derive.replicas import Replicas, derive_replicas, empty_memory
 from exporter.derive.throttles import Throttles, derive_throttles
 from exporter.derive.throttling import Throttling, ThrottlingMemory, derive_throttling
-from exporter.derive.throttling import realign as realign_throttling
 from exporter.derive.tiered import Tiered, TieredMemory, derive_tiered
-from exporter.derive.tiered import realign as realign_tiered
 from exporter.derive.totals import Totals, derive_totals
 from exporter.formulas import bytes_in as bytes_in_formulas
-from exporter.formulas.bytes_in import BytesIn, LeaderLogs
-from exporter.formulas.rows import Keys, carry, match_partitions, match_replicas
-from exporter.model import UNKNOWN, Bools, Floats, Longs, Parameters
+from exporter.formulas.bytes_in import LeaderLogs
+from exporter.model import UNKNOWN, Bools, Floats, Parameters
 from exporter.window import Window
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What the folds carry from poll to poll, in the rows of the snapshot that they saw last."""
-
-    keys: Keys
-    logs: LeaderLogs
-    bytes_in: BytesIn
-    known_end: Longs
-    out_since: Floats
-    under_since: Floats
-    replicas: ReplicasMemory
-    moves: MovesMemory = field(default_factory=MovesMemory)
-    clamped: int = 0
-    throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
-    tiered: TieredMemory = field(default_factory=TieredMemory)
-    log_gaps: LogsMemory = field(default_factory=LogsMemory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +51,15 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     """Judge the latest snapshot of a window."""
     seen = frame(window.latest)
     logs = _leader_logs(seen)
-    before = _realigned(memory, seen)
+    before = remembered(memory, seen)
     rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in if before else None, logs, _compacted(seen))
     known_end = before.known_end if before else np.full(len(seen.host), UNKNOWN, np.int64)
-    elected = ~bytes_in_formulas.same_leader(before.logs, logs) if before else np.zeros(len(seen.led_by), bool)
+    previous = before.bytes_in.previous if before else None
+    elected = ~bytes_in_formulas.same_leader(previous, logs) if previous else np.zeros(len(seen.led_by), bool)
     lag = derive_lag(
         seen,
         known_end,
-        before.logs.end if before else np.full(len(seen.led_by), UNKNOWN, np.int64),
+        previous.end if previous else np.full(len(seen.led_by), UNKNOWN, np.int64),
         rates_memory.per_offset,
         elected,
     )
@@ -120,7 +100,6 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps if before else LogsMemory())
     kept = Memory(
         keys=seen.keys,
-        logs=logs,
         bytes_in=rates_memory,
         known_end=lag.end,
         out_since=ages.out_since,
@@ -174,26 +153,3 @@ def _compacted(seen: Frame) -> Bools:
     by_topic = np.array([(c := configs.get(name)) is not None and c.compacted for name in seen.snapshot.topics], bool)
     partitions = seen.snapshot.partitions
     return by_topic[partitions.topic] if len(by_topic) else np.zeros(len(partitions), bool)
-
-
-def _realigned(memory: Memory | None, seen: Frame) -> Memory | None:
-    """Bring the memory to the rows of this snapshot."""
-    if memory is None or memory.keys.same(seen.keys):
-        return memory
-    partitions = match_partitions(memory.keys, seen.keys)
-    replicas = match_replicas(memory.keys, seen.keys, partitions)
-    rates = bytes_in_formulas.realign(memory.bytes_in, partitions)
-    return Memory(
-        keys=seen.keys,
-        logs=rates.previous,
-        bytes_in=rates,
-        known_end=carry(memory.known_end, replicas, UNKNOWN),
-        out_since=carry(memory.out_since, replicas, np.nan),
-        under_since=carry(memory.under_since, partitions, np.nan),
-        replicas=realign_replicas(memory.replicas, partitions, replicas),
-        moves=memory.moves,
-        clamped=memory.clamped,
-        throttling=realign_throttling(memory.throttling, replicas),
-        tiered=realign_tiered(memory.tiered, partitions),
-        log_gaps=memory.log_gaps,
-    )

@@ -1,0 +1,65 @@
+"""What the folds carry from poll to poll, and how it follows the rows of the latest snapshot."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exporter.derive.frame import Frame
+from exporter.derive.logs import LogsMemory
+from exporter.derive.moves import MovesMemory
+from exporter.derive.replicas import ReplicasMemory
+from exporter.derive.replicas import realign as realign_replicas
+from exporter.derive.throttling import ThrottlingMemory
+from exporter.derive.throttling import realign as realign_throttling
+from exporter.derive.tiered import TieredMemory
+from exporter.derive.tiered import realign as realign_tiered
+from exporter.formulas import bytes_in
+from exporter.formulas.bytes_in import BytesIn
+from exporter.formulas.rows import Keys, carry, match_partitions, match_replicas
+from exporter.model import UNKNOWN, Floats, Longs
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """In the rows of the snapshot that was seen last. P partitions, R replicas; times are monotonic seconds."""
+
+    keys: Keys
+    bytes_in: BytesIn
+    known_end: Longs
+    """(R,) last known log ends."""
+    out_since: Floats
+    """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
+    under_since: Floats
+    """(P,) since when the partition has been under-replicated."""
+    replicas: ReplicasMemory
+    moves: MovesMemory = field(default_factory=MovesMemory)
+    throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
+    tiered: TieredMemory = field(default_factory=TieredMemory)
+    log_gaps: LogsMemory = field(default_factory=LogsMemory)
+    clamped: int = 0
+    """Negative lags set to 0 since the sidecar started."""
+
+
+def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memory:
+    """Bring a memory to other rows: row i of `keys` is the old row of that number, new where it is `UNKNOWN`."""
+    return Memory(
+        keys=keys,
+        bytes_in=bytes_in.realign(memory.bytes_in, partitions),
+        known_end=carry(memory.known_end, replicas, UNKNOWN),
+        out_since=carry(memory.out_since, replicas, np.nan),
+        under_since=carry(memory.under_since, partitions, np.nan),
+        replicas=realign_replicas(memory.replicas, partitions, replicas),
+        moves=memory.moves,
+        throttling=realign_throttling(memory.throttling, replicas),
+        tiered=realign_tiered(memory.tiered, partitions),
+        log_gaps=memory.log_gaps,
+        clamped=memory.clamped,
+    )
+
+
+def remembered(memory: Memory | None, seen: Frame) -> Memory | None:
+    """Bring the memory to the rows of this snapshot."""
+    if memory is None or memory.keys.same(seen.keys):
+        return memory
+    partitions = match_partitions(memory.keys, seen.keys)
+    return take(memory, seen.keys, partitions, match_replicas(memory.keys, seen.keys, partitions))
