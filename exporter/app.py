@@ -21,6 +21,7 @@ from exporter.model import ControllerWindow
 from exporter.poller import Poller, PollerSettings
 from exporter.poller.beans import JmxPlan, JmxQuestions
 from exporter.sources.jmx import QUESTIONS
+from exporter.state import StateFile
 from exporter.timer import Timer
 from exporter.web.server import WebServer, WebSettings
 
@@ -50,7 +51,7 @@ def run(config: Config) -> int:
     for name in config.not_in_effect():
         log.warning("this setting has no effect", setting=name)
     poller = make_poller(config)
-    cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build())
+    cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build(), StateFile(config.state_path))
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
     server = WebServer(web_settings(config), cycle.holder, health=timer.health)
     port = server.start()
@@ -61,7 +62,7 @@ def run(config: Config) -> int:
     if server.failure is not None:
         log.error("the web server ended; a restart is the only way to have it back", error=str(server.failure))
     code = 0 if server.failure is None else 1
-    _stop(timer, poller, server, code)
+    _stop(timer, poller, cycle, server, code)
     return code
 
 
@@ -111,7 +112,7 @@ def build() -> Build:
     return Build(installed.version, revision, platform.python_version())
 
 
-def _stop(timer: Timer, poller: Poller, server: WebServer, code: int) -> None:
+def _stop(timer: Timer, poller: Poller, cycle: Cycle, server: WebServer, code: int) -> None:
     """Stop in order, but not for longer than anybody waits: a hung broker or a JVM must not keep the process."""
     log.info("stopping")
     last_resort = threading.Timer(STOP_WITHIN, os._exit, (code,))
@@ -120,6 +121,7 @@ def _stop(timer: Timer, poller: Poller, server: WebServer, code: int) -> None:
     timer.stop()
     poller.close()
     timer.join()
+    cycle.save()
     server.stop(1.0)
     # The last resort stays armed: a look-up that hangs would hold the interpreter at its end. It dies with the process.
     log.info("stopped")

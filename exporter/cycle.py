@@ -1,23 +1,30 @@
 """One turn: poll, judge, render, swap the page. Knows when what is shown is too old to be shown."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import structlog
 
 from exporter.catalogue import Build, Sidecar, View
 from exporter.derive import Memory, derive
-from exporter.errors import PollAbandonedError
+from exporter.derive.saved import from_document, to_document
+from exporter.errors import PollAbandonedError, StateError
 from exporter.exposition import Exposition, Rendered
 from exporter.model import Bools, Parameters, Snapshot
 from exporter.poller import SHOWN_FOR, Poller
+from exporter.state import StateFile
 from exporter.web.page import Page, PageHolder
 from exporter.window import Window, append
 
 log = structlog.get_logger(__name__)
+
+SAVE_SECONDS: Final = 30.0
+"""Between two savings: what a crash may forget. A clean stop forgets nothing."""
 
 
 @dataclass(slots=True)
@@ -32,7 +39,12 @@ class Cycle:
     """Everything between the timer and the page."""
 
     def __init__(
-        self, poller: Poller, parameters: Parameters, shows_topic: Callable[[str], bool], build: Build
+        self,
+        poller: Poller,
+        parameters: Parameters,
+        shows_topic: Callable[[str], bool],
+        build: Build,
+        state: StateFile | None = None,
     ) -> None:
         self.holder = PageHolder()
         self._poller = poller
@@ -42,6 +54,9 @@ class Cycle:
         self._exposition = Exposition(parameters.series_budget)
         self._window = Window()
         self._memory: Memory | None = None
+        self._state = state
+        self._saved_at = -math.inf
+        self._restarted = False
         self._shown = _Shown()
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
         self._rendering = threading.RLock()
@@ -60,7 +75,19 @@ class Cycle:
             self._show(snapshot)
         except Exception:
             log.exception("the snapshot could not be judged; this is a bug, please report it")
+            # Should what is remembered be the cause, the next poll judges without it.
+            self._memory = None
             self._publish(None)
+
+    def save(self) -> None:
+        """Write down what a restart must not forget. Never raises."""
+        if self._state is None or self._memory is None or not self._window.snapshots:
+            return
+        try:
+            self._state.save(to_document(self._memory, self._window.latest))
+        except Exception:
+            log.exception("the state could not be written down; this is a bug, please report it")
+        self._saved_at = self._window.latest.clock
 
     def expire(self) -> None:
         """Take numbers off the page that nobody renewed for three intervals."""
@@ -74,6 +101,8 @@ class Cycle:
             return
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
             self._window = append(self._window, snapshot)
+            if self._memory is None and not self._restarted:
+                self._restarted, self._memory = True, self._restored(snapshot)
             self._memory, derived = derive(self._window, self._memory, self._parameters)
             view = View(
                 derived=derived,
@@ -85,6 +114,19 @@ class Cycle:
             self._shown = _Shown(snapshot, view)
         self._publish(self._shown.view)
         self.holder.ready = True
+        if snapshot.clock - self._saved_at >= SAVE_SECONDS:
+            self.save()
+
+    def _restored(self, snapshot: Snapshot) -> Memory | None:
+        """Remember what the process before wrote down of this cluster."""
+        document = self._state.load() if self._state is not None else None
+        if self._state is None or document is None:
+            return None
+        try:
+            return from_document(document, snapshot)
+        except StateError as problem:
+            self._state.refuse(problem)
+            return None
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:

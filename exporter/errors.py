@@ -26,6 +26,10 @@ class PollAbandonedError(KafkaWardenError):
     """The sidecar is stopping; the poll that was under way was given up."""
 
 
+class StateError(KafkaWardenError):
+    """The state file is damaged, of another version or of another cluster; it is not used."""
+
+
 class SourceError(KafkaWardenError):
     """A question to one process was not answered. Its own numbers are missing, nobody else's."""
 

@@ -31,9 +31,10 @@ ROOMS: dict[str, set[str]] = {
     "exporter.config": OPEN
     | SETTINGS
     | {f"exporter.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
+    "exporter.state": OPEN,
     "exporter.timer": OPEN | {"exporter.web.page"},
     "exporter.cycle": OPEN
-    | {f"exporter.{room}" for room in ("poller", "window", "derive", "catalogue", "exposition", "web.page")},
+    | {f"exporter.{room}" for room in ("poller", "window", "derive", "catalogue", "exposition", "state", "web.page")},
     "exporter.app": {"exporter"},
     "exporter.cli": {"exporter"},
 }
@@ -48,7 +49,7 @@ LIBRARIES: dict[str, set[str]] = {
     "numpy": {"exporter"},
     "pyarrow": {"exporter.history"},
     "pyspark": {"exporter.pipeline"},
-    "structlog": {f"exporter.{room}" for room in ("app", "cycle", "log", "poller", "timer", "web")},
+    "structlog": {f"exporter.{room}" for room in ("app", "cycle", "log", "poller", "state", "timer", "web")},
     "yaml": {"exporter.clients", "exporter.config"},
 }
 """Library to the rooms that may import it."""

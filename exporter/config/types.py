@@ -12,7 +12,7 @@ from exporter.clients.secrets import SecretSource
 from exporter.clients.strict import Address
 from exporter.model import Parameters
 
-LATER: Final = ("history.parquet.path", "state.path")
+LATER: Final = ("history.parquet.path",)
 """Options that are understood and have no effect yet."""
 
 

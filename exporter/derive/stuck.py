@@ -111,8 +111,9 @@ def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[in
         minimum, stalled = stall(minimum, clock, _sum(scene, rows))
         pairs[pair] = (summed, minimum)
         for row in rows:
-            cause = stuck.cause(replace(of_pair, adding_in_isr=not waiting[row]))
-            seen = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), cause)
+            last = memory.facts.get(scene.keys[row])
+            cause = _kept(last, stuck.cause(replace(of_pair, adding_in_isr=not waiting[row])), of_pair.verdict)
+            seen = facts[scene.keys[row]] = _agree(last, cause)
             if _is_fact(seen) or _stands_still(scene, pair, row, stalled, len(rows)):
                 found[row] = cause
     return StuckMemory(pairs, facts), found
@@ -138,6 +139,13 @@ def _waiting(scene: Scene) -> Bools:
 def _sum(scene: Scene, rows: list[int]) -> float | None:
     parts = [scene.remaining[row] for row in rows]
     return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def _kept(before: tuple[stuck.Cause, int] | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
+    """Keep the throttle as the cause while nobody can tell: one poll after a restart no inbound rate is known."""
+    was_throttle = before is not None and before[0] is stuck.Cause.THROTTLE_BELOW_INBOUND
+    unsure = cause is stuck.Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
+    return stuck.Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
 
 
 def _agree(before: tuple[stuck.Cause, int] | None, cause: stuck.Cause) -> tuple[stuck.Cause, int]:

@@ -124,6 +124,14 @@ def step(state: BytesIn | None, now: LeaderLogs, compacted: Bools) -> tuple[Byte
     return BytesIn(now, _choose(fresh, now, state.sized), learned), rates
 
 
+def blank(rows: int) -> BytesIn:
+    """The state of so many partitions (P,) that were never seen."""
+    nothing, never = np.full(rows, UNKNOWN, np.int64), np.zeros(rows)
+    nobody = np.full(rows, UNKNOWN, np.int32)
+    logs = LeaderLogs(nobody, nobody, nothing, nothing, never, nothing, never)
+    return BytesIn(logs, logs, np.full(rows, np.nan))
+
+
 def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
     """The state with row i taken from the old row `rows[i]`, all unknown where that is `UNKNOWN` (a new partition).
 

@@ -95,7 +95,7 @@ log: {level: DEBUG, format: json}
     ]
     assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
     assert (config.state_path, config.history_parquet_path) == (Path("/var/lib/state"), tmp_path / "history")
-    assert config.not_in_effect() == ("history.parquet.path", "state.path")
+    assert config.not_in_effect() == ("history.parquet.path",)
     assert (config.log.level, config.log.format) == ("debug", "json")
     assert config.to_parameters() == Parameters(
         poll_interval=3.0,

@@ -1,0 +1,85 @@
+"""The part of the memory that survives a restart, as a document of plain JSON values and back.
+
+What is kept: since when (out of the ISR, behind, under-replicated, a problem, a stalled copy), and where a move started
+from (its least remaining, its cause, its last change). Rates, samples and windows are learned anew in a few polls.
+Times are Unix seconds, because the monotonic clock ends with the machine.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from exporter.derive.memory import Memory, take
+from exporter.derive.saved import moves, problems, rows
+from exporter.derive.saved.values import Clock
+from exporter.derive.throttle_problems import ProblemsMemory
+from exporter.derive.throttling import ThrottlingMemory
+from exporter.derive.tiered import TieredMemory
+from exporter.errors import StateError
+from exporter.formulas import bytes_in
+from exporter.model import Snapshot
+
+FORMAT: Final = 1
+"""Changes with the meaning of the document: another one is not read."""
+
+Document = Mapping[str, Any]
+
+
+def to_document(memory: Memory, snapshot: Snapshot) -> Document:
+    """Write down what must survive. `snapshot` is the one that the memory saw last."""
+    replicas = np.flatnonzero(rows.lasting_replicas(memory, snapshot))
+    of_replicas = memory.keys.partition[replicas]
+    partitions = np.unique(np.concatenate([np.flatnonzero(rows.lasting_partitions(memory)), of_replicas]))
+    kept = take(memory, rows.subset(memory.keys, partitions, replicas), partitions, replicas)
+    clock = Clock(snapshot)
+    moving, pairs = moves.write_moves(memory.moves, clock)
+    return {
+        "format": FORMAT,
+        "cluster_id": snapshot.cluster_id,
+        "saved_at": snapshot.time,
+        "partitions": rows.write_partitions(kept, clock),
+        "replicas": rows.write_replicas(kept, clock),
+        "moves": moving,
+        "pairs": pairs,
+        "throttle_problems": problems.write_held(memory.throttling.problems.held, clock),
+        "tiered_problems": problems.write_holdings(memory.tiered.problems, clock),
+    }
+
+
+def from_document(document: Document, snapshot: Snapshot) -> Memory:
+    """Read it back, for the first snapshot of a new process; rows that are gone by now are dropped by the next step.
+
+    Raises:
+        StateError: it is of another cluster or format, or damaged.
+    """
+    found, cluster = document.get("format"), document.get("cluster_id")
+    if found != FORMAT:
+        raise StateError(f"its format is {found!r}, and this version reads {FORMAT}")
+    if cluster != snapshot.cluster_id:
+        raise StateError(f"it belongs to the cluster {cluster!r}, and this is {snapshot.cluster_id!r}")
+    try:
+        return _read(document, Clock(snapshot))
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as problem:
+        raise StateError(f"it is damaged: {type(problem).__name__}: {problem}") from problem
+
+
+def _read(document: Document, clock: Clock) -> Memory:
+    partitions, replicas = document["partitions"], document["replicas"]
+    return Memory(
+        keys=rows.read_keys(partitions, replicas),
+        bytes_in=bytes_in.blank(len(partitions)),
+        known_end=np.array([row["end"] for row in replicas], np.int64),
+        out_since=clock.column(replicas, "out_since"),
+        under_since=clock.column(partitions, "under_since"),
+        replicas=rows.read_replicas(replicas, clock),
+        moves=moves.read_moves(document["moves"], document["pairs"], clock),
+        throttling=ThrottlingMemory(
+            ProblemsMemory(
+                held=problems.read_held(document["throttle_problems"], clock), in_sync=rows.read_in_sync(replicas)
+            )
+        ),
+        tiered=TieredMemory(
+            rows.read_copying(partitions, clock), problems.read_holdings(document["tiered_problems"], clock)
+        ),
+    )

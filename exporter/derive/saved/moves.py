@@ -1,0 +1,90 @@
+"""Tables of moves and of the pairs of brokers between which they go: where each started from, and since when."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from exporter.derive.changes import Change, MoveKey
+from exporter.derive.moves import MovesMemory, Track
+from exporter.derive.saved.values import Clock, Row, read_minimum, write_minimum
+from exporter.derive.stuck import StuckMemory
+from exporter.formulas.stuck import Cause
+
+
+def write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
+    """Write down every move and every pair; pairs tell their moves by the place in that table."""
+    keys = sorted(_keys(memory))
+    places = {key: place for place, key in enumerate(keys)}
+    return [_write_move(memory, key, clock) for key in keys], _write_pairs(memory, places, clock)
+
+
+def _keys(moves: MovesMemory) -> set[MoveKey]:
+    return {*moves.tracks, *moves.stuck.facts, *(key for change in moves.changes.values() for key in change.moves)}
+
+
+def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
+    topic_id, topic, partition, broker = key
+    track, fact = moves.tracks.get(key), moves.stuck.facts.get(key)
+    return {
+        "topic": topic,
+        "topic_id": topic_id.hex(),
+        "partition": partition,
+        "broker": broker,
+        "least": write_minimum(track.minimum if track is not None else None, clock),
+        "cause": fact[0] if fact is not None else None,
+        "cause_polls": fact[1] if fact is not None else 0,
+    }
+
+
+def _write_pairs(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock) -> list[Row]:
+    return [
+        {
+            "target": target,
+            "leader": leader,
+            "least": write_minimum(minimum, clock),
+            "moves": sorted(places[key] for key in summed if key in places),
+            "changed_at": clock.write(change.at),
+            "limits": [_write_limit(limit) for limit in change.limits],
+            "throttled": {str(places[key]): list(state) for key, state in change.moves.items()},
+        }
+        for (target, leader), (summed, minimum) in moves.stuck.pairs.items()
+        if (change := moves.changes.get((target, leader))) is not None
+    ]
+
+
+def _write_limit(limit: float | None) -> float | str | None:
+    # JSON has no infinity.
+    return "unlimited" if limit == np.inf else limit
+
+
+def read_moves(rows: Sequence[Row], pair_rows: Sequence[Row], clock: Clock) -> MovesMemory:
+    """Read them back."""
+    keys = [(bytes.fromhex(row["topic_id"]), row["topic"], row["partition"], row["broker"]) for row in rows]
+    pairs = {(row["target"], row["leader"]): row for row in pair_rows}
+    return MovesMemory(
+        tracks={key: Track(minimum=read_minimum(row["least"], clock)) for key, row in zip(keys, rows, strict=True)},
+        changes={pair: _read_change(row, keys, clock) for pair, row in pairs.items()},
+        stuck=StuckMemory(
+            pairs={
+                pair: (frozenset(keys[place] for place in row["moves"]), read_minimum(row["least"], clock))
+                for pair, row in pairs.items()
+            },
+            facts={
+                key: (Cause(row["cause"]), int(row["cause_polls"]))
+                for key, row in zip(keys, rows, strict=True)
+                if row["cause"] is not None
+            },
+        ),
+    )
+
+
+def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
+    leader, target = (np.inf if limit == "unlimited" else limit for limit in row["limits"])
+    moves = {keys[int(place)]: _three(state) for place, state in row["throttled"].items()}
+    return Change((leader, target), moves, clock.read(row["changed_at"]))
+
+
+def _three(state: Sequence[Any]) -> tuple[bool, bool, bool]:
+    by_leader, by_follower, in_isr = state
+    return bool(by_leader), bool(by_follower), bool(in_isr)

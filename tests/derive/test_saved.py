@@ -1,0 +1,165 @@
+"""What a restart must not forget: the document, and the memory that is made of it."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.derive import Derived, Memory, derive
+from exporter.derive.saved import from_document, to_document
+from exporter.errors import StateError
+from exporter.model import Parameters, Snapshot
+from exporter.window import Window, append
+from tests import scene
+from tests.building import EPOCH, Partition, snapshot
+
+BEFORE = range(0, 81, 10)
+"""Seconds of the polls of the process that ends."""
+
+
+def polled(*snapshots: Snapshot, memory: Memory | None = None) -> tuple[Memory, Derived]:
+    """What one process remembers and judges."""
+    window, derived = Window(), None
+    for seen in snapshots:
+        window = append(window, seen)
+        memory, derived = derive(window, memory, scene.PARAMETERS)
+    assert memory is not None
+    assert derived is not None
+    return memory, derived
+
+
+def restarted(*snapshots: Snapshot, then: Snapshot) -> Derived:
+    """What another process judges first, given only the document of the one before."""
+    memory, _ = polled(*snapshots)
+    document = json.loads(json.dumps(to_document(memory, snapshots[-1]), allow_nan=False))
+    return polled(then, memory=from_document(document, then))[1]
+
+
+def test_a_restart_forgets_no_clock() -> None:
+    """Every "since when" on the first page of the new process is that of a process that went on."""
+    polls = [scene.poll(float(clock)) for clock in BEFORE]
+    _, uninterrupted = polled(*polls, scene.poll(90.0))
+    again = restarted(*polls, then=scene.poll(90.0))
+
+    assert ages(again) == ages(uninterrupted)
+    assert moves(again) == moves(uninterrupted)
+    assert again.throttling.problems == uninterrupted.throttling.problems
+    assert again.tiered.problems == uninterrupted.tiered.problems
+    np.testing.assert_array_equal(again.replicas.times.behind_seconds, uninterrupted.replicas.times.behind_seconds)
+
+
+def ages(derived: Derived) -> dict[str, list[float | None]]:
+    """Seconds by replica, partition and topic."""
+    columns = {
+        "out of sync": derived.ages.out_seconds,
+        "under-replicated": derived.ages.under_seconds,
+    }
+    return {name: [None if math.isnan(age) else age for age in column.tolist()] for name, column in columns.items()}
+
+
+def moves(derived: Derived) -> list[tuple[object, ...]]:
+    """What is said of each move without any rate: those are learned anew."""
+    return [(move.topic, move.partition, move.broker, move.stalled, move.stuck) for move in derived.moves]
+
+
+def test_scene_has_something_to_forget() -> None:
+    """The test above compares clocks that run."""
+    _, derived = polled(*(scene.poll(float(clock)) for clock in (*BEFORE, 90)))
+    assert {age for age in ages(derived)["out of sync"] if age} != set()
+    assert {age for age in ages(derived)["under-replicated"] if age} != set()
+    assert [move for move in derived.moves if move.stuck is not None] != []
+    assert {age for age in derived.throttling.problems.values() if age} != set()
+
+
+def lagging(clock: float, time: float) -> Snapshot:
+    """Broker 2 is missing from the ISR."""
+    return snapshot({"t": [Partition(end=1000, lag={2: 10}, out=(2,))]}, clock=clock, time=time)
+
+
+def test_another_process_has_another_monotonic_clock() -> None:
+    """The machine was booted: its clock begins anew, and the replica has been out for all that time."""
+    first = [lagging(clock=5000.0 + second, time=EPOCH + second) for second in (0, 10)]
+    derived = restarted(*first, then=lagging(clock=3.0, time=EPOCH + 100))
+    assert np.nanmax(derived.ages.out_seconds) == pytest.approx(100.0)
+    assert np.nanmax(derived.ages.under_seconds) == pytest.approx(100.0)
+
+
+def test_a_wall_clock_that_was_set_back_yields_no_negative_age() -> None:
+    """What was written in the future begins now."""
+    first = [lagging(clock=second, time=EPOCH + second) for second in (0.0, 10.0)]
+    derived = restarted(*first, then=lagging(clock=20.0, time=EPOCH - 3600))
+    assert np.nanmin(derived.ages.out_seconds) == 0
+
+
+def test_what_ended_meanwhile_has_no_age() -> None:
+    """A replica that is back in the ISR, and a topic made anew, begin anew."""
+    first = [lagging(clock=second, time=EPOCH + second) for second in (0.0, 10.0)]
+    healthy = snapshot({"t": [Partition(end=1000)]}, clock=20.0)
+    assert np.isnan(restarted(*first, then=healthy).ages.out_seconds).all()
+    anew = replace(lagging(clock=20.0, time=EPOCH + 20), topic_ids=(b"another id" + bytes(6),))
+    assert np.nanmax(restarted(*first, then=anew).ages.out_seconds) == 0
+
+
+def test_healthy_replicas_are_not_written_down() -> None:
+    """The file is as small as the trouble."""
+    seen = snapshot({"t": [Partition(end=1000)] * 50, "u": [Partition(end=10, lag={2: 5}, out=(2,))]})
+    memory, _ = polled(seen)
+    document = to_document(memory, seen)
+    assert [row["topic"] for row in document["partitions"]] == ["u"]
+    assert [row["broker"] for row in document["replicas"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"format": 2}, "format"),
+        ({"format": None}, "format"),
+        ({"cluster_id": "other"}, "belongs to the cluster 'other'"),
+        ({"replicas": 5}, "damaged"),
+        ({"replicas": [{}]}, "damaged"),
+        ({"partitions": None}, "damaged"),
+        ({"partitions": []}, "damaged"),
+        ({"moves": "x"}, "damaged"),
+        ({"throttle_problems": [{"broker": 1, "side": "up", "problem": "blocked", "since": 1, "polls": 1}]}, "damaged"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(change: Mapping[str, Any], why: str) -> None:
+    """Of another format or cluster, or damaged: one error that says so."""
+    seen = lagging(clock=10.0, time=EPOCH + 10)
+    memory, _ = polled(seen)
+    with pytest.raises(StateError, match=why):
+        from_document({**to_document(memory, seen), **change}, seen)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+TABLES = ("partitions", "replicas", "moves", "pairs", "throttle_problems", "tiered_problems")
+
+
+@given(st.sampled_from(TABLES), JSON, st.data())
+def test_no_damage_gets_further_than_the_error(table: str, value: Any, data: st.DataObject) -> None:
+    """Any value anywhere in a table is either refused, or judged without an exception."""
+    seen = [scene.poll(float(clock)) for clock in (0, 10, 20)]
+    memory, _ = polled(*seen)
+    document = json.loads(json.dumps(to_document(memory, seen[-1])))
+    rows = document[table]
+    if rows and data.draw(st.booleans()):
+        row = rows[data.draw(st.integers(0, len(rows) - 1))]
+        row[data.draw(st.sampled_from(sorted(row)))] = value
+    else:
+        document[table] = value
+    then = scene.poll(30.0)
+    try:
+        restored = from_document(document, then)
+    except StateError:
+        return
+    derive(append(Window(), then), restored, Parameters())

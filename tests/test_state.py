@@ -1,0 +1,87 @@
+"""The state file: replaced as a whole, and never a reason to fail."""
+
+import json
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from exporter.state import StateFile
+
+DOCUMENT = {"format": 1, "replicas": [1, 2]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the state goes."""
+    return tmp_path / "kafka-warden.state"
+
+
+def test_what_is_saved_is_loaded(file: Path) -> None:
+    """The last document, and nothing beside the file."""
+    state = StateFile(file)
+    state.save({"format": 0})
+    state.save(DOCUMENT)
+    assert StateFile(file).load() == DOCUMENT
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_a_missing_file_is_a_first_start(file: Path) -> None:
+    """Nothing is loaded, and nothing is said."""
+    with capture_logs() as logs:
+        assert StateFile(file).load() is None
+    assert logs == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"\x80", b'{"a": 1', b"[" * 100_000],
+    ids=["empty", "half", "list", "raw", "cut", "deep"],
+)
+def test_a_damaged_file_costs_one_warning(file: Path, content: bytes) -> None:
+    """It is left alone until the next save replaces it."""
+    file.write_bytes(content)
+    with capture_logs() as logs:
+        assert StateFile(file).load() is None
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert file.read_bytes() == content
+    StateFile(file).save(DOCUMENT)
+    assert json.loads(file.read_bytes()) == DOCUMENT
+
+
+def test_a_directory_in_its_place_costs_one_warning_each_way(file: Path) -> None:
+    """Neither reading nor writing raises; a writer says it once, and says when it works again."""
+    file.mkdir()
+    state = StateFile(file)
+    with capture_logs() as logs:
+        assert state.load() is None
+        state.save(DOCUMENT)
+        state.save(DOCUMENT)
+        file.rmdir()
+        state.save(DOCUMENT)
+    assert [entry["log_level"] for entry in logs] == ["warning", "warning", "info"]
+    assert state.load() == DOCUMENT
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_a_missing_directory_is_said(tmp_path: Path) -> None:
+    """The folder is the user's to make."""
+    with capture_logs() as logs:
+        StateFile(tmp_path / "nowhere" / "state").save(DOCUMENT)
+    assert [entry["event"] for entry in logs] == ["the state file cannot be written"]
+
+
+def test_others_may_not_read_it(file: Path) -> None:
+    """It has the names of topics."""
+    StateFile(file).save(DOCUMENT)
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_value_that_json_has_not_is_said_and_leaves_the_old_file(file: Path) -> None:
+    """NaN would be read by nobody else."""
+    state = StateFile(file)
+    state.save(DOCUMENT)
+    with capture_logs() as logs:
+        state.save({"format": float("nan")})
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert state.load() == DOCUMENT
