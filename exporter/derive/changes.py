@@ -51,7 +51,7 @@ def derive_changes(
 ) -> dict[Pair, Change]:
     """Tell since when limits, lists and ISR of each pair have been as they are.
 
-    Moves that come or end do not change the others.
+    Moves that come or end, and replicas that join the ISR as they end, do not change the others.
     """
     return {pair: _change(frame, throttles, pair, rows, keys, before.get(pair)) for pair, rows in groups.items()}
 
@@ -72,6 +72,10 @@ def _change(
     same = (
         before is not None
         and before.limits == limits
-        and all(before.moves.get(key, state) == state for key, state in now.items())
+        and all(_is_same(before.moves.get(key, state), state) for key, state in now.items())
     )
     return Change(limits, now, min(before.at, clock) if same and before is not None else clock)
+
+
+def _is_same(before: tuple[bool, bool, bool], now: tuple[bool, bool, bool]) -> bool:
+    return before[:2] == now[:2] and now[2] >= before[2]

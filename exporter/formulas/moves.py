@@ -20,6 +20,15 @@ BELIEVED_WINDOWS: Final = 2
 BELIEVED_BURSTS: Final = 5
 """... and this many bursts, or their graininess is larger than the law's error."""
 
+SLOPE_ERROR: Final = 1 / math.sqrt(6)
+"""Standard error of a slope in bursts per span: both of its ends are off by anything up to a burst."""
+
+LAW_ERROR: Final = 0.06
+"""Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs (throttle-law.md)."""
+
+EXPLAINED: Final = 3.0
+"""Standard errors by which law and slope may differ and still be about the same thing."""
+
 LONGEST_SLOPE: Final = 3
 """Slopes span at most this many times 12 s: past 36 s they gain nothing, and B and inbound have changed."""
 
@@ -70,19 +79,26 @@ def believed_net(
     burst: float,
     window: Window = DEFAULT_WINDOW,
 ) -> float | None:
-    """The net rate that an ETA stands on: the law's at first, the measured one once there is enough of it.
+    """The net rate that an ETA stands on: the law's at first, then with the measured one, weighed by their errors.
 
-    Enough is 24 s and five bursts B. Without a throttle (`law_net` is `+inf`) or a law, whatever was measured.
-    `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes seen in that span.
-    judgement.md 5, ETA.
+    A slope is looked at once it spans 24 s and five bursts B. Its ends may each fall anywhere between two bursts; the
+    law is off by a share of the gross rate. Where they differ by more than both errors explain, the law is about
+    another bottleneck, and the slope stands alone. Without a throttle (`law_net` is `+inf`) or a law, whatever was
+    measured. `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes seen in that
+    span. judgement.md 5, ETA; docs/throttle-law.md.
     """
     if law_net is None or math.isinf(law_net):
         return None if measured is None else measured[0]
     if measured is None:
         return law_net
     rate, seconds = measured
-    enough = seconds >= BELIEVED_WINDOWS * window.settling and copied >= BELIEVED_BURSTS * burst
-    return rate if enough else law_net
+    if seconds < BELIEVED_WINDOWS * window.settling or copied < BELIEVED_BURSTS * burst:
+        return law_net
+    of_slope, of_law = SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds
+    if abs(rate - law_net) > EXPLAINED * math.hypot(of_slope, of_law):
+        return rate
+    weight = of_law**2 / (of_law**2 + of_slope**2) if of_law > 0 else 1.0
+    return weight * rate + (1 - weight) * law_net
 
 
 def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:

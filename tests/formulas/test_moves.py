@@ -71,6 +71,7 @@ def test_slope(why: str, times: list[float], values: list[float], expected: tupl
         ("12 s are too short", 1.0, (3.0, 12), 1000, 1.0),
         ("four bursts are too few", 1.0, (3.0, 24), 39, 1.0),
         ("24 s and five bursts", 1.0, (3.0, 24), 50, 3.0),
+        ("beyond what errors explain the slope stands alone", 1.0, (2.0, 240), 480, 2.0),
         ("a measured loss is believed too", 1.0, (-3.0, 36), 50, -3.0),
         ("without a throttle only what was measured", INF, (3.0, 12), 0, 3.0),
         ("without a throttle and a slope nothing", INF, None, 0, None),
@@ -82,6 +83,17 @@ def test_believed_net(
 ) -> None:
     """The law until the slope is as good as it: 24 s and five bursts of 10 bytes."""
     assert moves.believed_net(law, measured, copied, burst=10) == expected, why
+
+
+def test_law_and_slope_are_weighed() -> None:
+    """The longer the slope, the more it counts; it never gets below one and above the other."""
+    spans = [24.0, 48.0, 120.0, 1200.0]
+    nets = [moves.believed_net(2.0, (2.2, span), 2.2 * span, burst=5) for span in spans]
+    assert nets == sorted(nets, key=lambda net: net or 0)
+    assert all(2.0 < (net or 0) < 2.2 for net in nets)
+    # Errors at 24 s: 5 / 24 / sqrt(6) = 0.085 of the slope, 0.06 x 2.2 = 0.132 of the law.
+    assert nets[0] == pytest.approx(2.0 + 0.2 * 0.132**2 / (0.132**2 + 0.085**2), abs=1e-3)
+    assert nets[-1] == pytest.approx(2.2, abs=1e-3)
 
 
 @pytest.mark.parametrize(
