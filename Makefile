@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long demo sandbox bench eta scale docs tools clean distclean
+.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale docs tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -47,6 +47,9 @@ bench: tools setup ## the benchmarks of bench/README.md; takes long
 
 eta: tools setup ## the ETA of five real moves against what they took; 40 minutes
 	$(VENV)/python -m bench.eta $(ARGS)
+
+law: tools setup ## the law of throttled moves where it is least certain; a quarter of an hour
+	$(VENV)/python -m bench.law $(ARGS)
 
 scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 	$(VENV)/python -m bench.scale $(ARGS)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.long.plan import Shape, run_together
+from bench.plan import Shape, run_together
 
 WITHIN = 0.15
 AGREE = 0.06

@@ -1,4 +1,7 @@
-"""KIP-73's test plan: moves of 100 partitions under a throttle, watched on the disks of the brokers."""
+"""Moves of many partitions under a throttle, watched on the disks of the brokers.
+
+KIP-73's test plan, and what else the law of docs/throttle-law.md is measured on.
+"""
 
 import threading
 import time
@@ -25,6 +28,9 @@ RESPONSE = 10 << 20
 BATCH = 1 << 16
 """Bytes. A response holds whole batches: with those of 0.65 MB that a full queue makes it was 9.0 MB, not 10.5."""
 
+PERIOD, BURST = 20.0, 5.0
+"""Seconds of a bursty producer: every 20 s it produces for 5."""
+
 _starting = threading.Lock()
 
 
@@ -39,21 +45,32 @@ class Shape:
     limit: float
     """Bytes per second, on all sides."""
     bytes_a_partition: int
+    partitions: int = 100
+    fetchers: int = 1
+    """`num.replica.fetchers` of every broker."""
+    bursty: bool = False
+    """Produce all that is produced within every fourth of 20 s, and nothing in between."""
 
-    def assignment(self, partitions: int = 100) -> dict[int, tuple[int, ...]]:
+    @property
+    def numbers(self) -> range:
+        """The partitions."""
+        return range(self.partitions)
+
+    def assignment(self) -> dict[int, tuple[int, ...]]:
         """Where every partition is at first."""
-        return {number: self._group(number)[0] for number in range(partitions)}
+        return {number: self.group(number)[0] for number in self.numbers}
 
-    def targets(self, partitions: int = 100) -> dict[tuple[str, int], list[int]]:
+    def targets(self) -> dict[tuple[str, int], list[int]]:
         """Where every partition goes."""
-        return {(TOPIC, number): list(self._group(number)[1]) for number in range(partitions)}
+        return {(TOPIC, number): list(self.group(number)[1]) for number in self.numbers}
 
     def added(self, number: int) -> int:
         """The broker that a partition is copied to."""
-        before, after = self._group(number)
+        before, after = self.group(number)
         return next(broker for broker in after if broker not in before)
 
-    def _group(self, number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def group(self, number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Replicas of a partition before and after."""
         return self.moves[number % len(self.moves)]
 
 
@@ -96,12 +113,13 @@ class Watched:
 
     @property
     def _burst(self) -> float:
-        lagging = 100 / len(self._flows())
+        lagging = self.shape.partitions / len(self._flows())
         return law.burst(NUMBERS, lagging, float(FETCH), float(RESPONSE))
 
     def _flows(self) -> list[tuple[int, int]]:
         """(leader, target) of every fetcher that copies."""
-        return sorted({(self.shape._group(number)[0][0], self.shape.added(number)) for number in range(100)})
+        pairs = {(self.shape.group(number)[0][0], self.shape.added(number)) for number in self.shape.numbers}
+        return sorted(pairs) * self.shape.fetchers
 
     def _shares(self, *, floor: bool = True) -> list[float]:
         leaders, targets = (np.array(side, dtype=np.int32) for side in zip(*self._flows(), strict=True))
@@ -109,9 +127,9 @@ class Watched:
         left = dict(headroom)
         if floor:
             # The tool's leader list names every replica that was there before: its in-sync followers count.
-            for number in range(100):
-                before = self.shape._group(number)[0]
-                left[before[0]] -= self.bytes_in / 100 * (len(before) - 1)
+            for number in self.shape.numbers:
+                before = self.shape.group(number)[0]
+                left[before[0]] -= self.bytes_in / self.shape.partitions * (len(before) - 1)
         shares: list[float] = fair_shares(leaders, targets, left, headroom).tolist()
         return shares
 
@@ -121,11 +139,18 @@ def run(shape: Shape, rate: float) -> Watched:
     with ExitStack() as stack:
         with _starting:
             cluster = stack.enter_context(
-                Cluster(ClusterSettings(brokers=shape.brokers, profile="default", jmx=False, tiered=False)),
+                Cluster(_settings(shape)),
             )
             _fill(cluster, shape)
-        acked = stack.enter_context(_inbound(cluster, rate))
+        acked = stack.enter_context(_inbound(cluster, shape, rate))
         return _watch(cluster, shape, rate, acked)
+
+
+def _settings(shape: Shape) -> ClusterSettings:
+    fetchers = {"num.replica.fetchers": shape.fetchers}
+    return ClusterSettings(
+        brokers=shape.brokers, profile="default", jmx=False, tiered=False, broker_properties=fetchers
+    )
 
 
 def run_together(shape: Shape, rates: tuple[float, ...]) -> list[Watched]:
@@ -137,18 +162,43 @@ def run_together(shape: Shape, rates: tuple[float, ...]) -> list[Watched]:
 def _fill(cluster: Cluster, shape: Shape) -> None:
     cluster.admin.create_topic(TOPIC, assignment=shape.assignment())
     size = shape.bytes_a_partition
-    cluster.load.produce(TOPIC, bytes=size, record_size=RECORD, partitions=range(100), batch_size=BATCH)
+    cluster.load.produce(TOPIC, bytes=size, record_size=RECORD, partitions=shape.numbers, batch_size=BATCH)
     wait_for(lambda: not cluster.admin.out_of_sync(), 120, "every replica is in sync before the move")
 
 
 @contextmanager
-def _inbound(cluster: Cluster, rate: float) -> Iterator[Callable[[], int]]:
+def _inbound(cluster: Cluster, shape: Shape, rate: float) -> Iterator[Callable[[], int]]:
     """Produce at a rate; what is given tells the bytes that were acknowledged."""
     if not rate:
         yield lambda: 0
         return
-    with cluster.load.background(TOPIC, rate=rate, record_size=RECORD, partitions=range(100)) as load:
+    with _bursts(cluster, shape, rate) if shape.bursty else _steady(cluster, shape, rate) as acked:
+        yield acked
+
+
+@contextmanager
+def _steady(cluster: Cluster, shape: Shape, rate: float) -> Iterator[Callable[[], int]]:
+    with cluster.load.background(TOPIC, rate=rate, record_size=RECORD, partitions=shape.numbers) as load:
         yield lambda: load.acked_bytes
+
+
+@contextmanager
+def _bursts(cluster: Cluster, shape: Shape, rate: float) -> Iterator[Callable[[], int]]:
+    """Produce for a fourth of the time at four times the rate."""
+    done, acked = threading.Event(), [0]
+
+    def produce() -> None:
+        while not done.is_set():
+            with _steady(cluster, shape, rate * PERIOD / BURST) as of_burst:
+                done.wait(BURST)
+            acked[0] += of_burst()
+            done.wait(PERIOD - BURST)
+
+    thread = threading.Thread(target=produce, daemon=True)
+    thread.start()
+    yield lambda: acked[0]
+    done.set()
+    thread.join()
 
 
 def _watch(cluster: Cluster, shape: Shape, rate: float, acked: Callable[[], int]) -> Watched:
@@ -156,10 +206,10 @@ def _watch(cluster: Cluster, shape: Shape, rate: float, acked: Callable[[], int]
     started = time.monotonic()
     cluster.admin.reassign(shape.targets(), throttle=int(shape.limit))
     seen = Watched(shape, bytes_in=0.0)
-    total = shape.bytes_a_partition * 100.0
+    total = shape.bytes_a_partition * float(shape.partitions)
     deadline = started + 600
     while (now := time.monotonic()) < deadline:
-        copied = float(sum(_log_bytes(cluster, shape.added(number), number) for number in range(100)))
+        copied = float(sum(_log_bytes(cluster, shape.added(number), number) for number in shape.numbers))
         if copied >= DONE * (total + rate * (now - started)):
             break
         seen.times.append(now - started)
