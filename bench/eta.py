@@ -32,7 +32,7 @@ SHARES = (0.2, 0.5, 0.8)
 WITHIN = 0.10
 TWO_WINDOWS = 22.0
 MEGABYTE = 1e6
-TOGETHER = 2
+TOGETHER = 3
 """Moves at once, each on a cluster of its own: more than that and the machine, not the throttle, sets the pace."""
 
 _ETA = re.compile(r"^kafka_warden_reassignment_total_eta_seconds (\S+)$", re.MULTILINE)

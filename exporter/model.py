@@ -183,6 +183,8 @@ class BrokerConfig:
     replica_fetch_wait_max: float = 0.5
     replica_fetch_max_bytes: int = 1 << 20
     replica_fetch_response_max_bytes: int = 10 << 20
+    replica_fetchers: int = 1
+    """`num.replica.fetchers`: threads that this broker fetches from each of the others with."""
     quota_window_num: int = 11
     quota_window_size: float = 1.0
     remote_copy_window: float = 11.0

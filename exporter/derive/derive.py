@@ -17,7 +17,7 @@ from exporter.derive.replicas import Replicas, derive_replicas, empty_memory
 from exporter.derive.throttles import Throttles, derive_throttles
 from exporter.derive.throttling import Throttling, ThrottlingMemory, derive_throttling
 from exporter.derive.tiered import Tiered, TieredMemory, derive_tiered
-from exporter.derive.totals import Totals, derive_totals
+from exporter.derive.totals import Totals, bound_by_sides, derive_totals
 from exporter.formulas import bytes_in as bytes_in_formulas
 from exporter.formulas.bytes_in import LeaderLogs
 from exporter.model import UNKNOWN, Bools, Floats, Parameters
@@ -95,6 +95,7 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         before.throttling if before else ThrottlingMemory(),
         parameters,
     )
+    moves = bound_by_sides(moves, throttling)
     clamped = lag.clamped + (before.clamped if before else 0)
     tiered_memory, tiered = derive_tiered(seen, rates_memory.per_offset, before.tiered if before else TieredMemory())
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps if before else LogsMemory())

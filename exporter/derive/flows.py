@@ -1,4 +1,4 @@
-"""Flows of a throttled move: one fetcher, leader -> target, over all its lagging partitions (throttle-law.md)."""
+"""Flows of a throttled move: the fetchers of one leader -> target, over all its lagging partitions (throttle law)."""
 
 import math
 from dataclasses import dataclass
@@ -90,7 +90,8 @@ def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, b
         NUMBERS,
         float(len(rows)),
         float(config.replica_fetch_max_bytes),
-        float(config.replica_fetch_response_max_bytes),
+        # Each fetcher thread has responses of its own, and the law is linear in B: all of them together are one flow.
+        float(config.replica_fetchers * config.replica_fetch_response_max_bytes),
     )
     headroom = None if math.isnan(share) else share
     return Flow(

@@ -1,7 +1,7 @@
 """Every (broker, side) that replicas catch up through: what remains there, what it lets through (judgement.md 5)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,8 @@ class Load:
     headroom: float | None
     """`+inf` where its lists name none of the flows' partitions."""
     window: law.Window
+    flows: int
+    """How many flows share it."""
     measured: tuple[float, float] | None
     """Net rate and the seconds it spans, `None` until that of every flow is believed."""
 
@@ -60,6 +62,20 @@ class Load:
         return law.may_lose(self.headroom, self.burst, self.bytes_in, self.window)
 
 
+def binding_sides(sides: Mapping[SideKey, Load], pairs: Collection[Pair]) -> dict[Pair, SideKey]:
+    """Tell which side holds each flow back: the one that leaves it less; flows that nothing holds back are missing.
+
+    Only of that one does a measured rate tell what it lets through: at its other end a flow has the same rate.
+    """
+    binding = {}
+    for target, leader in pairs:
+        ends = ((target, Side.FOLLOWER), (leader, Side.LEADER))
+        shares = {key: (load.headroom or 0.0) / load.flows for key in ends if (load := sides.get(key)) and load.limited}
+        if shares:
+            binding[target, leader] = min(shares, key=lambda key: shares[key])
+    return binding
+
+
 def derive_sides(
     frame: Frame,
     flows: Mapping[Pair, Flow],
@@ -88,6 +104,7 @@ def derive_sides(
             burst=sum(flows[pair].burst for pair in pairs),
             headroom=as_known(headroom[key[1]][key[0]]) if _listed(flows, pairs, key[1]) else UNLIMITED,
             window=flows[pairs[0]].window,
+            flows=len(pairs),
             measured=_together([measured.get(pair) for pair in pairs]),
         )
         for key, pairs in through.items()

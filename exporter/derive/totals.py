@@ -1,14 +1,14 @@
 """What all reassignments add up to (judgement.md 5; KIP-73, MoveRatio and MoveTime)."""
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from exporter.derive.frame import Frame
 from exporter.derive.moves import Move
-from exporter.derive.sides import SideKey, side_net
+from exporter.derive.sides import SideKey, binding_sides, side_net
 from exporter.derive.throttles import SIDES, Throttles
 from exporter.derive.throttling import Throttling
 from exporter.formulas import moves as formulas
@@ -54,6 +54,32 @@ def derive_totals(
     )
 
 
+def bound_by_sides(moves: tuple[Move, ...], throttling: Throttling) -> tuple[Move, ...]:
+    """Let no move end after all that goes through the broker and side that holds it back.
+
+    Flows that share a limit have turns: one is ahead for a minute and the other then, while their sum is steady. A
+    slope of the slower one alone would say a quarter too much. One that never ends stays so.
+    """
+    ends = _ends(throttling)
+    return tuple(_bounded(move, ends.get((move.broker, move.leader), math.inf)) for move in moves)
+
+
+def _bounded(move: Move, end: float) -> Move:
+    soon = move.eta is None or math.isinf(move.eta) or move.eta <= end
+    return move if soon else replace(move, eta=end)
+
+
+def _ends(throttling: Throttling) -> dict[tuple[int, int | None], float]:
+    """Seconds until everything through the side that holds each flow back has caught up, where that is known."""
+    ends: dict[tuple[int, int | None], float] = {}
+    for pair, key in binding_sides(throttling.sides, throttling.remaining).items():
+        load = throttling.sides[key]
+        net = side_net(load)
+        if net is not None and load.remaining is not None:
+            ends[pair] = formulas.eta(NUMBERS, load.remaining, net)
+    return ends
+
+
 def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
     """Tell when the last flow, and the last broker and side, is done; never before a single move. judgement.md 5."""
     etas = [move.eta for move in moves if move.eta is not None]
@@ -61,14 +87,13 @@ def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
         return math.inf if etas else None
     if len(etas) < len(moves):
         return None
-    keyed: dict[Hashable, float | None] = dict(throttling.remaining)
-    nets: dict[Hashable, float | None] = dict(throttling.nets)
-    for key, load in throttling.sides.items():
-        if load.limited is not False:
-            keyed[key], nets[key] = load.remaining, side_net(load)
-    busy = {key: left for key, left in keyed.items() if left is not None}
-    last = formulas.bottleneck(busy, nets) if len(busy) == len(keyed) else None
-    return max(etas) if last is None else max(*etas, last[1])
+    ends = _ends(throttling)
+    alone = {
+        pair: formulas.eta(NUMBERS, left, net)
+        for pair, left in throttling.remaining.items()
+        if left and (net := throttling.nets.get(pair)) is not None
+    }
+    return max([*etas, *ends.values(), *(min(end, ends.get(pair, math.inf)) for pair, end in alone.items())])
 
 
 def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:

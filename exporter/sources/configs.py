@@ -151,6 +151,7 @@ def parse_broker_config(entries: Entries) -> BrokerConfig:
         replica_fetch_response_max_bytes=int(
             plain.get("replica.fetch.response.max.bytes", default.replica_fetch_response_max_bytes),
         ),
+        replica_fetchers=int(plain.get("num.replica.fetchers", default.replica_fetchers)),
         quota_window_num=int(plain.get("replication.quota.window.num", default.quota_window_num)),
         quota_window_size=float(plain.get("replication.quota.window.size.seconds", default.quota_window_size)),
         remote_copy_window=int(plain.get(COPY_WINDOW_SAMPLES, 11)) * float(plain.get(COPY_WINDOW_SECONDS, 1)),
