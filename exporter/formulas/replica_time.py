@@ -70,14 +70,16 @@ def _advance(walk: _Passage, follower_end: Longs, at: Floats, end: Longs) -> _Pa
 
 
 def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bools) -> tuple[Floats, Floats]:
-    """Let the lag of followers that stand still grow past the window: `(state, seconds)`, (K,), NaN where unknown.
+    """Let the lag of followers that stand still grow with the time: `(state, seconds)`, (K,), NaN where unknown.
 
     `passed_at` is the moment, at the latest, at which the leader passed the follower's end, NaN if it never was told.
-    While the end has not `moved` that moment remains what it is, though the window has forgotten it. judgement.md 1.
+    While the end has not `moved` that moment remains what it is, though the window has forgotten it, or has been
+    thinned around it and would now place it up to a grain too early. judgement.md 1.
     """
     kept = np.where(moved, np.nan, passed_at)
     older = age.at_least & (clock - kept > age.values)
-    seconds = np.where(older, clock - kept, age.values)
+    told_before = ~age.at_least & (age.values > 0) & ~np.isnan(kept)
+    seconds = np.where(older | told_before, clock - kept, age.values)
     late = np.where(seconds > 0, clock - seconds, np.nan)
     return np.where(np.isnan(seconds), kept, late), seconds
 

@@ -125,7 +125,9 @@ def test_behind_starts_with_the_first_sight() -> None:
 @pytest.mark.parametrize(
     ("why", "passed_at", "seconds", "at_least", "moved", "expected", "state"),
     [
-        ("the window tells: believed", 40, 30, False, False, 30, 70),
+        ("the window tells, for the first time", NAN, 30, False, False, 30, 70),
+        ("the window tells, and it has moved since", 80, 30, False, True, 30, 70),
+        ("the window was thinned: believed is what it told before that", 80, 30, False, False, 20, 80),
         ("the window has forgotten it", 10, 60, True, False, 90, 10),
         ("forgotten, and it has moved since", 10, 60, True, True, 60, 40),
         ("never told before", NAN, 60, True, False, 60, 40),
@@ -153,15 +155,16 @@ def test_standing_still(
     )
 )
 def test_standing_still_is_never_below_the_window(polls: list[tuple[float, float, bool, bool]]) -> None:
-    """What is shown is at least what the window says, just that when the window knows, and unknown with it."""
+    """What is shown is at least what a window that has forgotten says, grows with the time, is unknown with it."""
     clock, state = 0.0, np.array([NAN])
     for passed, seconds, at_least, moved in polls:
         clock += passed
-        age = LagSeconds(np.array([seconds]), np.array([at_least]))
+        age, before = LagSeconds(np.array([seconds]), np.array([at_least])), state
         state, shown = standing_still(state, clock, age, np.array([moved]))
         assert np.isnan(shown[0]) == np.isnan(seconds)
-        assert np.isnan(shown[0]) or shown[0] >= seconds
-        assert at_least or np.isnan(seconds) or shown[0] == seconds
+        assert np.isnan(shown[0]) or shown[0] >= (seconds if at_least or moved or np.isnan(before[0]) else 0)
+        assert at_least or not moved or np.isnan(seconds) or shown[0] == seconds
+        assert moved or not seconds > 0 or not shown[0] < clock - before[0]
 
 
 samples_of_one = st.lists(st.tuples(st.floats(0, 1e5), st.integers(U, 10**12)), min_size=1, max_size=8).map(sorted)
