@@ -17,10 +17,10 @@ LEADER_GRAIN: Final = HORIZON / 12
 """Seconds between two kept polls of the leaders, older than the last `DENSE`: what lies between is interpolated."""
 
 DENSE: Final = 3
-"""Polls before the latest that are kept however close they are: who has caught up is told from these."""
+"""Polls before the latest that are kept however close they are: these tell who has caught up, and who has come back."""
 
 FOLLOWER_GRAINS: Final = 4
-"""Kept polls of the followers in a quota window."""
+"""Kept polls of the followers in a quota window, older than the last `DENSE`."""
 
 
 class _Sample(Protocol):
@@ -62,7 +62,7 @@ def append_leaders(history: tuple[LeaderEnds, ...], now: LeaderEnds, elected: Bo
 
 def append_followers(history: tuple[FollowerEnds, ...], now: FollowerEnds, window: float) -> tuple[FollowerEnds, ...]:
     """Add where the replicas are in this poll, and keep what a look back by a quota window in seconds needs."""
-    return _append(history, now, window, window / FOLLOWER_GRAINS, 0)
+    return _append(history, now, window, window / FOLLOWER_GRAINS, DENSE)
 
 
 def look_back(history: tuple[FollowerEnds, ...], seconds: float) -> FollowerEnds | None:

@@ -14,11 +14,19 @@ from exporter.derive.ends import (
 )
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
-from exporter.derive.states import Scene, count_out_of_sync, judge_states
+from exporter.derive.states import Scene, available_brokers, count_out_of_sync, judge_states
 from exporter.derive.throttles import Throttles
 from exporter.derive.times import Times, derive_times
 from exporter.formulas.bytes_in import LeaderLogs
-from exporter.formulas.replica_state import ENOUGH_SAMPLES, Codes, agreed, restarted_log
+from exporter.formulas.replica_state import (
+    ENOUGH_SAMPLES,
+    STATES,
+    Codes,
+    ReplicaState,
+    agreed,
+    judged_since,
+    restarted_log,
+)
 from exporter.formulas.rows import carry
 from exporter.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
 
@@ -40,6 +48,8 @@ class ReplicasMemory:
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
     restarted: Bools
     """(R,) its log began anew during its present absence from the ISR."""
+    judged_since: Floats
+    """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
     samples: Codes
     """(R,) polls in which it told its end, as far as they matter."""
     shown: Codes
@@ -68,6 +78,7 @@ def empty_memory(rows: int) -> ReplicasMemory:
         caught_up_at=unknown,
         passed_at=unknown,
         restarted=np.zeros(rows, bool),
+        judged_since=np.full(rows, -np.inf),
         samples=np.zeros(rows, np.int8),
         shown=nothing,
         candidate=nothing,
@@ -103,10 +114,19 @@ def derive_replicas(
     times = derive_times(frame, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
     restarted = _restarted(frame, known_end, memory.restarted)
     told = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
-    scene = Scene(frame, lag, times, throttles, per_offset, followers, window, restarted, told)
+    since = _judged_since(frame, lag, known_end, memory)
+    scene = Scene(frame, lag, times, throttles, per_offset, followers, window, restarted, told, since)
     shown, candidate = agreed(memory.shown, memory.candidate, judge_states(scene))
     kept = ReplicasMemory(
-        leaders, followers, times.caught_up_at, times.passed_at, restarted, told, shown.astype(np.int8), candidate
+        leaders,
+        followers,
+        times.caught_up_at,
+        times.passed_at,
+        restarted,
+        since,
+        told,
+        shown.astype(np.int8),
+        candidate,
     )
     return kept, Replicas(times, kept.shown, count_out_of_sync(frame, lag, kept.shown))
 
@@ -119,6 +139,7 @@ def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> Repli
         caught_up_at=carry(memory.caught_up_at, replicas, np.nan),
         passed_at=carry(memory.passed_at, replicas, np.nan),
         restarted=carry(memory.restarted, replicas, 0),
+        judged_since=carry(memory.judged_since, replicas, -np.inf),
         samples=carry(memory.samples, replicas, 0),
         shown=carry(memory.shown, replicas, UNKNOWN),
         candidate=carry(memory.candidate, replicas, UNKNOWN),
@@ -129,6 +150,15 @@ def quota_window(frame: Frame) -> float:
     """Tell the seconds of a replication quota window: the longest of all brokers."""
     configs = list(frame.snapshot.broker_configs.values()) or [BrokerConfig()]
     return max(config.quota_window_num * config.quota_window_size for config in configs)
+
+
+def _judged_since(frame: Frame, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
+    """Tell (R,) since when the followers can fetch, and since they were last seen to go on after standing still."""
+    replicas = frame.snapshot.replicas
+    able = available_brokers(frame)[frame.host] & ~replicas.offline & (frame.led_by[replicas.partition] != UNKNOWN)
+    stuck = STATES.index(ReplicaState.STUCK)
+    woken = (memory.shown == stuck) & (memory.candidate == stuck) & (lag.end > known_end)
+    return judged_since(memory.judged_since, frame.snapshot.clock, able, woken)
 
 
 def _restarted(frame: Frame, known_end: Longs, before: Bools) -> Bools:

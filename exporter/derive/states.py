@@ -37,6 +37,8 @@ class Scene:
     """(R,)"""
     samples: Codes
     """(R,) polls in which the replica told its end."""
+    judged_since: Floats
+    """(R,) monotonic time since which it could have caught up, NaN while it cannot."""
 
 
 def judge_states(scene: Scene) -> Codes:
@@ -45,7 +47,7 @@ def judge_states(scene: Scene) -> Codes:
     Most replicas are in the ISR and caught up, which needs no table; the others go through it.
     """
     frame, replicas = scene.frame, scene.frame.snapshot.replicas
-    reachable = _available(frame)[frame.host] & _answering(frame)[frame.host] & ~replicas.offline
+    reachable = available_brokers(frame)[frame.host] & _answering(frame)[frame.host] & ~replicas.offline
     healthy = replicas.in_isr & scene.times.caught_up & (replicas.end != UNKNOWN) & reachable
     young = scene.samples < ENOUGH_SAMPLES
     states = np.where(young, STATES.index(ReplicaState.UNKNOWN), STATES.index(ReplicaState.IN_SYNC)).astype(np.int8)
@@ -66,17 +68,18 @@ def count_out_of_sync(frame: Frame, lag: Lag, shown: Codes) -> Longs:
 
 
 def _facts(scene: Scene, rows: Longs) -> FollowerFacts:
-    frame, replicas, lag = scene.frame, scene.frame.snapshot.replicas, scene.lag
+    frame, replicas = scene.frame, scene.frame.snapshot.replicas
     partition, host = replicas.partition[rows], frame.host[rows]
     led = frame.led_by[partition] != UNKNOWN
     in_isr, adding, behind = replicas.in_isr[rows], replicas.adding[rows], scene.times.late[rows]
+    caught_up = scene.times.caught_up[rows]
     restarted, throttled = scene.restarted[rows], _throttled(scene)[rows]
     then = look_back(scene.followers, scene.window)
-    told, advancing, ahead, shrinking = _progress(lag, then, rows)
+    told, advancing, ahead, shrinking = _progress(scene, then, rows)
     # Only the last rows of the table look back; they judge nothing before there is something to look back at.
-    without = (in_isr & ~behind) | adding | (~in_isr & (restarted | throttled))
+    without = (in_isr & ~behind) | adding | caught_up | (~in_isr & (restarted | throttled))
     return FollowerFacts(
-        broker_available=_available(frame)[host] & ~replicas.offline[rows],
+        broker_available=available_brokers(frame)[host] & ~replicas.offline[rows],
         leader_available=led & (frame.leader_end[partition] != UNKNOWN),
         answers=_answering(frame)[host] | (replicas.end[rows] != UNKNOWN),
         samples=np.where(told | without, scene.samples[rows].astype(np.int64), 0),
@@ -87,12 +90,12 @@ def _facts(scene: Scene, rows: Longs) -> FollowerFacts:
         restarted=restarted,
         throttled=throttled,
         advancing=advancing,
-        leader_ahead=ahead,
-        shrinking=shrinking | scene.times.caught_up[rows],
+        leader_ahead=ahead & ~caught_up,
+        shrinking=shrinking | caught_up,
     )
 
 
-def _progress(lag: Lag, then: FollowerEnds | None, rows: Longs) -> tuple[Bools, Bools, Bools, Bools]:
+def _progress(scene: Scene, then: FollowerEnds | None, rows: Longs) -> tuple[Bools, Bools, Bools, Bools]:
     """Tell of followers (K,) whether a look back tells, and since then: advancing, lagging all along, shrinking.
 
     Lags are compared in messages: at one and the same number of bytes per offset that is a comparison in bytes, while
@@ -100,15 +103,36 @@ def _progress(lag: Lag, then: FollowerEnds | None, rows: Longs) -> tuple[Bools, 
     """
     if then is None:
         return (np.zeros(len(rows), bool),) * 4
-    end, messages, left = then.end[rows], then.messages[rows], lag.messages[rows]
+    lag, (end, messages, whole) = scene.lag, _before(scene, then, rows)
+    left = lag.messages[rows]
     known = (end != UNKNOWN) & (messages != UNKNOWN) & (left != UNKNOWN)
     advancing = known & (lag.end[rows] > end)
+    shrinking = known & (left < messages)
     # What it lacked nothing of a window ago may have come this very second: nobody stands still before that.
     just_now = ~advancing & (left > 0) & (messages == 0)
-    return known & ~just_now, advancing, known & (messages > 0) & (left > 0), known & (left < messages)
+    # In less than a window no more can be told than that it gets on.
+    told = known & ~just_now & (whole | shrinking)
+    return told, advancing, known & (messages > 0) & (left > 0), shrinking
 
 
-def _available(frame: Frame) -> Bools:
+def _before(scene: Scene, then: FollowerEnds, rows: Longs) -> tuple[Longs, Longs, Bools]:
+    """Tell of followers (K,) the end and lag that they had a window ago, or when they began, and whether it is whole.
+
+    A window begins when a follower was last caught up, at the earliest: what it did before does not say how it gets on
+    with what it lacks.
+    """
+    end, messages = then.end[rows], then.messages[rows]
+    since = np.fmax(scene.judged_since, scene.times.caught_up_at)[rows]
+    whole: Bools = ~(since > then.clock)
+    if not whole.all():
+        for seen in reversed(scene.followers):
+            younger = ~whole & (seen.clock >= since)
+            end = np.where(younger, seen.end[rows], end)
+            messages = np.where(younger, seen.messages[rows], messages)
+    return end, messages, whole
+
+
+def available_brokers(frame: Frame) -> Bools:
     """(B,) brokers that are in metadata and not fenced."""
     brokers = (frame.snapshot.brokers.get(broker) for broker in frame.brokers.tolist())
     return np.array([broker is not None and not broker.fenced and not broker.gone for broker in brokers], bool)

@@ -113,6 +113,16 @@ def state(facts: FollowerFacts) -> Codes:
     return chosen.astype(np.int8)
 
 
+def judged_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Floats:
+    """Since when it can be told how a follower gets on: the next state of a fold, (K,); NaN while it cannot fetch.
+
+    A follower that comes back, or gets a leader again, or was `woken` from standing still is judged by what it has done
+    since: over the whole window its lag grew though it shrinks now, and it stood still though it runs.
+    """
+    since = np.where(np.isnan(before) | woken, clock, before)
+    return np.where(able, since, np.nan)
+
+
 def agreed(shown: Codes, candidate: Codes, seen: Codes) -> tuple[Codes, Codes]:
     """`folds.agreed` for K rows: `(shown, candidate)`, the next state. A new row has `UNKNOWN` in both."""
     settled = (shown == UNKNOWN) | (seen == candidate)

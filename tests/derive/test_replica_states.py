@@ -1,13 +1,15 @@
 """States of a follower over rows of polls made by hand, a poll every 10 s."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pytest
 
-from exporter.model import UNKNOWN, Source, SourceStatus
+from exporter.model import UNKNOWN, Broker, Source, SourceStatus
 from tests.building import Partition, answered, judge_each, snapshot
-from tests.derive.following import CONFIGS, REPLICA, brokers, loaded, page, polls, seen, shown, state
+from tests.derive.following import CONFIGS, RATE, REPLICA, brokers, loaded, page, polls, seen, shown, state
 
 
 def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
@@ -79,6 +81,66 @@ def test_burst_after_silence_is_not_stuck() -> None:
     assert {state(derived, 2) for derived in judged[13:21]} == {"recovering"}
     assert {state(derived, 2) for derived in judged[22:31]} == {"unknown"}
     assert {state(derived, 2) for derived in judged[34:]} == {"stuck"}
+
+
+def each_second(partition: Callable[[float], Partition], until: int, **fields: Any) -> list[str]:
+    """The states of broker 2, each once, in the order in which a poll a second shows them."""
+    judged = judge_each(*seen(polls(until, every=1), partition, **fields))
+    return [shown for shown, _ in groupby(state(derived, 2) for derived in judged)]
+
+
+def test_hung_follower_is_not_slow() -> None:
+    """Out of the ISR before a quota window has passed: until then it advanced, and nobody knows how it gets on."""
+
+    def partition(clock: float) -> Partition:
+        return loaded(clock, max(int(clock) - 20, 0) * RATE, out=(2,) * (clock > 26))
+
+    assert each_second(partition, 60) == ["unknown", "in_sync", "unknown", "stuck"]
+
+
+def down(clock: float) -> dict[int, Broker]:
+    """Broker 2 is down from 20 s to 40 s."""
+    return brokers(*(2,) * (20 < clock <= 40))
+
+
+def test_returned_follower_is_not_slow() -> None:
+    """Over a quota window its lag grew, since it is back it shrinks: recovering two polls after its first."""
+
+    def partition(clock: float) -> Partition:
+        lag = (clock - 20) * RATE if clock <= 40 else 20 * RATE - (clock - 40) * 50
+        return loaded(clock, int(max(lag, 0)), out=(2,) * (clock > 20))
+
+    judged = judge_each(*seen(polls(46, every=1), partition, brokers=down))
+
+    assert [state(derived, 2) for derived in judged[40:]] == ["offline"] * 2 + ["offline"] + ["recovering"] * 4
+    assert "slow" not in each_second(partition, 80, brokers=down)
+
+
+def test_returned_follower_that_does_not_get_on() -> None:
+    """It is back for less than a quota window: that it stood still while its broker was down says nothing."""
+
+    def partition(clock: float) -> Partition:
+        return loaded(clock, int(max(clock - 20, 0)) * RATE, out=(2,) * (clock > 20))
+
+    judged = judge_each(*seen(polls(60, every=1), partition, brokers=down))
+
+    assert {state(derived, 2) for derived in judged[42:50]} == {"unknown"}
+    assert {state(derived, 2) for derived in judged[57:]} == {"stuck"}
+
+
+def test_woken_follower_is_not_slow() -> None:
+    """It stood still and goes on: over a quota window its lag grew, and now it shrinks."""
+
+    def partition(clock: float) -> Partition:
+        lag = (clock - 20) * RATE if clock <= 50 else 30 * RATE - (clock - 50) * 50
+        return loaded(clock, int(max(lag, 0)), out=(2,) * (clock > 30))
+
+    assert each_second(partition, 70) == ["unknown", "in_sync", "stuck", "recovering"]
+
+
+def test_caught_up_and_not_back_in_the_isr() -> None:
+    """At a poll a second, too: it recovers, whatever it did a window ago."""
+    assert each_second(lambda clock: loaded(clock, out=(2,)), 30) == ["unknown", "recovering"]
 
 
 def test_lag_that_cannot_be_told_is_not_slow() -> None:

@@ -13,6 +13,7 @@ from exporter.formulas.replica_state import (
     FollowerFacts,
     ReplicaState,
     agreed,
+    judged_since,
     restarted_log,
     state,
     throttle_binds,
@@ -127,6 +128,24 @@ def test_restarted_log(why: str, polls: list[tuple[int, bool]], expected: bool) 
         last = np.where(np.array([end]) == U, last, np.array([end]))
 
     assert restarted.tolist() == [expected], why
+
+
+@pytest.mark.parametrize(
+    ("why", "before", "able", "woken", "expected"),
+    [
+        ("before the first poll", -np.inf, True, False, -np.inf),
+        ("it goes on", 40, True, False, 40),
+        ("its broker or its leader is gone", 40, False, False, np.nan),
+        ("still gone", np.nan, False, True, np.nan),
+        ("back", np.nan, True, False, 100),
+        ("it stood still and goes on", 40, True, True, 100),
+    ],
+)
+def test_judged_since(why: str, before: float, able: bool, woken: bool, expected: float) -> None:
+    """At 100 s: the time in which it could not fetch, or stood still, says nothing of how it gets on."""
+    since = judged_since(np.array([float(before)]), 100.0, np.array([able]), np.array([woken]))
+
+    np.testing.assert_array_equal(since, [expected], err_msg=why)
 
 
 @pytest.mark.parametrize(
