@@ -1,0 +1,150 @@
+"""What the page says of one follower, poll by poll, and what the brokers themselves say of it."""
+
+import math
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final
+
+from sandbox import Cluster
+from tests.cluster.page import Page
+from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar
+
+TO_AGREE: Final = 2
+"""Polls that must agree before a state is shown."""
+
+TO_KNOW: Final = 3
+"""Samples that a replica must have told before it is judged."""
+
+LARGEST_OVERHEAD: Final = 1.1
+"""Bytes in the log per byte of payload, at most, where records are of 1000 bytes and in batches."""
+
+
+@dataclass
+class Follower:
+    """One follower of a sidecar's page. Its story has the state of every poll that was looked at, "" for none."""
+
+    sidecar: Sidecar
+    topic: str
+    broker: int
+    partition: int = 0
+    story: list[str] = field(default_factory=list)
+
+    def state(self, page: Page) -> str:
+        """The one state that it is shown in, "" while it has no series of a state."""
+        states = page.by("state", "replica_state", topic=self.topic, partition=self.partition, broker=self.broker)
+        assert set(states.values()) <= {1.0}
+        assert len(states) <= 1, f"one follower, one state: {states}"
+        return next(iter(states), "")
+
+    def get(self, page: Page, name: str) -> float | None:
+        """A number of its own, `replica_` left out of the name."""
+        return page.get(f"replica_{name}", topic=self.topic, partition=self.partition, broker=self.broker)
+
+    def one(self, page: Page, name: str) -> float:
+        """A number that must be there."""
+        return page.one(f"replica_{name}", topic=self.topic, partition=self.partition, broker=self.broker)
+
+    def until(
+        self,
+        state: str,
+        cause: Callable[[Page], object] = lambda _: True,
+        on_the_way: Collection[str] = (),
+        timeout: float = SLOW_MACHINE,
+    ) -> "Reached":
+        """Read every page until it is in a state; counted are the polls from the first one that shows the cause.
+
+        Any other state than the one that it is in now, and those `on_the_way`, fails.
+        """
+        first, polls, seen = None, 0, list[str]()
+        for page in self.sidecar.pages(timeout):
+            now = self.state(page)
+            seen.append(now)
+            first = seen[0] if first is None else first
+            polls += 1 if polls or cause(page) else 0
+            if now == state and polls:
+                break
+            assert now in {first, state, *on_the_way}, f"on the way to {state or 'nothing'}: {told(seen)}"
+        self.story += seen
+        print(f"{self.topic}-{self.partition} on {self.broker}: {told(seen)}: {polls} polls after its cause was seen")
+        return Reached(page, polls)
+
+    def stays(self, state: str, polls: int = 3) -> list[Page]:
+        """The next pages, in each of which it is in that state and no other."""
+        pages = [page for page, _ in zip(self.sidecar.pages(), range(polls), strict=False)]
+        seen = [self.state(page) for page in pages]
+        self.story += seen
+        assert seen == [state] * polls
+        return pages
+
+    def pages_in(self, state: str, timeout: float = SLOW_MACHINE) -> Iterator[Page]:
+        """Every page from now on in which it is in that state, until it has none; any other state fails."""
+        for page in self.sidecar.pages(timeout):
+            self.story.append(self.state(page))
+            if not self.story[-1]:
+                return
+            assert self.story[-1] == state, told(self.story)
+            yield page
+
+    def numbers(self, page: Page) -> str:
+        """What the page says of it, to be printed."""
+        names = ("lag_messages", "lag_bytes", "lag_seconds", "behind_seconds", "out_of_sync_seconds")
+        found = {name: self.get(page, name) for name in names}
+        return ", ".join(f"{name} {value:.10g}" for name, value in found.items() if value is not None)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The first page that shows a state, and how many polls it took."""
+
+    page: Page
+    polls: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the brokers' own settings say, in seconds."""
+
+    lag: float
+    """replica.lag.time.max.ms"""
+    wait: float
+    """replica.fetch.wait.max.ms"""
+    window: float
+    """The quota window."""
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> "Limits":
+        """Ask a broker."""
+        window = ("replication.quota.window.num", "replication.quota.window.size.seconds")
+        keys = ("replica.lag.time.max.ms", "replica.fetch.wait.max.ms", *window)
+        told = {key: float(value or math.nan) for key, value in cluster.admin.broker_config(1, keys).items()}
+        return cls(told[keys[0]] / 1000, told[keys[1]] / 1000, told[window[0]] * told[window[1]])
+
+    @property
+    def slack(self) -> float:
+        """How exact a moment on the page is: a fetch that waits, and a poll on either side of it."""
+        return self.wait + 2 * INTERVAL
+
+    def polls(self, seconds: float) -> int:
+        """Polls within which is shown what takes so long to be true."""
+        return math.ceil(seconds / INTERVAL) + 1 + TO_AGREE
+
+
+def told(states: Collection[str]) -> str:
+    """A story in short: every state with the polls in a row that it was shown."""
+    return ", ".join(f"{state or '-'} x {len(list(run))}" for state, run in groupby(states))
+
+
+def count_by_state(page: Page, broker: int) -> dict[str, float]:
+    """Followers outside the ISR that a broker hosts, by state, without the states that nobody is in."""
+    counts = page.by("state", "broker_out_of_sync_replicas", broker=broker)
+    return {state: count for state, count in counts.items() if count}
+
+
+def out_of_sync(cluster: Cluster) -> dict[int, int]:
+    """How many replicas on each broker are missing from the ISR, as the brokers themselves say."""
+    counts = dict.fromkeys(cluster.broker_ids, 0)
+    for brokers in cluster.admin.out_of_sync().values():
+        for broker in brokers:
+            counts[broker] += 1
+    return counts

@@ -1,0 +1,214 @@
+"""Followers that cannot keep up, on a cluster whose sessions outlive the lag limit and whose fetches are small."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, ClusterSettings, wait_for
+from tests.cluster.followers import TO_AGREE, Follower, Limits, count_by_state
+from tests.cluster.page import Page
+from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
+
+pytestmark = pytest.mark.cluster
+
+LEADER, BROKER = 1, 2
+RECORD = 10_000
+RATE = 2_500_000
+LOOK_BACK = 1.25
+"""Quota windows that a look back spans at most: what lies longer back is kept four times a window."""
+SESSION_MS = 120_000
+RUNS, STOPS = 0.05, 0.45
+"""Seconds of a duty cycle: so much of a follower leaves it some ten fetches a round."""
+
+
+@pytest.fixture(scope="module")
+def small_cluster(no_process_left: None) -> Iterator[Cluster]:
+    """Nobody is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
+    settings = ClusterSettings(
+        brokers=2,
+        tiered=False,
+        broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
+        controller_properties={"broker.session.timeout.ms": SESSION_MS},
+    )
+    with Cluster(settings) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def small(small_cluster: Cluster) -> Iterator[Cluster]:
+    """The same cluster, as new for each test."""
+    yield small_cluster
+    small_cluster.reset()
+
+
+def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: Path) -> None:
+    """A follower that runs a tenth of the time: slow, and nothing else, until it may run again; then it recovers."""
+    limits = Limits.of(small)
+    small.admin.create_topic("outrun", assignment={0: [LEADER, BROKER]})
+
+    with _produced(small, "outrun"), Sidecar(configuration(small), tmp_path) as sidecar:
+        follower = Follower(sidecar, "outrun", BROKER)
+        _seen_for(follower, limits.window)
+        began = time.time()
+        with _duty_cycle(small):
+            reached = follower.until("slow", on_the_way={"in_sync", "unknown"})
+            print(follower.numbers(reached.page))
+            left = _left_at(small, "outrun")
+            pages = follower.stays("slow", 6)
+            print(follower.numbers(pages[-1]))
+            out = [page for page in pages if follower.get(page, "out_of_sync_seconds") is not None]
+        over = follower.until("", on_the_way={"unknown", "recovering", "in_sync"})
+
+    assert reached.polls <= limits.polls(max(LOOK_BACK * limits.window, limits.lag) + limits.wait)
+    assert _grows([follower.one(page, "behind_seconds") for page in pages])
+    assert _grows([follower.one(page, "lag_messages") for page in pages])
+    assert pages[0].time - follower.one(pages[0], "behind_seconds") >= began - limits.slack
+    assert follower.one(pages[-1], "lag_seconds") <= follower.one(pages[-1], "behind_seconds")
+    assert out
+    for page in out:
+        assert page.time - follower.one(page, "out_of_sync_seconds") == pytest.approx(left, abs=2 * INTERVAL)
+        assert count_by_state(page, BROKER)["slow"] == 1
+    assert count_by_state(over.page, BROKER) == {}
+
+
+def test_stuck_while_it_stands_still(small: Cluster, tmp_path: Path) -> None:
+    """A follower under SIGSTOP that nobody fences: unknown while in the ISR, then stuck until it runs again."""
+    limits = Limits.of(small)
+    small.admin.create_topic("hung", assignment={0: [LEADER, BROKER]})
+
+    with _produced(small, "hung"), Sidecar(configuration(small), tmp_path) as sidecar:
+        follower = Follower(sidecar, "hung", BROKER)
+        _seen_for(follower, limits.window)
+        small.pause(BROKER)
+        began = time.time()
+        dropped = threading.Thread(target=lambda: left.append(_left_at(small, "hung")))
+        left: list[float] = []
+        dropped.start()
+        reached = follower.until("stuck", on_the_way={"unknown", "in_sync"})
+        dropped.join()
+        pages = follower.stays("stuck")
+        print(follower.numbers(pages[-1]))
+        small.resume(BROKER)
+        over = follower.until("", on_the_way={"unknown", "recovering", "in_sync"})
+
+    assert reached.polls <= limits.polls(max(LOOK_BACK * limits.window, 1.5 * limits.lag) + limits.wait)
+    assert _grows([follower.one(page, "lag_messages") for page in pages])
+    for page in pages:
+        assert page.time - follower.one(page, "behind_seconds") == pytest.approx(began, abs=limits.slack)
+        assert page.time - follower.one(page, "lag_seconds") == pytest.approx(began, abs=limits.slack)
+        assert page.time - follower.one(page, "out_of_sync_seconds") == pytest.approx(left[0], abs=2 * INTERVAL)
+        assert count_by_state(page, BROKER)["stuck"] == 1
+        assert set(count_by_state(page, BROKER)) <= {"stuck", "unknown"}
+    assert count_by_state(over.page, BROKER) == {}
+
+
+def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> None:
+    """A follower that comes back from a long stop to records of a quota window ago: recovering until it is in sync."""
+    missing = 8000
+    small.admin.create_topic("back", assignment={0: [LEADER, BROKER]})
+    small.load.produce("back", records=100, record_size=RECORD)
+
+    with Sidecar(configuration(small), tmp_path) as sidecar:
+        follower = Follower(sidecar, "back", BROKER)
+        _seen_for(follower, 0)
+        small.pause(BROKER)
+        small.load.produce("back", records=missing, record_size=RECORD, acks=1, batch_size=RECORD)
+        left = _left_at(small, "back")
+        follower.until("stuck", on_the_way={"unknown"})
+        stuck = follower.stays("stuck")[-1]
+        assert follower.one(stuck, "lag_messages") == missing
+        small.resume(BROKER)
+        reached = follower.until("recovering", lambda page: BROKER not in page.silent("offsets"), {"unknown"})
+        lags = [follower.one(reached.page, "lag_messages")]
+        for page in follower.pages_in("recovering"):
+            if BROKER not in small.admin.isr("back")[0]:
+                lags.append(follower.one(page, "lag_messages"))
+                assert page.time - follower.one(page, "out_of_sync_seconds") == pytest.approx(left, abs=2 * INTERVAL)
+                assert count_by_state(page, BROKER)["recovering"] >= 1
+
+    print(f"lag {lags}")
+    assert reached.polls <= TO_AGREE + TO_AGREE
+    assert _grows([-lag for lag in lags])
+    assert small.admin.isr("back")[0] == (LEADER, BROKER)
+
+
+def test_leader_unavailable_while_the_leader_hangs(small: Cluster, tmp_path: Path) -> None:
+    """Nobody fences a leader under SIGSTOP: its follower outside the ISR cannot catch up, and that is not its fault."""
+    small.admin.create_topic("mute", assignment={0: [LEADER, BROKER]})
+    small.load.produce("mute", records=100, record_size=RECORD)
+
+    with Sidecar(configuration(small), tmp_path) as sidecar:
+        follower = Follower(sidecar, "mute", BROKER)
+        _seen_for(follower, 0)
+        small.pause(BROKER)
+        small.load.produce("mute", records=1000, record_size=RECORD, acks=1)
+        left = _left_at(small, "mute")
+        follower.until("stuck", on_the_way={"unknown"})
+        small.pause(LEADER)
+        small.resume(BROKER)
+        reached = follower.until("leader_unavailable", lambda page: LEADER in page.silent("offsets"))
+        pages = follower.stays("leader_unavailable")
+        print(follower.numbers(pages[-1]))
+        small.resume(LEADER)
+        over = follower.until(
+            "", lambda page: not page.silent("offsets"), on_the_way={"unknown", "recovering", "in_sync"}
+        )
+
+    assert reached.polls <= TO_AGREE
+    for page in pages:
+        assert page.time - follower.one(page, "out_of_sync_seconds") == pytest.approx(left, abs=2 * INTERVAL)
+        assert follower.get(page, "behind_seconds") is None
+        assert count_by_state(page, BROKER)["leader_unavailable"] == 1
+    assert count_by_state(over.page, BROKER) == {}
+
+
+@contextmanager
+def _produced(cluster: Cluster, topic: str) -> Iterator[None]:
+    """Records all the time, one a batch, so that a small fetch takes few of them."""
+    with cluster.load.background(topic, RATE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0):
+        yield
+
+
+@contextmanager
+def _duty_cycle(cluster: Cluster) -> Iterator[None]:
+    """Let the follower's broker run a small part of the time only."""
+    end = threading.Event()
+
+    def cycle() -> None:
+        while not end.wait(RUNS):
+            cluster.pause(BROKER)
+            end.wait(STOPS)
+            cluster.resume(BROKER)
+
+    thread = threading.Thread(target=cycle, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def _seen_for(follower: Follower, seconds: float) -> Page:
+    """Let the sidecar look at a follower without trouble for so long, and for three polls."""
+    first = follower.sidecar.next_page()
+    for _ in range(2):
+        follower.sidecar.next_page()
+    return follower.sidecar.wait(
+        lambda page: page.time - first.time >= seconds and not follower.state(page), what="enough was seen"
+    )
+
+
+def _left_at(cluster: Cluster, topic: str) -> float:
+    """When the brokers have taken the follower out of the ISR."""
+    wait_for(lambda: BROKER not in cluster.admin.isr(topic)[0], what="the follower is dropped")
+    return time.time()
+
+
+def _grows(numbers: list[float]) -> bool:
+    return all(before < after for before, after in pairwise(numbers))
