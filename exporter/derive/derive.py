@@ -55,7 +55,7 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in if before else None, logs, _compacted(seen))
     known_end = before.known_end if before else np.full(len(seen.host), UNKNOWN, np.int64)
     previous = before.bytes_in.previous if before else None
-    elected = ~bytes_in_formulas.same_leader(previous, logs) if previous else np.zeros(len(seen.led_by), bool)
+    elected = _elected(previous, logs) if previous else np.zeros(len(seen.led_by), bool)
     lag = derive_lag(
         seen,
         known_end,
@@ -128,6 +128,12 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         tiered=tiered,
         log_counts=gaps,
     )
+
+
+def _elected(before: LeaderLogs, now: LeaderLogs) -> Bools:
+    """Tell (P,) which partitions have another leader than in the previous poll; one that was not there had none."""
+    elected: Bools = ~bytes_in_formulas.same_leader(before, now) & (before.epoch != UNKNOWN)
+    return elected
 
 
 def _leader_logs(seen: Frame) -> LeaderLogs:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter.derive import Derived
@@ -104,8 +104,14 @@ def test_promises_hold_after_any_polls(happenings: list[Happening]) -> None:
         promises(derived)
 
 
+NOTHING = Happening(
+    seconds=0.0, end=0, lag={}, out=(), silent=(), fenced=(), adding=(), leader=1, epoch=0, topic=b"one", others=0
+)
+
+
 @settings(max_examples=50)
 @given(HAPPENINGS, HAPPENINGS)
+@example([NOTHING], [replace(NOTHING, lag={2: -1}, out=(2,))])
 def test_new_topic_does_not_know_the_old_one(before: list[Happening], after: list[Happening]) -> None:
     """What is judged of a topic made anew is what is judged of it when nothing was there before."""
     new = [replace(now, topic=b"new") for now in after]
