@@ -298,6 +298,9 @@ class Snapshot:
     offsets_at: Mapping[int, float] = field(default_factory=dict)
     """Broker to the monotonic time at which it told the ends of what it leads."""
     log_dirs: tuple[LogDir, ...] = ()
+    placed: Mapping[int, Mapping[tuple[str, int], str]] = field(default_factory=dict)
+    """By broker: topic and partition of those of its logs that are asked about in every poll, moving ones among them,
+    and the path of the directory in which each lies, as of the broker's latest answer."""
     future_replicas: tuple[FutureReplica, ...] = ()
     log_gaps: Mapping[int, LogGaps] = field(default_factory=dict)
     """By broker, as of its latest answer about all its logs."""

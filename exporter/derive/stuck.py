@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from exporter.derive.changes import Change, MoveKey
+from exporter.derive.disks import Disks
 from exporter.derive.flows import Flow, Pair, flow_net
 from exporter.derive.frame import Frame
 from exporter.derive.gains import Measured
@@ -14,20 +15,12 @@ from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves, stuck
 from exporter.formulas.folds import Minimum, Stall, stall
 from exporter.formulas.ops import NUMBERS
-from exporter.model import UNKNOWN, Bools, BrokerConfig, LogDir, Parameters, Side, Source
-
-FACTS = frozenset(
-    {
-        stuck.Cause.TARGET_DOWN,
-        stuck.Cause.LEADER_UNRESPONSIVE,
-        stuck.Cause.NO_LEADER,
-        stuck.Cause.LOG_DIR_OFFLINE,
-        stuck.Cause.THROTTLE_BLOCKED,
-    },
-)
-"""Causes that need no waiting for a lack of progress: two polls that agree are enough."""
+from exporter.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2
+"""In which a fact is the same before it is shown."""
+
+AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,44 +81,62 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """The moves between a pair of brokers that were summed, and how far they got."""
+
+    moves: frozenset[MoveKey]
+    minimum: Minimum | None
+    """The least sum of what remains."""
+    errors: float | None
+    """Aux state errors that the target had counted by then, `None` while that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class StuckMemory:
     """What is remembered from poll to poll."""
 
-    pairs: Mapping[Pair, tuple[frozenset[MoveKey], Minimum | None]] = field(default_factory=dict)
-    """Pair of brokers to the moves that were summed, and the least sum so far."""
-    facts: Mapping[MoveKey, tuple[stuck.Cause, int]] = field(default_factory=dict)
-    """Move to the first cause that holds, and in how many polls in a row it was the same."""
+    pairs: Mapping[Pair, Together] = field(default_factory=dict)
+    facts: Mapping[MoveKey, tuple[stuck.Cause | None, int]] = field(default_factory=dict)
+    """Move to the first fact that holds, and in how many polls in a row it was the same."""
+    shown: Mapping[MoveKey, stuck.Cause] = field(default_factory=dict)
+    """Stuck move to the cause that was told of it."""
 
 
 def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
     """Judge every adding replica: its row to the cause, if it is stuck."""
-    clock = scene.frame.snapshot.clock
     pairs, facts = {}, {}
     found: dict[int, stuck.Cause] = {}
-    arriving, waiting = _arriving(scene), _waiting(scene)
+    waiting, disks = _waiting(scene), Disks(scene.frame, scene.keys, scene.remaining)
     for pair, rows in scene.groups.items():
-        of_pair = _facts(scene, pair, arriving.get(pair[0], 0.0))
-        summed = frozenset(scene.keys[row] for row in rows)
-        before = memory.pairs.get(pair)
-        minimum = before[1] if before is not None and before[0] == summed else None
-        minimum, stalled = stall(minimum, clock, _sum(scene, rows))
-        pairs[pair] = (summed, minimum)
+        of_pair = _facts(scene, pair)
+        pairs[pair], stalled = _together(scene, rows, memory.pairs.get(pair), of_pair.aux_state_errors)
+        of_pair = replace(of_pair, aux_state_errors=_gained(of_pair.aux_state_errors, pairs[pair].errors))
         for row in rows:
-            last = memory.facts.get(scene.keys[row])
-            cause = _kept(last, stuck.cause(replace(of_pair, adding_in_isr=not waiting[row])), of_pair.verdict)
-            seen = facts[scene.keys[row]] = _agree(last, cause)
-            if _is_fact(seen) or _stands_still(scene, pair, row, stalled, len(rows)):
-                found[row] = cause
-    return StuckMemory(pairs, facts), found
+            told = _facts_of(scene, pair, row, of_pair, disks, complete=not waiting[row])
+            fact, polls = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), stuck.fact(told))
+            # One that is in sync has nothing left to do but to wait for the others of its partition.
+            done = scene.frame.snapshot.replicas.in_isr[row] and waiting[row]
+            if not done and _stands_still(scene, pair, row, stalled, len(rows)):
+                found[row] = _kept(memory.shown.get(scene.keys[row]), stuck.cause(told), of_pair.verdict)
+            elif fact is not None and polls >= AGREEING_POLLS:
+                found[row] = fact
+    return StuckMemory(pairs, facts, {scene.keys[row]: cause for row, cause in found.items()}), found
 
 
-def _arriving(scene: Scene) -> dict[int, float]:
-    """Bytes that each broker still has to take in."""
-    brokers = scene.frame.snapshot.replicas.broker
-    sums: dict[int, float] = {}
-    for row, left in scene.remaining.items():
-        sums[int(brokers[row])] = sums.get(int(brokers[row]), 0.0) + (left or 0.0)
-    return sums
+def _together(scene: Scene, rows: list[int], before: Together | None, errors: float) -> tuple[Together, Stall | None]:
+    summed = frozenset(scene.keys[row] for row in rows)
+    known = before if before is not None and before.moves == summed else Together(summed, None, None)
+    minimum, stalled = stall(known.minimum, scene.frame.snapshot.clock, _sum(scene, rows))
+    advanced = stalled is not None and stalled.samples == 0
+    counted = errors if advanced or known.errors is None else known.errors
+    return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
+
+
+def _gained(errors: float, before: float | None) -> float:
+    """Errors since then; a count that fell began anew with its broker, and one that is not known tells of none."""
+    if math.isnan(errors) or before is None:
+        return 0.0
+    return errors - before if errors >= before else errors
 
 
 def _waiting(scene: Scene) -> Bools:
@@ -141,19 +152,15 @@ def _sum(scene: Scene, rows: list[int]) -> float | None:
     return None if None in parts else sum(part for part in parts if part is not None)
 
 
-def _kept(before: tuple[stuck.Cause, int] | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
+def _kept(before: stuck.Cause | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
     """Keep the throttle as the cause while nobody can tell: one poll after a restart no inbound rate is known."""
-    was_throttle = before is not None and before[0] is stuck.Cause.THROTTLE_BELOW_INBOUND
+    was_throttle = before is stuck.Cause.THROTTLE_BELOW_INBOUND
     unsure = cause is stuck.Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
     return stuck.Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
 
 
-def _agree(before: tuple[stuck.Cause, int] | None, cause: stuck.Cause) -> tuple[stuck.Cause, int]:
-    return (cause, before[1] + 1) if before is not None and before[0] is cause else (cause, 1)
-
-
-def _is_fact(seen: tuple[stuck.Cause, int]) -> bool:
-    return seen[0] in FACTS and seen[1] >= AGREEING_POLLS
+def _agree(before: tuple[stuck.Cause | None, int] | None, fact: stuck.Cause | None) -> tuple[stuck.Cause | None, int]:
+    return (fact, before[1] + 1) if before is not None and before[0] is fact else (fact, 1)
 
 
 def _stands_still(scene: Scene, pair: Pair, row: int, together: Stall | None, moving: int) -> bool:
@@ -165,8 +172,8 @@ def _stands_still(scene: Scene, pair: Pair, row: int, together: Stall | None, mo
     return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(pair))
 
 
-def _facts(scene: Scene, pair: Pair, arriving: float) -> stuck.MoveFacts:
-    """Gather what all moves of a pair of brokers have in common."""
+def _facts(scene: Scene, pair: Pair) -> stuck.MoveFacts:
+    """Gather what all moves of a pair of brokers have in common; aux state errors are all that were ever counted."""
     target, leader = pair
     snapshot, flow = scene.frame.snapshot, scene.flows.get(pair)
     beans = snapshot.broker_beans.get(target)
@@ -176,16 +183,34 @@ def _facts(scene: Scene, pair: Pair, arriving: float) -> stuck.MoveFacts:
         target_answers=_answers(scene, target),
         leader_exists=leader != UNKNOWN,
         leader_answers=leader == UNKNOWN or _answers(scene, leader),
-        log_dir_online=all(directory.online for directory in _directories(scene, target)),
-        usable_bytes=_usable(_directories(scene, target)),
         next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
-        remaining_bytes=arriving,
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
-        leader_limit=_binding(scene, leader, Side.LEADER, listed=flow is not None and flow.leader_listed),
-        follower_limit=_binding(scene, target, Side.FOLLOWER, listed=flow is not None and flow.follower_listed),
+        aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
         verdict=scene.verdict(pair),
         throttle_may_lose=not known or _may_lose(flow),
+    )
+
+
+def _facts_of(
+    scene: Scene, pair: Pair, row: int, of_pair: stuck.MoveFacts, disks: Disks, *, complete: bool
+) -> stuck.MoveFacts:
+    """Add what is known of one replica; `complete` when no adding one of its partition is missing from the ISR."""
+    target, leader = pair
+    replicas, partitions = scene.frame.snapshot.replicas, scene.frame.snapshot.partitions
+    leader_row = partitions.leader_row[replicas.partition[row]]
+    listed = scene.throttles.listed
+    lagging = not replicas.in_isr[row]
+    by_leader = lagging and leader_row != UNKNOWN and bool(listed[Side.LEADER][leader_row])
+    by_follower = lagging and bool(listed[Side.FOLLOWER][row])
+    return replace(
+        of_pair,
+        log_dir_online=not disks.lost(row, settled=scene.settled(pair)),
+        usable_bytes=disks.usable(row),
+        remaining_bytes=disks.arriving(row),
+        leader_limit=_binding(scene, leader, Side.LEADER, listed=by_leader),
+        follower_limit=_binding(scene, target, Side.FOLLOWER, listed=by_follower),
+        adding_in_isr=complete,
     )
 
 
@@ -199,16 +224,6 @@ def _answers(scene: Scene, broker: int) -> bool:
     known = scene.frame.snapshot.brokers.get(broker)
     status = scene.frame.snapshot.status.get((Source.OFFSETS, str(broker)))
     return known is not None and not known.gone and not known.fenced and (status is None or status.up)
-
-
-def _directories(scene: Scene, broker: int) -> list[LogDir]:
-    return [directory for directory in scene.frame.snapshot.log_dirs if directory.broker == broker]
-
-
-def _usable(directories: list[LogDir]) -> float | None:
-    """Return the bytes left in the roomiest directory: which one a new replica goes to is the broker's choice."""
-    usable = [directory.usable_bytes for directory in directories if directory.online]
-    return None if not usable or UNKNOWN in usable else float(max(usable))
 
 
 def _binding(scene: Scene, broker: int, side: Side, *, listed: bool) -> float:

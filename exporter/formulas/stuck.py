@@ -39,6 +39,18 @@ class Cause(StrEnum):
     NO_PROGRESS = "no_progress"
 
 
+FACTS: Final = frozenset(
+    {
+        Cause.TARGET_DOWN,
+        Cause.LEADER_UNRESPONSIVE,
+        Cause.NO_LEADER,
+        Cause.LOG_DIR_OFFLINE,
+        Cause.THROTTLE_BLOCKED,
+    }
+)
+"""Causes that need no waiting for a lack of progress: two polls that agree are enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class MoveFacts:
     """What is known about a move that does not advance. A fact that is not known is left at its default."""
@@ -48,20 +60,20 @@ class MoveFacts:
     leader_exists: bool = True
     leader_answers: bool = True
     log_dir_online: bool = True
-    """Every log dir of the target is, or the one that holds the replica where that is known."""
+    """The one that holds the replica is."""
     usable_bytes: float | None = None
-    """Left on the target's volume (the one of the replica, or the roomiest), None before Kafka 3.3."""
+    """Left in the replica's log dir, in the roomiest while that one is not known, None before Kafka 3.3."""
     next_fetch_bytes: float = 0.0
     """`replica.fetch.max.bytes`: with less room than that the volume is full."""
     remaining_bytes: float = 0.0
-    """Of all moves to that volume."""
+    """Of all moves to that log dir."""
     failed_partitions: float = 0.0
     """ReplicaFetcherManager FailedPartitionsCount of the target."""
     dead_threads: float = 0.0
     aux_state_errors: float = 0.0
     """BuildRemoteLogAuxStateErrorsPerSec count gained by the target since the last new minimum."""
     leader_limit: float = math.inf
-    """Effective limit of the leader where its list names the replica, else `+inf`."""
+    """Effective limit of the leader where its list names the replica and it is not in sync, else `+inf`."""
     follower_limit: float = math.inf
     verdict: Verdict = Verdict.UNKNOWN
     """Of the flow, `law.verdict`."""
@@ -110,6 +122,16 @@ def is_settled(since_change: float, poll_interval: float, window: Window = DEFAU
 
 def cause(facts: MoveFacts) -> Cause:
     """The first cause that holds, in the order of judgement.md 5; `no_progress` when none is known."""
+    return next(iter(holding(facts)), Cause.NO_PROGRESS)
+
+
+def fact(facts: MoveFacts) -> Cause | None:
+    """The first that needs no waiting, whatever else holds: a disk too small must not hide for long that it is down."""
+    return next((found for found in holding(facts) if found in FACTS), None)
+
+
+def holding(facts: MoveFacts) -> list[Cause]:
+    """All causes that hold, in the order of judgement.md 5."""
     usable = math.inf if facts.usable_bytes is None else facts.usable_bytes
     never = facts.verdict is Verdict.NEVER and facts.throttle_may_lose
     rules = (
@@ -125,4 +147,4 @@ def cause(facts: MoveFacts) -> Cause:
         (never, Cause.THROTTLE_BELOW_INBOUND),
         (facts.adding_in_isr, Cause.COPIED_NOT_COMPLETED),
     )
-    return next((found for holds, found in rules if holds), Cause.NO_PROGRESS)
+    return [found for holds, found in rules if holds]

@@ -145,7 +145,7 @@ class BrokerQuestions:
             if starts:
                 await read_starts(link, starts, until, begins)
                 memory.columns.begin(begins)
-            return await read_log_dirs(link, broker, wanted, known, until, sizes)
+            return await read_log_dirs(link, broker, wanted, known, until, sizes, self.round.watched(self.layout))
 
         told = await self.round.ask(Source.LOG_DIRS, str(broker), link, read, until)
         if told is None:

@@ -67,6 +67,8 @@ class Memory:
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
     future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
     log_gaps: dict[int, LogGaps] = field(default_factory=dict)
+    placed: dict[int, dict[tuple[str, int], str]] = field(default_factory=dict)
+    """Of each broker, topic and partition of the watched logs with their directories."""
     broker_beans: dict[int, ProcessBeans] = field(default_factory=dict)
     controller_beans: dict[str, ProcessBeans] = field(default_factory=dict)
     _heard: dict[object, float] = field(default_factory=dict)
@@ -126,7 +128,8 @@ class Memory:
         forgotten = [broker for broker in self.brokers if broker not in listed and broker not in missing]
         self.brokers = dict(sorted({**listed, **missing}.items()))
         for broker in forgotten:
-            for answers in (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.broker_beans):
+            told = (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.placed, self.broker_beans)
+            for answers in told:
                 answers.pop(broker, None)
         return forgotten
 
@@ -139,6 +142,7 @@ class Memory:
             asked: topic and partition of the replicas that it was asked about, `None` for all: only then are the
                 bytes per directory complete.
         """
+        self.placed[broker] = told.placed
         if asked is None:
             self.log_dirs[broker] = tuple(told.directories)
             self.future[broker] = tuple(told.future)

@@ -114,6 +114,11 @@ class Poller:
             kafka_version=memory.kafka_version,
             offsets_at=dict(asked.offsets_at),
             log_dirs=_joined(memory, Source.LOG_DIRS, memory.log_dirs, slow),
+            placed={
+                broker: placed
+                for broker, placed in memory.placed.items()
+                if memory.heard_since((Source.LOG_DIRS, broker), slow)
+            },
             future_replicas=_joined(memory, Source.LOG_DIRS, memory.future, slow),
             log_gaps={broker: gaps for broker, gaps in memory.log_gaps.items() if gaps.at >= slow},
             broker_configs={

@@ -9,7 +9,7 @@ import numpy as np
 from exporter.clients.kafka.faults import error_code_fault
 from exporter.clients.kafka.link import BrokerLink
 from exporter.clients.kafka.requests import DescribeLogDirsRequest
-from exporter.model import UNKNOWN, FutureReplica, LogDir, Longs
+from exporter.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
 from exporter.sources.replies import RowIndex, column
 
 STORAGE_ERROR: Final = 56
@@ -20,11 +20,16 @@ _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
 @dataclass(slots=True)
 class LogDirs:
-    """What one broker told. `stray`: topic and partition of the logs that the metadata does not place there."""
+    """What one broker told.
+
+    `stray`: topic and partition of the logs that the metadata does not place there. `placed`: those of the watched
+    logs, with the path of the directory that each lies in.
+    """
 
     directories: list[LogDir] = field(default_factory=list)
     future: list[FutureReplica] = field(default_factory=list)
     stray: set[tuple[str, int]] = field(default_factory=set)
+    placed: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
 async def read_log_dirs(
@@ -34,6 +39,7 @@ async def read_log_dirs(
     known: RowIndex,
     timeout_at: float,
     sizes: Longs,
+    watched: Bools | None = None,
 ) -> LogDirs:
     """Ask one broker for the sizes of its logs and write them to their rows.
 
@@ -44,6 +50,7 @@ async def read_log_dirs(
         known: all replicas of that broker, by row.
         timeout_at: monotonic seconds.
         sizes: column of the `ReplicaTable`, written to.
+        watched: (R,) replicas of which it matters where they lie.
 
     Raises:
         SourceError: it did not answer, or may not.
@@ -53,16 +60,23 @@ async def read_log_dirs(
     fault = error_code_fault(reply.error_code, None, link.address)
     if fault:
         raise fault
-    return parse_log_dirs(reply, broker, known, sizes)
+    return parse_log_dirs(reply, broker, known, sizes, watched)
 
 
-def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs) -> LogDirs:
+def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watched: Bools | None = None) -> LogDirs:
     """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows."""
     told = LogDirs()
     for directory in reply.results:
         partitions = [partition for topic in directory.topics for partition in topic.partitions]
         size = column(partitions, "partition_size")
-        told.stray |= _scatter(directory, partitions, size, known, sizes)
+        rows = known.find(directory.topics, column(partitions, "partition_index"))
+        current = column(partitions, "is_future_key") == 0
+        placed = current & (rows != UNKNOWN)
+        sizes[rows[placed]] = size[placed]
+        told.stray |= _names(directory, partitions, np.flatnonzero(current & ~placed))
+        if watched is not None:
+            seen = np.flatnonzero(placed)[watched[rows[placed]]]
+            told.placed |= dict.fromkeys(_names(directory, partitions, seen), directory.log_dir)
         told.future += _future(directory, broker)
         told.directories.append(
             LogDir(
@@ -77,15 +91,8 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs) -> Lo
     return told
 
 
-def _scatter(
-    directory: Any, partitions: Sequence[Any], size: Longs, known: RowIndex, sizes: Longs
-) -> set[tuple[str, int]]:
-    """Write the sizes of one directory to their rows; return those of its logs that have none."""
-    rows = known.find(directory.topics, column(partitions, "partition_index"))
-    current = column(partitions, "is_future_key") == 0
-    placed = current & (rows != UNKNOWN)
-    sizes[rows[placed]] = size[placed]
-    places = np.flatnonzero(current & ~placed)
+def _names(directory: Any, partitions: Sequence[Any], places: Longs) -> set[tuple[str, int]]:
+    """Tell topic and partition of some logs of one directory, given by their places in it."""
     ends = np.cumsum([len(topic.partitions) for topic in directory.topics])
     topics = np.searchsorted(ends, places, side="right").tolist()
     return {

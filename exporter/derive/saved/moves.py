@@ -8,7 +8,7 @@ import numpy as np
 from exporter.derive.changes import Change, MoveKey
 from exporter.derive.moves import MovesMemory, Track
 from exporter.derive.saved.values import Clock, Row, read_minimum, write_minimum
-from exporter.derive.stuck import StuckMemory
+from exporter.derive.stuck import StuckMemory, Together
 from exporter.formulas.stuck import Cause
 
 
@@ -25,15 +25,16 @@ def _keys(moves: MovesMemory) -> set[MoveKey]:
 
 def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
     topic_id, topic, partition, broker = key
-    track, fact = moves.tracks.get(key), moves.stuck.facts.get(key)
+    track, (fact, polls) = moves.tracks.get(key), moves.stuck.facts.get(key, (None, 0))
     return {
         "topic": topic,
         "topic_id": topic_id.hex(),
         "partition": partition,
         "broker": broker,
         "least": write_minimum(track.minimum if track is not None else None, clock),
-        "cause": fact[0] if fact is not None else None,
-        "cause_polls": fact[1] if fact is not None else 0,
+        "fact": fact,
+        "fact_polls": polls,
+        "cause": moves.stuck.shown.get(key),
     }
 
 
@@ -42,13 +43,14 @@ def _write_pairs(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock
         {
             "target": target,
             "leader": leader,
-            "least": write_minimum(minimum, clock),
-            "moves": sorted(places[key] for key in summed if key in places),
+            "least": write_minimum(together.minimum, clock),
+            "errors": together.errors,
+            "moves": sorted(places[key] for key in together.moves if key in places),
             "changed_at": clock.write(change.at),
             "limits": [_write_limit(limit) for limit in change.limits],
             "throttled": {str(places[key]): list(state) for key, state in change.moves.items()},
         }
-        for (target, leader), (summed, minimum) in moves.stuck.pairs.items()
+        for (target, leader), together in moves.stuck.pairs.items()
         if (change := moves.changes.get((target, leader))) is not None
     ]
 
@@ -67,16 +69,23 @@ def read_moves(rows: Sequence[Row], pair_rows: Sequence[Row], clock: Clock) -> M
         changes={pair: _read_change(row, keys, clock) for pair, row in pairs.items()},
         stuck=StuckMemory(
             pairs={
-                pair: (frozenset(keys[place] for place in row["moves"]), read_minimum(row["least"], clock))
+                pair: Together(
+                    frozenset(keys[place] for place in row["moves"]),
+                    read_minimum(row["least"], clock),
+                    None if row["errors"] is None else float(row["errors"]),
+                )
                 for pair, row in pairs.items()
             },
-            facts={
-                key: (Cause(row["cause"]), int(row["cause_polls"]))
-                for key, row in zip(keys, rows, strict=True)
-                if row["cause"] is not None
+            facts={key: (_cause(row["fact"]), int(row["fact_polls"])) for key, row in zip(keys, rows, strict=True)},
+            shown={
+                key: cause for key, row in zip(keys, rows, strict=True) if (cause := _cause(row["cause"])) is not None
             },
         ),
     )
+
+
+def _cause(name: str | None) -> Cause | None:
+    return None if name is None else Cause(name)
 
 
 def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:

@@ -1,0 +1,293 @@
+"""Why a move does not get on, cause by cause: each is made to happen, is named, and ends when it ends.
+
+Asserted on every page that is read: no other cause, and no throttle problem.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, ClusterSettings, wait_for
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.watching import LONG_ENOUGH, Watch, causes
+
+pytestmark = pytest.mark.cluster
+
+MEGABYTE = 1_000_000
+TWO_WINDOWS = 22.0
+"""Seconds. Whoever made a new minimum since then is not stuck, but for facts."""
+AT_ONCE = 2
+"""Polls, from the first one on that can see a fact."""
+SESSION_MS = 30_000
+"""Of a broker that hangs: for so long it is still taken for alive."""
+
+
+@pytest.fixture(scope="module")
+def patient_cluster(no_process_left: None) -> Iterator[Cluster]:
+    """Two log directories a broker, and a controller that waits long for a broker that hangs; shared by this file."""
+    settings = ClusterSettings(log_dirs=2, controller_properties={"broker.session.timeout.ms": SESSION_MS})
+    with Cluster(settings) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def patient(patient_cluster: Cluster) -> Iterator[Cluster]:
+    """The same, as new for each test."""
+    yield patient_cluster
+    patient_cluster.reset()
+
+
+def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
+    """Damaged files on disk, one after the other kind: four moves stand still, each for a cause of its own.
+
+    A log that the leader cannot serve (`no_progress`), an index that the target cannot write (`fetcher_failed`), a
+    remote log that is not there (`aux_state_error`), and a replica that is to stay and is out of sync
+    (`copied_not_completed`).
+    """
+    _fill(cluster, "rotten", [1], 5)
+    _fill(cluster, "kept", [1, 2], 2)
+    _fill_tiered(cluster, "remote", leader=3)
+    _fill(cluster, "damaged", [1], 15)
+    with _rotten(cluster, "rotten", leader=1) as repair, _hidden(cluster, "remote") as restore:
+        _drop_out(cluster, "kept", leader=1, broker=2)
+        with Sidecar(configuration(cluster), tmp_path) as sidecar:
+            watch = Watch(sidecar)
+            watch.until(lambda page: not page.down(), "everybody answers")
+            cluster.admin.reassign({("damaged", 0): [2]}, throttle=MEGABYTE)
+            watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
+            _cut_indices(cluster, "damaged", 2)
+            cluster.admin.reassign({("rotten", 0): [3], ("remote", 0): [1], ("kept", 0): [2, 3]}, throttle=MEGABYTE)
+            wanted = {
+                ("rotten", 0, 3): "no_progress",
+                ("damaged", 0, 2): "fetcher_failed",
+                ("remote", 0, 1): "aux_state_error",
+                ("kept", 0, 3): "copied_not_completed",
+            }
+            watch.causes = {topic: {cause} for (topic, _, _), cause in wanted.items()}
+            _until_stuck_in_time(watch, set(wanted))
+            assert causes(watch.page) == wanted
+
+            repair()
+            del watch.causes["rotten"]
+            watch.until(lambda page: not page.all("reassignment_bytes_remaining", topic="rotten"), "rotten has moved")
+            restore()
+            watch.until(lambda page: not _is_stuck(page, "remote"), "remote gets on")
+            del watch.causes["remote"]
+            cluster.admin.cancel([("damaged", 0)])
+            del watch.causes["damaged"]
+            watch.until(lambda page: not page.all("reassignment_bytes_remaining", topic="damaged"), "damaged is over")
+            cluster.restart(2)
+            watch.until(lambda page: not _is_stuck(page, "kept"), "kept is whole again")
+            watch.causes.clear()
+            watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
+            cluster.admin.clear_throttle(["damaged", "rotten", "remote", "kept"])
+            watch.for_polls(3, "the throttle is cleared")
+
+
+def test_facts_are_told_at_once(cluster: Cluster, tmp_path: Path) -> None:
+    """A throttle of 0, a target that is down, and no leader: within two polls of those that can see it."""
+    for topic, leader in {"blocked": 1, "orphan": 1, "headless": 3}.items():
+        _fill(cluster, topic, [leader], 25)
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.until(lambda page: not page.down(), "everybody answers")
+        cluster.admin.reassign({("blocked", 0): [2]}, throttle=MEGABYTE)
+        watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
+        watch.causes["blocked"] = {"throttle_blocked"}
+        watch.problems = {(1, "leader", "blocked"), (2, "follower", "blocked")}
+        for broker in (1, 2):
+            cluster.admin.set_throttle_rate(broker, 0)
+        polls = watch.until_stuck(_is_zero, {("blocked", 0, 2): "throttle_blocked"}, "blocked")
+        assert polls <= AT_ONCE
+        for broker in (1, 2):
+            cluster.admin.set_throttle_rate(broker, MEGABYTE)
+        watch.until(lambda page: not _is_zero(page), "the throttle is raised")
+        assert causes(watch.page) == {}
+        watch.causes.clear()
+        watch.problems.clear()
+
+        cluster.admin.reassign({("orphan", 0): [3], ("headless", 0): [2]}, throttle=MEGABYTE)
+        watch.until(lambda page: page["reassigning_partitions"] == 3, "the moves are seen")
+        wanted = {("orphan", 0, 3): "target_down", ("headless", 0, 2): "no_leader"}
+        # Who was killed leads, for all that the cluster knows, until its session is over.
+        watch.causes = {"orphan": {"target_down"}, "headless": {"leader_unresponsive", "no_leader"}}
+        cluster.kill(3)
+        down = {move: cause for move, cause in wanted.items() if cause == "target_down"}
+        assert watch.until_stuck(lambda page: _is_away(page, 3), down, "target down") <= AT_ONCE
+        assert watch.until_stuck(lambda page: _is_fenced(page, 3), wanted, "no leader") <= AT_ONCE
+        watch.causes["headless"] = {"no_leader"}
+        watch.for_polls(3, "broker 3 is down")
+        cluster.start(3)
+        cluster.wait_ready(3)
+        watch.until(lambda page: not causes(page), "broker 3 is back")
+        watch.causes.clear()
+        watch.for_polls(5, "they get on")
+
+
+def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
+    """Under SIGSTOP, and not fenced: a leader is unresponsive, a target is down; with SIGCONT they are not."""
+    _fill(patient, "hanging", [1], 40)
+    with Sidecar(configuration(patient), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.until(lambda page: not page.down(), "everybody answers")
+        patient.admin.reassign({("hanging", 0): [2]}, throttle=MEGABYTE)
+        watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
+        for broker, cause in {1: "leader_unresponsive", 2: "target_down"}.items():
+            watch.causes["hanging"] = {cause}
+            patient.pause(broker)
+            polls = watch.until_stuck(lambda page: page.silent("offsets"), {("hanging", 0, 2): cause}, cause)
+            assert polls <= AT_ONCE
+            watch.for_polls(3, "it hangs")
+            assert causes(watch.page) == {("hanging", 0, 2): cause}
+            patient.resume(broker)
+            watch.until(lambda page: not page.down(), f"broker {broker} answers")
+            assert causes(watch.page) == {}
+            watch.causes.clear()
+            watch.for_polls(3, "it gets on")
+
+
+def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tmp_path: Path) -> None:
+    """What moves to the other directory of the same broker is not stuck, and comes to its end."""
+    numbers = range(4)
+    patient.admin.create_topic("spread", assignment={number: [1] for number in numbers})
+    patient.load.produce("spread", bytes=4 * MEGABYTE, record_size=10_000, partitions=numbers)
+    with Sidecar(configuration(patient), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.until(lambda page: not page.down(), "everybody answers")
+        patient.admin.reassign({("spread", number): [3] for number in numbers}, throttle=MEGABYTE)
+        watch.until(lambda page: len(page.all("reassignment_bytes_remaining")) == len(numbers), "the moves are seen")
+        wait_for(lambda: len(_placed(patient, "spread", 3)) == len(numbers))
+        lost = patient.log_dirs(3)[1]
+        places = _placed(patient, "spread", 3)
+        wanted = {("spread", n, 3): "log_dir_offline" for n, place in places.items() if place == str(lost)}
+        assert 0 < len(wanted) < len(numbers)
+        watch.causes["spread"] = {"log_dir_offline"}
+        aside = lost.rename(lost.with_name("aside"))
+        polls = watch.until_stuck(lambda page: not _is_online(page, 3, lost), wanted, "log dir offline")
+        assert polls <= AT_ONCE
+        watch.until(lambda page: page["reassigning_partitions"] == len(wanted), "the others have moved")
+        assert causes(watch.page) == wanted
+
+        aside.rename(lost)
+        watch.causes["spread"] |= {"target_down"}
+        patient.restart(3)
+        watch.until(lambda page: _is_online(page, 3, lost) and not page.down(), "the directory is back")
+        watch.causes.clear()
+        watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
+
+
+def _fill(cluster: Cluster, topic: str, replicas: list[int], megabytes: int) -> None:
+    cluster.admin.create_topic(topic, assignment={0: replicas})
+    cluster.load.produce(topic, bytes=megabytes * MEGABYTE, record_size=10_000)
+
+
+def _fill_tiered(cluster: Cluster, topic: str, leader: int) -> None:
+    """A topic whose first segments lie in remote storage only, so that a new replica must ask for them there."""
+    config = {"remote.storage.enable": True, "segment.bytes": 1 << 20, "local.retention.bytes": 1 << 20}
+    cluster.admin.create_topic(topic, assignment={0: [leader]}, config=config)
+    cluster.load.produce(topic, bytes=6 * MEGABYTE, record_size=10_000)
+    wait_for(lambda: cluster.admin.offsets(topic, -4)[0] > 0, LONG_ENOUGH, "segments lie in remote storage only")
+
+
+@contextmanager
+def _rotten(cluster: Cluster, topic: str, leader: int) -> Iterator[Callable[[], None]]:
+    """Overwrite some bytes of a leader's log: whoever fetches them throws them away. What is yielded puts them back."""
+    (segment,) = _files(cluster, leader, topic, "log")
+    with segment.open("r+b", buffering=0) as file:
+        file.seek(MEGABYTE)
+        kept = file.read(1000)
+        file.seek(MEGABYTE)
+        file.write(bytes(len(kept)))
+
+        def repair() -> None:
+            file.seek(MEGABYTE)
+            file.write(kept)
+
+        yield repair
+
+
+@contextmanager
+def _hidden(cluster: Cluster, topic: str) -> Iterator[Callable[[], None]]:
+    """Take what a topic has in remote storage away; what is yielded puts it back."""
+    (there,) = cluster.root.glob(f"remote/*/{topic}-0-*")
+    hidden = there.with_name(f"hidden-{there.name}")
+    there.rename(hidden)
+
+    def restore() -> None:
+        for file in hidden.iterdir():
+            there.mkdir(exist_ok=True)
+            file.rename(there / file.name)
+
+    yield restore
+
+
+def _drop_out(cluster: Cluster, topic: str, leader: int, broker: int) -> None:
+    """Let a follower fall out of the ISR, and stay out: it cannot write its index any more."""
+    _cut_indices(cluster, topic, broker)
+    with cluster.load.background(topic, MEGABYTE, record_size=5000, acks=1):
+        wait_for(lambda: cluster.admin.isr(topic)[0] == (leader,), LONG_ENOUGH, f"{broker} is out of the ISR")
+
+
+def _cut_indices(cluster: Cluster, topic: str, broker: int) -> None:
+    """Make the indices of a replica empty under the broker that has mapped them: writing to them fails from now on."""
+    for kind in ("index", "timeindex"):
+        for file in _files(cluster, broker, topic, kind):
+            os.truncate(file, 0)
+
+
+def _files(cluster: Cluster, broker: int, topic: str, kind: str) -> list[Path]:
+    found = [file for directory in cluster.log_dirs(broker) for file in directory.glob(f"{topic}-0/*.{kind}")]
+    assert found
+    return found
+
+
+def _placed(cluster: Cluster, topic: str, broker: int) -> dict[int, str]:
+    return {log.partition: log.log_dir for log in cluster.admin.log_dirs(broker) if log.topic == topic}
+
+
+def _until_stuck_in_time(watch: Watch, moves: set[tuple[str, int, int]]) -> None:
+    """Wait until all are stuck: none before two windows without progress, nor more than a poll after its target's."""
+    late = dict.fromkeys((broker for _, _, broker in moves), 0)
+
+    def stuck(page: Page) -> bool:
+        found = causes(page)
+        for target in late:
+            stalled = [_stalled(page, move) for move in moves if move[2] == target]
+            silent = moves - found.keys()
+            late[target] += min(stalled) >= TWO_WINDOWS and any(broker == target for _, _, broker in silent)
+        assert all(_stalled(page, move) >= TWO_WINDOWS for move in found)
+        return moves <= found.keys()
+
+    watch.until(stuck, "every move is stuck")
+    print(f"polls with two windows without progress before it was said, by target: {late}")
+    assert max(late.values()) <= 1
+
+
+def _stalled(page: Page, move: tuple[str, int, int]) -> float:
+    topic, partition, broker = move
+    return page.get("reassignment_stalled_seconds", topic=topic, partition=partition, broker=broker) or 0.0
+
+
+def _is_stuck(page: Page, topic: str) -> bool:
+    return any(move[0] == topic for move in causes(page))
+
+
+def _is_zero(page: Page) -> bool:
+    return page.get("replication_throttle_bytes_per_second", broker=2, side="follower") == 0
+
+
+def _is_away(page: Page, broker: int) -> bool:
+    """Whether the page shows that a broker is not there."""
+    return _is_fenced(page, broker) or broker in page.silent("offsets")
+
+
+def _is_fenced(page: Page, broker: int) -> bool:
+    return page.one("broker_state", broker=broker, state="fenced") == 1
+
+
+def _is_online(page: Page, broker: int, log_dir: Path) -> bool:
+    return page.get("log_dir_online", broker=broker, log_dir=log_dir) == 1

@@ -1,0 +1,87 @@
+"""Every page of a sidecar from one moment on, none left out, and on none a cause or a problem that nobody expects."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar
+
+LONG_ENOUGH = 120.0
+
+Problem = tuple[int, str, str]
+"""Broker, side and problem."""
+
+Move = tuple[str, int, int]
+"""Topic, partition and adding broker."""
+
+
+def causes(page: Page) -> dict[Move, str]:
+    """The one cause of every move that is stuck."""
+    found: dict[Move, str] = {}
+    for labels, value in page.rows("reassignment_stuck"):
+        move = labels["topic"], int(labels["partition"]), int(labels["broker"])
+        assert value == 1
+        assert move not in found, f"{move} is stuck for {found[move]} and for {labels['cause']}"
+        found[move] = labels["cause"]
+    return found
+
+
+def problems(page: Page) -> set[Problem]:
+    """Every throttle problem that is raised."""
+    return {(int(broker), side, problem) for broker, problem, side in page.all("replication_throttle_problem_seconds")}
+
+
+@dataclass
+class Watch:
+    """Pages of a sidecar, each looked at; what may be on them is set as the test goes on.
+
+    Attributes:
+        sidecar: whose pages.
+        causes: topic to the causes for which its moves may be stuck; no other move may be.
+        problems: throttle problems that may be raised.
+        page: the latest one.
+    """
+
+    sidecar: Sidecar
+    causes: dict[str, set[str]] = field(default_factory=dict)
+    problems: set[Problem] = field(default_factory=set)
+    page: Page = field(default_factory=lambda: Page(""))
+
+    def until(self, predicate: Callable[[Page], object], what: str, timeout: float = LONG_ENOUGH) -> int:
+        """Look at every page of polls that begin from now on, until one is as wanted; return the number of pages."""
+        count = 0
+        try:
+            for page in self.sidecar.pages(timeout):
+                self.page = page
+                count += 1
+                self._look(page)
+                if predicate(page):
+                    print(f"{what}: after {count} polls")
+                    return count
+        except AssertionError as error:
+            raise AssertionError(f"waiting for: {what}; {causes(self.page)}, {problems(self.page)}; {error}") from error
+        raise AssertionError("the pages came to an end")
+
+    def until_stuck(self, visible: Callable[[Page], object], wanted: Mapping[Move, str], what: str) -> int:
+        """The same until moves are stuck; return in how many polls, that one included, it was visible."""
+        seen = 0
+
+        def stuck(page: Page) -> bool:
+            nonlocal seen
+            seen += bool(seen or visible(page))
+            found = causes(page)
+            return all(found.get(move) == cause for move, cause in wanted.items())
+
+        self.until(stuck, what)
+        print(f"{what}: in poll {seen} of those that could see it")
+        return seen
+
+    def for_polls(self, count: int, what: str) -> None:
+        """Look at so many pages."""
+        left = iter(range(count - 1, -1, -1))
+        self.until(lambda _: next(left) == 0, what)
+
+    def _look(self, page: Page) -> None:
+        unexpected = {move: cause for move, cause in causes(page).items() if cause not in self.causes.get(move[0], ())}
+        assert unexpected == {}, "stuck for a cause that is none"
+        assert problems(page) <= self.problems, "a problem that is none"

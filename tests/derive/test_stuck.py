@@ -1,0 +1,172 @@
+"""Which moves are stuck, and why: what a poll tells of disks, lists and errors, and the clocks between polls."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from exporter.model import BrokerConfig, Limit, LogDir, Origin, Parameters, ProcessBeans, Side, TopicConfig
+from tests.building import BYTES_PER_OFFSET, Partition, Topics, judge_each, snapshot
+
+POLLS = range(12)
+INTERVAL = 10.0
+STUCK_FROM = 3
+"""Polls: three intervals, and two quota windows, after the first one."""
+AGREED_FROM = 1
+END = 1000
+ONLINE, OFFLINE, ROOMY = "/data/a", "/data/b", 10**12
+
+Causes = dict[tuple[str, int, int], str]
+
+
+def standing(end: int = END) -> Partition:
+    """A move from broker 1 to 2 that does not get any further."""
+    return Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: 400})
+
+
+def judged(topics: Callable[[int], Topics], fields: Callable[[int], dict[str, Any]] = lambda _: {}) -> list[Causes]:
+    """What is stuck in each poll, by topic, partition and adding broker."""
+    seen = [snapshot(topics(poll), clock=INTERVAL * poll, **fields(poll)) for poll in POLLS]
+    found = judge_each(*seen, parameters=Parameters(poll_interval=INTERVAL))
+    return [
+        {(move.topic, move.partition, move.broker): str(move.stuck) for move in each.moves if move.stuck is not None}
+        for each in found
+    ]
+
+
+def of(causes: Sequence[Causes], partition: int = 0, broker: int = 2) -> list[str]:
+    """The cause of one move of the topic `t` in each poll, empty where it is not stuck."""
+    return [each.get(("t", partition, broker), "") for each in causes]
+
+
+def directory(path: str, *, online: bool = True, usable: int = ROOMY, broker: int = 2) -> LogDir:
+    """A log directory of the target."""
+    return LogDir(broker, path, online=online, bytes=0, usable_bytes=usable, total_bytes=ROOMY)
+
+
+def test_a_replica_that_waits_for_the_others_is_not_stuck() -> None:
+    """It is in sync and has nothing to copy; the other adding one of its partition goes on for minutes."""
+
+    def topics(poll: int) -> Topics:
+        done = Partition(replicas=(1, 2, 3), adding=(2, 3), end=END, lag={3: 900 - 50 * poll})
+        return {"t": [done]}
+
+    def fields(poll: int) -> dict[str, Any]:
+        made = snapshot(topics(poll))
+        in_isr = made.replicas.in_isr | (made.replicas.broker == 2)
+        return {"replicas": replace(made.replicas, in_isr=in_isr)}
+
+    assert judged(topics, fields) == [{}] * len(POLLS)
+
+
+def test_copied_not_completed() -> None:
+    """All adding replicas are in sync, and it is still under way: one that is to stay is out of the ISR."""
+
+    def topics(_: int) -> Topics:
+        return {"t": [Partition(replicas=(1, 4, 2), adding=(2,), removing=(1,), end=END, lag={4: 10}, out=(4,))]}
+
+    def fields(poll: int) -> dict[str, Any]:
+        made = snapshot(topics(poll), clock=INTERVAL * poll)
+        return {"replicas": replace(made.replicas, in_isr=made.replicas.in_isr | (made.replicas.broker == 2))}
+
+    assert of(judged(topics, fields))[STUCK_FROM:] == ["copied_not_completed"] * (len(POLLS) - STUCK_FROM)
+
+
+def test_a_log_dir_that_is_offline_costs_its_own_replicas_only() -> None:
+    """The replica that another directory of the broker holds gets on; the one that none holds any more is stuck."""
+
+    def topics(poll: int) -> Topics:
+        going = Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=END, lag={2: 900 - 50 * poll})
+        return {"t": [standing(), going]}
+
+    def fields(poll: int) -> dict[str, Any]:
+        dirs = (directory(ONLINE), directory(OFFLINE, online=poll < 2))
+        placed = {("t", 0): OFFLINE, ("t", 1): ONLINE} if poll < 2 else {("t", 1): ONLINE}
+        return {"log_dirs": dirs, "placed": {2: placed}}
+
+    causes = judged(topics, fields)
+    assert of(causes, partition=1) == [""] * len(POLLS)
+    assert of(causes, partition=0)[:4] == ["", "", "", "log_dir_offline"]
+
+
+def test_a_replica_that_was_never_seen_on_a_disk_is_not_lost_at_once() -> None:
+    """The broker may not have made its log yet: only once the move has settled is it said that it lies there."""
+
+    def topics(poll: int) -> Topics:
+        return {"t": [standing()]}
+
+    def fields(poll: int) -> dict[str, Any]:
+        made = snapshot(topics(poll), clock=INTERVAL * poll)
+        replicas = replace(made.replicas, sized_at=0 * made.replicas.sized_at)
+        return {"replicas": replicas, "log_dirs": (directory(ONLINE), directory(OFFLINE, online=False))}
+
+    assert of(judged(topics, fields))[:4] == ["", "", "", "log_dir_offline"]
+
+
+def test_the_room_that_counts_is_where_the_replica_lies() -> None:
+    """A full directory is a cause although another one of the broker has room, and the other way round it is none."""
+    dirs = (directory(ONLINE), directory(OFFLINE, usable=1000))
+    for path, cause in {ONLINE: "no_progress", OFFLINE: "log_dir_full"}.items():
+        placed = {2: {("t", 0): path}}
+        causes = judged(lambda _: {"t": [standing()]}, lambda _, p=placed: {"log_dirs": dirs, "placed": p})
+        assert of(causes)[-1] == cause
+
+
+def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
+    """What goes to the other directory needs no room here."""
+    room = 600 * BYTES_PER_OFFSET
+    dirs = (directory(ONLINE), directory(OFFLINE, usable=room))
+    placed = {2: {("t", 0): OFFLINE, ("t", 1): ONLINE}}
+    config = {2: BrokerConfig(replica_fetch_max_bytes=1)}
+    causes = judged(
+        lambda _: {"t": [standing(), standing()]},
+        lambda _: {"log_dirs": dirs, "placed": placed, "broker_configs": config},
+    )
+    assert of(causes)[-1] == "no_progress"
+    placed = {2: {("t", 0): OFFLINE, ("t", 1): OFFLINE}}
+    causes = judged(
+        lambda _: {"t": [standing(), standing()]},
+        lambda _: {"log_dirs": dirs, "placed": placed, "broker_configs": config},
+    )
+    assert of(causes)[-1] == "target_disk_too_small"
+
+
+def test_aux_state_errors_since_the_move_last_got_on() -> None:
+    """Those of before, and a count that begins anew, are no cause; those since then are."""
+
+    def errors(count: Callable[[int], float]) -> Callable[[int], dict[str, Any]]:
+        name = "build_remote_log_aux_state_errors_total"
+        return lambda poll: {"broker_beans": {2: ProcessBeans(INTERVAL * poll, {name: count(poll)})}}
+
+    def cause(count: Callable[[int], float]) -> str:
+        return of(judged(lambda _: {"t": [standing()]}, errors(count)))[-1]
+
+    assert cause(lambda poll: 5.0 + poll) == "aux_state_error"
+    assert cause(lambda _: 5.0) == "no_progress"
+    assert cause(lambda poll: 5.0 if poll < 2 else 0.0) == "no_progress"
+
+
+def test_a_small_disk_does_not_hide_a_fact() -> None:
+    """Blocked is told after two polls; that the disk is too small as well, once nothing gets on for two windows."""
+    dirs = (directory(ONLINE, usable=100),)
+    causes = of(judged(lambda _: {"t": [standing()]}, lambda _: {"log_dirs": dirs, **_blocked("0:1", "0:2")}))
+    assert causes[AGREED_FROM:STUCK_FROM] == ["throttle_blocked"] * (STUCK_FROM - AGREED_FROM)
+    assert causes[-1] == "log_dir_full"
+
+
+def test_a_limit_of_0_blocks_what_the_lists_name_only() -> None:
+    """Another partition of the same two brokers goes on."""
+
+    def topics(poll: int) -> Topics:
+        going = Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=END, lag={2: 900 - 50 * poll})
+        return {"t": [standing(), going]}
+
+    causes = judged(topics, lambda _: _blocked("0:1", "0:2"))
+    assert of(causes, partition=0)[-1] == "throttle_blocked"
+    assert of(causes, partition=1) == [""] * len(POLLS)
+
+
+def _blocked(leader_list: str, follower_list: str) -> dict[str, Any]:
+    limits = {Side.LEADER: Limit(0.0, Origin.BROKER), Side.FOLLOWER: Limit(0.0, Origin.BROKER)}
+    config = TopicConfig(leader_throttled=leader_list, follower_throttled=follower_list)
+    brokers = {broker: BrokerConfig(limits=limits) for broker in (1, 2)}
+    return {"broker_configs": brokers, "topic_configs": {"t": config}}
