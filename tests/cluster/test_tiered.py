@@ -1,0 +1,250 @@
+"""Tiered storage (KIP-405, KIP-956): what is overdue, since when nothing is copied, and which quota is why."""
+
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, wait_for
+from sandbox.admin_quotas import DEFAULT
+from sandbox.admin_topics import EARLIEST_LOCAL, LATEST, LATEST_TIERED
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar, configuration
+
+pytestmark = pytest.mark.cluster
+
+COPY_QUOTA = "remote.log.manager.copy.max.bytes.per.second"
+FETCH_QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
+MIB = 1 << 20
+"""The smallest segment of Kafka 4, and that of every topic here that does not say otherwise."""
+TOPIC = "cold"
+PROBLEMS = ("copy_held_back", "fetch_held_back", "copy_quota_below_segment", "client_fetch_quota_above")
+OVERDUE, STALLED = "topic_remote_copy_overdue_bytes", "topic_remote_copy_stalled_seconds"
+LONG_ENOUGH = 120.0
+
+
+def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: Path) -> None:
+    """What is overdue grows, since when is told, the quota is named without a break, and all of it ends."""
+    _follow_a_low_copy_quota(cluster, tmp_path, overdue=8 * MIB)
+
+
+@pytest.mark.long
+def test_kafka_3_9_tells_what_is_overdue_too(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+    """`ListOffsets -5` came with 3.9, the quotas with 3.8."""
+    _follow_a_low_copy_quota(make_cluster(brokers=2, version="3.9.1"), tmp_path, overdue=4 * MIB)
+
+
+def _follow_a_low_copy_quota(cluster: Cluster, folder: Path, overdue: float) -> None:
+    """A sixth of what is produced may be copied, until the quota is taken away. It holds a whole segment in 11 s."""
+    quota, inbound = 100_000, 600_000
+    cluster.admin.alter_broker_config("", {COPY_QUOTA: quota})
+    _create(cluster, TOPIC, [1, 2])
+
+    with Sidecar(configuration(cluster), folder) as sidecar:
+        with cluster.load.background(TOPIC, inbound):
+            low = _until(sidecar, lambda page: (page.get(OVERDUE, topic=TOPIC) or 0) >= overdue)
+        still = sidecar.wait(lambda page: page.one("partition_bytes_in_per_second", topic=TOPIC, partition=0) == 0)
+        _assert_overdue_is_what_the_brokers_tell(cluster, sidecar)
+        cluster.admin.alter_broker_config("", {COPY_QUOTA: None})
+        after = _until(sidecar, lambda page: page.one(OVERDUE, topic=TOPIC) == 0 and not _problems(page))
+
+    grown = [page.get(OVERDUE, topic=TOPIC) for page in low]
+    stalled = [page.get(STALLED, topic=TOPIC) for page in low]
+    held = [page.get("tiered_storage_problem_seconds", broker=1, problem="copy_held_back") for page in low]
+    rates = [page.get("remote_copy_bytes_per_second", broker=1) for page in low]
+    print(f"overdue {grown}\nstalled {_rounded(stalled)}\nheld back {_rounded(held)}\nrates {_rounded(rates)}")
+    print(f"after: overdue {[page.one(OVERDUE, topic=TOPIC) for page in after]}, {len(after)} polls to the end")
+    begun = next(place for place, seconds in enumerate(held) if seconds)
+    first_overdue = next(place for place, amount in enumerate(grown) if amount)
+    print(f"copy_held_back {begun - first_overdue} polls after something was overdue, in {len(low)} polls")
+    assert _are_growing(held[begun:])
+    assert _longest_growth(stalled) >= 5
+    assert {key for page in [*low, still, *after] for key in _problems(page)} == {("1", "copy_held_back")}
+    assert still.one("remote_copy_quota_bytes_per_second", broker=1) == quota
+    assert after[-1].one(STALLED, topic=TOPIC) == 0
+    assert all(page.all("tiered_storage_problem_seconds").keys() == _everything(cluster) for page in low[begun:])
+
+
+def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tmp_path: Path) -> None:
+    """While every copy fails the seconds grow without an end and errors are counted; no quota is blamed."""
+    cluster.admin.alter_broker_config("", {COPY_QUOTA: 10 * MIB})
+    _create(cluster, TOPIC, [1, 2])
+    cluster.load.produce(TOPIC, bytes=3 * MIB)
+    wait_for(lambda: cluster.admin.offsets(TOPIC, LATEST_TIERED)[0] > 0, what="a segment is copied")
+    remote, aside = cluster.root / "remote", cluster.root / "aside"
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        before = sidecar.wait(lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
+        remote.rename(aside)
+        remote.touch()
+        cluster.load.produce(TOPIC, bytes=4 * MIB)
+        failing = _until(sidecar, lambda page: (page.get(STALLED, topic=TOPIC) or 0) >= 15)
+        remote.unlink()
+        aside.rename(remote)
+        after = _until(sidecar, lambda page: page.one(OVERDUE, topic=TOPIC) == 0)
+
+    errors = [page.one("remote_copy_errors_total", broker=1) for page in (before, failing[-1])]
+    stalled = [page.one(STALLED, topic=TOPIC) for page in failing]
+    print(f"stalled {_rounded(stalled)}, overdue {failing[-1].one(OVERDUE, topic=TOPIC)}, errors {errors}")
+    print(f"{len(after)} polls from the repair to the end")
+    assert errors[0] < errors[1]
+    assert _are_growing(stalled[stalled.index(next(filter(None, stalled))) :])
+    assert {key for page in [before, *failing, *after] for key in _problems(page)} == set()
+    assert after[-1].one(STALLED, topic=TOPIC) == 0
+
+
+def test_a_restarted_leader_makes_nothing_overdue(cluster: Cluster, tmp_path: Path) -> None:
+    """A broker that has just begun to lead tells `-5` late: what was copied is not overdue because of that."""
+    _create(cluster, TOPIC, [1, 2], local=20 * MIB)
+    cluster.load.produce(TOPIC, bytes=8 * MIB)
+    wait_for(lambda: cluster.admin.offsets(TOPIC, LATEST_TIERED)[0] > 6 * 1000, what="the segments are copied")
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        sidecar.wait(lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
+        pages = []
+        for broker in (1, 2):
+            cluster.stop(broker)
+            pages += _until(sidecar, lambda page: page.get(OVERDUE, topic=TOPIC) is not None)
+            told = [_tiered(cluster)]
+            cluster.start(broker)
+            cluster.wait_ready(broker)
+            cluster.wait_in_sync()
+            cluster.admin.elect_preferred([(TOPIC, 0)])
+            told += [_tiered(cluster)]
+            pages += [sidecar.next_page() for _ in range(5)]
+            print(f"latest tiered offsets as told after broker {broker} left and was back: {told}")
+        cluster.load.produce(TOPIC, bytes=2 * MIB)
+        pages.append(sidecar.wait(lambda page: page.get(OVERDUE, topic=TOPIC) == 0))
+
+    overdue = [page.get(OVERDUE, topic=TOPIC) for page in pages]
+    print(f"overdue over the restarts of both: {overdue}")
+    assert set(overdue) <= {0, None}
+    assert {key for page in pages for key in _problems(page)} == set()
+
+
+@pytest.mark.long
+def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -> None:
+    """A copy quota below a segment, and clients that may exhaust the fetch quota: judged by configuration alone."""
+    for broker, copy, fetch in ((1, 50_000, MIB), (2, 100_000, None), (3, None, 10 * MIB)):
+        cluster.admin.alter_broker_config(broker, {COPY_QUOTA: copy, FETCH_QUOTA: fetch})
+    for broker in cluster.broker_ids:
+        _create(cluster, f"cold-{broker}", [broker])
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        first = sidecar.wait(_problems)
+        assert set(_problems(first)) == {
+            ("1", "copy_quota_below_segment"),
+            ("1", "client_fetch_quota_above"),
+            ("3", "client_fetch_quota_above"),
+        }
+        _create(cluster, "large", [2], segment=2 * MIB)
+        large = _until(sidecar, lambda page: ("2", "copy_quota_below_segment") in _problems(page))
+        cluster.admin.delete_topic("large")
+        small = _until(sidecar, lambda page: ("2", "copy_quota_below_segment") not in _problems(page))
+        print(f"{len(large)} polls until the large segments were seen, {len(small)} until they were gone")
+        assert max(len(large), len(small)) <= 4
+        cluster.admin.set_client_quota(client_id=DEFAULT, values={"consumer_byte_rate": 500_000})
+        cluster.admin.alter_broker_config(1, {COPY_QUOTA: MIB})
+        cluster.admin.alter_broker_config(2, {FETCH_QUOTA: 500_000})
+        cluster.admin.alter_broker_config(3, {COPY_QUOTA: 90_000})
+        wanted = {("2", "client_fetch_quota_above"), ("3", "copy_quota_below_segment")}
+        pages = _until(sidecar, lambda page: set(_problems(page)) == wanted)
+        print(f"{len(pages)} polls until the new quotas were judged: configurations are read once a minute")
+
+    allowed = {(broker, name) for broker in "123" for name in ("copy_quota_below_segment", "client_fetch_quota_above")}
+    assert {key for page in [first, *large, *small, *pages] for key in _problems(page)} <= allowed
+
+
+@pytest.mark.long
+def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path) -> None:
+    """A consumer that reads what is no longer local is held back; once it has read all, nobody is."""
+    cluster.admin.alter_broker_config("", {FETCH_QUOTA: 150_000})
+    _create(cluster, TOPIC, [1, 2])
+    cluster.load.produce(TOPIC, bytes=8 * MIB)
+    wait_for(lambda: cluster.admin.offsets(TOPIC, EARLIEST_LOCAL)[0] > 4 * 1000, what="segments are deleted locally")
+    read: list[int] = []
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        before = sidecar.whole_page()
+        consumer = threading.Thread(target=lambda: read.append(cluster.load.consume(TOPIC)), daemon=True)
+        consumer.start()
+        held = _until(sidecar, lambda page: ("1", "fetch_held_back") in _problems(page))
+        pages = _until(sidecar, lambda _: not consumer.is_alive())
+        after = _until(sidecar, lambda page: ("1", "fetch_held_back") not in _problems(page))
+        consumer.join()
+
+    rates = [page.get("remote_fetch_bytes_per_second", broker=1) for page in [*held, *pages]]
+    waits = [page.get("remote_fetch_throttle_max_seconds", broker=1) for page in [*held, *pages]]
+    print(f"{len(held)} polls until it was seen, {len(pages)} to the end of reading, {len(after)} until it was gone")
+    print(f"rates {_rounded(rates)}\nlongest waits {_rounded(waits)}; {read} records read")
+    assert read == [cluster.admin.offsets(TOPIC, LATEST)[0]]
+    assert before.get("tiered_storage_problem_seconds", broker=1, problem="fetch_held_back") in {0, None}
+    assert any(waits)
+    seen = {key for page in [*held, *pages, *after] for key in _problems(page)}
+    # Nobody has a consumer_byte_rate, so one client may exhaust what all of them share, as it does here.
+    assert seen == {("1", "fetch_held_back"), *((str(b), "client_fetch_quota_above") for b in cluster.broker_ids)}
+    assert _are_growing(
+        [page.one("tiered_storage_problem_seconds", broker=1, problem="fetch_held_back") for page in pages]
+    )
+
+
+def _create(cluster: Cluster, topic: str, brokers: list[int], segment: int = MIB, local: int = MIB) -> None:
+    config = {"remote.storage.enable": True, "segment.bytes": segment, "local.retention.bytes": local}
+    cluster.admin.create_topic(topic, assignment={0: brokers}, config=config)
+
+
+def _tiered(cluster: Cluster) -> int:
+    return cluster.admin.offsets(TOPIC, LATEST_TIERED)[0]
+
+
+def _assert_overdue_is_what_the_brokers_tell(cluster: Cluster, sidecar: Sidecar) -> None:
+    """The page against the brokers' own offsets and size, while nothing is produced and perhaps one segment copied."""
+    before = _tiered(cluster)
+    page = sidecar.next_page()
+    after = _tiered(cluster)
+    (size,) = (replica.size for replica in cluster.admin.log_dirs(1) if replica.topic == TOPIC)
+    end, start = (cluster.admin.offsets(TOPIC, when)[0] for when in (LATEST, EARLIEST_LOCAL))
+    most, least = ((end - (tiered + 1)) * size / (end - start) - MIB for tiered in (before, after))
+    shown = page.one(OVERDUE, topic=TOPIC)
+    print(f"overdue {shown:.0f}, by the brokers' own numbers {least:.0f} to {most:.0f}")
+    assert 0.98 * least <= shown <= 1.02 * most
+
+
+def _until(sidecar: Sidecar, predicate: Callable[[Page], object]) -> list[Page]:
+    """Every page up to the first one that the predicate holds for."""
+    pages = []
+    for page in sidecar.pages(LONG_ENOUGH):
+        pages.append(page)
+        if predicate(page):
+            break
+    return pages
+
+
+def _problems(page: Page) -> dict[tuple[str, ...], float]:
+    return {key: seconds for key, seconds in page.all("tiered_storage_problem_seconds").items() if seconds > 0}
+
+
+def _everything(cluster: Cluster) -> set[tuple[str, ...]]:
+    return {(str(broker), problem) for broker in cluster.broker_ids for problem in PROBLEMS}
+
+
+def _are_growing(values: Iterable[float | None]) -> bool:
+    known = [value if value is not None else -math.inf for value in values]
+    return all(earlier < later for earlier, later in itertools.pairwise(known))
+
+
+def _longest_growth(values: Iterable[float | None]) -> int:
+    """The longest run of values of which each is above the one before."""
+    longest = run = 0
+    last = math.inf
+    for value in values:
+        run = run + 1 if value is not None and value > last else 0
+        longest, last = max(longest, run), value if value is not None else math.inf
+    return longest
+
+
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
+    return [None if value is None else round(value, 1) for value in values]
