@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale docs tools clean distclean
+.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale verdict docs tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,11 +45,14 @@ sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
 bench: tools setup ## the benchmarks of bench/README.md; takes long
 	$(VENV)/python -m bench $(ARGS)
 
-eta: tools setup ## the ETA of five real moves against what they took; 40 minutes
+eta: tools setup ## the ETA of five real moves against what they took; a quarter of an hour
 	$(VENV)/python -m bench.eta $(ARGS)
 
 law: tools setup ## the law of throttled moves where it is least certain; a quarter of an hour
 	$(VENV)/python -m bench.law $(ARGS)
+
+verdict: tools setup ## the verdict by time against the brokers' ISR through pauses and a kill; 5 minutes
+	$(VENV)/python -m bench.verdict $(ARGS)
 
 scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 	$(VENV)/python -m bench.scale $(ARGS)
