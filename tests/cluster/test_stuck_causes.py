@@ -4,13 +4,15 @@ Asserted on every page that is read: no other cause, and no throttle problem.
 """
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from sandbox import Cluster, ClusterSettings, wait_for
+from sandbox import AdminError, Cluster, ClusterSettings, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes
@@ -41,6 +43,7 @@ def patient(patient_cluster: Cluster) -> Iterator[Cluster]:
     patient_cluster.reset()
 
 
+@pytest.mark.long
 def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
     """Damaged files on disk, one after the other kind: four moves stand still, each for a cause of its own.
 
@@ -180,6 +183,59 @@ def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tm
         watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
 
 
+def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
+    """A full directory, then one that is too small, then neither: what is left is that the leader's log is rotten.
+
+    The broker has another directory with a lot of room, which is of no use to what moves to this one. Nothing may be
+    written while there is no room: the first write that fails takes the directory offline, which is another cause.
+    """
+    _fill(patient, "large", [1], 30)
+    small = patient.log_dirs(2)[1]
+    with _mounted(patient, 2, small, megabytes=24) as fill, _rotten(patient, "large", 1, 500) as repair:
+        _prefer(patient, "large", 2, small)
+        with Sidecar(configuration(patient), tmp_path) as sidecar:
+            watch = Watch(sidecar)
+            watch.for_polls(1, "the first page")
+            fill(0.5)
+            watch.causes["large"] = {"log_dir_full"}
+            patient.admin.reassign({("large", 0): [2]})
+            watch.until(causes, "it is stuck")
+            assert _placed(patient, "large", 2) == {0: str(small)}
+            for size, room, cause in ((24, 15.0, "target_disk_too_small"), (100, None, "no_progress")):
+                watch.causes["large"] |= {cause}
+                _resize(small, size)
+                fill(room)
+                watch.until(lambda page, cause=cause: set(causes(page).values()) == {cause}, cause)
+                watch.causes["large"] = {cause}
+            repair()
+            watch.until(lambda page: not causes(page), "it gets on")
+            watch.causes.clear()
+            watch.until(lambda page: page["reassigning_partitions"] == 0, "it has moved")
+
+
+@pytest.mark.long
+def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tmp_path: Path) -> None:
+    """Each waits for its turn for longer than two quota windows, and gets it."""
+    numbers = range(100)
+    cluster.admin.create_topic("hundred", assignment={number: [1] for number in numbers})
+    cluster.load.produce("hundred", bytes=2_400_000, record_size=10_000, partitions=numbers, acks=1)
+    longest = 0.0
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.for_polls(1, "the first page")
+        cluster.admin.reassign({("hundred", number): [2] for number in numbers}, throttle=MEGABYTE)
+        watch.until(lambda page: page["reassigning_partitions"] == len(numbers), "all are moving")
+
+        def over(page: Page) -> bool:
+            nonlocal longest
+            longest = max([longest, *page.all("reassignment_stalled_seconds").values()])
+            return page["reassigning_partitions"] == 0
+
+        watch.until(over, "every move has ended", timeout=900.0)
+    print(f"the longest wait for a turn was {longest:.0f} s")
+    assert longest > 2 * TWO_WINDOWS
+
+
 def _fill(cluster: Cluster, topic: str, replicas: list[int], megabytes: int) -> None:
     cluster.admin.create_topic(topic, assignment={0: replicas})
     cluster.load.produce(topic, bytes=megabytes * MEGABYTE, record_size=10_000)
@@ -194,17 +250,17 @@ def _fill_tiered(cluster: Cluster, topic: str, leader: int) -> None:
 
 
 @contextmanager
-def _rotten(cluster: Cluster, topic: str, leader: int) -> Iterator[Callable[[], None]]:
+def _rotten(cluster: Cluster, topic: str, leader: int, position: int = MEGABYTE) -> Iterator[Callable[[], None]]:
     """Overwrite some bytes of a leader's log: whoever fetches them throws them away. What is yielded puts them back."""
     (segment,) = _files(cluster, leader, topic, "log")
     with segment.open("r+b", buffering=0) as file:
-        file.seek(MEGABYTE)
+        file.seek(position)
         kept = file.read(1000)
-        file.seek(MEGABYTE)
+        file.seek(position)
         file.write(bytes(len(kept)))
 
         def repair() -> None:
-            file.seek(MEGABYTE)
+            file.seek(position)
             file.write(kept)
 
         yield repair
@@ -243,6 +299,50 @@ def _files(cluster: Cluster, broker: int, topic: str, kind: str) -> list[Path]:
     found = [file for directory in cluster.log_dirs(broker) for file in directory.glob(f"{topic}-0/*.{kind}")]
     assert found
     return found
+
+
+@contextmanager
+def _mounted(
+    cluster: Cluster, broker: int, log_dir: Path, megabytes: float
+) -> Iterator[Callable[[float | None], None]]:
+    """Give a log directory a small file system of its own; what is yielded leaves so much room there, None empties it.
+
+    That takes root and the right to mount; where there is none the test fails and says so.
+    """
+    cluster.stop(broker)
+    kept = log_dir.rename(log_dir.with_name("kept"))
+    log_dir.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes:g}m", "small", str(log_dir)], check=True)
+    filler = log_dir / "filler.bin"
+
+    def fill(room: float | None) -> None:
+        filler.unlink(missing_ok=True)
+        left = shutil.disk_usage(log_dir).free
+        if room is not None:
+            with filler.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, left - int(room * MEGABYTE))
+
+    try:
+        shutil.copytree(kept, log_dir, dirs_exist_ok=True)
+        cluster.start(broker)
+        cluster.wait_ready(broker)
+        yield fill
+    finally:
+        filler.unlink(missing_ok=True)
+        cluster.stop(broker)
+        subprocess.run(["umount", str(log_dir)], check=True)
+        cluster.wipe(broker)
+        cluster.start(broker)
+
+
+def _resize(log_dir: Path, megabytes: float) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={megabytes:g}m", str(log_dir)], check=True)
+
+
+def _prefer(cluster: Cluster, topic: str, broker: int, log_dir: Path) -> None:
+    """Tell a broker where to put a replica that it does not have yet: it says that it has none, and remembers."""
+    with pytest.raises(AdminError, match="ReplicaNotAvailable"):
+        cluster.admin.move_log_dir(broker, (topic, 0), str(log_dir))
 
 
 def _placed(cluster: Cluster, topic: str, broker: int) -> dict[int, str]:

@@ -1,0 +1,261 @@
+"""What is wrong with a throttle, problem by problem: each is made to happen, is raised, and ends when it ends.
+
+Asserted on every page that is read: no other problem, and no move that is stuck.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, wait_for
+from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems
+
+pytestmark = pytest.mark.cluster
+
+MEGABYTE = 1_000_000
+POLLS = 3
+"""In which a problem holds before it is raised."""
+STARTING = 1
+"""Polls that may have begun before a change was made and ended after it."""
+TWO_WINDOWS = 22.0
+GRACE = 3.0
+
+
+def test_a_healthy_throttled_move_has_none(cluster: Cluster, tmp_path: Path) -> None:
+    """From its start to its end and beyond: one replica is done in a fifth of the time that its sibling takes."""
+    cluster.admin.create_topic("grown", assignment={0: [1]})
+    cluster.admin.create_topic("moved", assignment={number: [1, 2] for number in range(9)})
+    cluster.load.produce("grown", bytes=7 * MEGABYTE, record_size=10_000)
+    cluster.load.produce("moved", bytes=7 * MEGABYTE, record_size=10_000, partitions=range(9), acks=1)
+    cluster.wait_in_sync()
+    moves = {("grown", 0): [1, 2, 3], **{("moved", number): [2, 3] for number in range(9)}}
+    waited = 0.0
+    with (
+        cluster.load.background("moved", 50_000, partitions=range(9)),
+        Sidecar(configuration(cluster), tmp_path) as sidecar,
+    ):
+        watch = Watch(sidecar)
+        watch.for_polls(3, "nothing moves")
+        cluster.admin.reassign(moves, throttle=2 * MEGABYTE)
+        watch.until(lambda page: page["reassigning_partitions"] == len(moves), "all are moving")
+
+        def over(page: Page) -> bool:
+            nonlocal waited
+            stalled = page.get("reassignment_stalled_seconds", topic="grown", partition=0, broker=2)
+            waited = max(waited, stalled or 0.0)
+            return page["reassigning_partitions"] == 0
+
+        watch.until(over, "every move has ended")
+        print(f"the replica that was done waited for {waited:.0f} s for its sibling")
+        assert waited > TWO_WINDOWS
+        watch.for_polls(POLLS, "the throttle is still set")
+        cluster.admin.clear_throttle(["grown", "moved"])
+        watch.for_polls(POLLS + STARTING, "the throttle is cleared")
+
+
+def test_what_is_set_wrongly_while_something_moves(cluster: Cluster, tmp_path: Path) -> None:
+    """Rates and lists are changed under a move, one after the other, and set right again."""
+    cluster.admin.create_topic("moving", assignment={0: [1]})
+    cluster.load.produce("moving", bytes=90 * MEGABYTE, record_size=10_000)
+    alter, config = cluster.admin.alter_broker_config, cluster.admin.alter_topic_config
+    both = {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+
+    def rates(first: int, second: int) -> Callable[[], None]:
+        def change() -> None:
+            cluster.admin.set_throttle_rate(1, first)
+            cluster.admin.set_throttle_rate(2, second)
+
+        return change
+
+    right = rates(MEGABYTE, MEGABYTE)
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.for_polls(1, "the first page")
+        cluster.admin.reassign({("moving", 0): [2]}, throttle=MEGABYTE)
+        watch.for_polls(POLLS, "a healthy move")
+        with _raised(watch, "fetch_size", rates(900_000, 900_000), right):
+            watch.problems = {(1, "leader", "fetch_size"), (2, "follower", "fetch_size")}
+        with _raised(watch, "uneven rates", rates(MEGABYTE, 2 * MEGABYTE), right):
+            watch.problems = {(broker, side, "uneven") for broker in (1, 2) for side in ("leader", "follower")}
+        with _raised(
+            watch, "no leader list", lambda: config("moving", {LEADER_REPLICAS: None}), lambda: config("moving", both)
+        ):
+            watch.problems = {(1, "leader", "lopsided")}
+        with _raised(watch, "no leader rate", lambda: alter(1, {LEADER_RATE: None}), right):
+            watch.problems = {(1, "leader", "lopsided")}
+        with _raised(watch, "no follower rate", lambda: alter(2, {FOLLOWER_RATE: None}), right):
+            watch.problems = {(2, "follower", "lopsided")}
+        with _raised(
+            watch,
+            "a list names a replica that is not there",
+            lambda: config("moving", {FOLLOWER_REPLICAS: "0:2,0:3"}),
+            lambda: config("moving", both),
+        ):
+            watch.problems = {(3, "follower", "lopsided")}
+        watch.causes["moving"] = {"throttle_blocked"}
+        with _raised(watch, "blocked", rates(0, 0), right):
+            watch.problems = {(1, "leader", "blocked"), (2, "follower", "blocked")}
+        watch.causes.clear()
+        watch.for_polls(POLLS, "all is well again")
+        assert watch.page["reassigning_partitions"] == 1
+
+
+def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
+    """The lists of another topic are in use, and what moves goes past the throttle."""
+    for topic in ("named", "unnamed"):
+        cluster.admin.create_topic(topic, assignment={0: [1]})
+    cluster.load.produce("named", bytes=60 * MEGABYTE, record_size=10_000)
+    cluster.load.produce("unnamed", bytes=2 * MEGABYTE, record_size=10_000)
+    with _rotten(cluster, "unnamed", leader=1), Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.for_polls(1, "the first page")
+        cluster.admin.reassign({("named", 0): [2]}, throttle=MEGABYTE)
+        watch.for_polls(POLLS, "a healthy move")
+        with _raised(
+            watch,
+            "unlisted",
+            lambda: cluster.admin.reassign({("unnamed", 0): [2]}),
+            lambda: cluster.admin.cancel([("unnamed", 0)]),
+        ):
+            watch.problems = {(1, "leader", "lopsided"), (2, "follower", "lopsided")}
+
+
+def test_a_throttle_that_nobody_took_away(cluster: Cluster, tmp_path: Path) -> None:
+    """Left behind once the grace is over; without lists the rates are idle; when all is cleared, all is well."""
+    cluster.admin.create_topic("over", assignment={0: [1]})
+    cluster.load.produce("over", bytes=3 * MEGABYTE, record_size=10_000)
+    with Sidecar(configuration(cluster, moves={"grace": f"{GRACE:g}s"}), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        cluster.admin.reassign({("over", 0): [2]}, throttle=MEGABYTE)
+        watch.until(lambda page: page["reassigning_partitions"] == 1, "it moves")
+        watch.problems = {(1, "leader", "left_behind"), (2, "follower", "left_behind")}
+        watch.until(lambda page: page["reassigning_partitions"] == 0, "it has moved")
+        ended = watch.page.time
+        assert problems(watch.page) == set()
+        watch.until(lambda page: problems(page) == watch.problems, "left behind")
+        ages = watch.page.all("replication_throttle_problem_seconds", problem="left_behind").values()
+        print(f"left behind {watch.page.time - ended:.1f} s after the end, ages {[round(age, 1) for age in ages]}")
+        assert min(ages) >= GRACE
+        left, idle = watch.problems, {(b, s, "idle_rate") for b in (1, 2) for s in ("leader", "follower")}
+        cluster.admin.alter_topic_config("over", {LEADER_REPLICAS: None, FOLLOWER_REPLICAS: None})
+        watch.problems = left | idle
+        watch.until(lambda page: problems(page) == idle, "idle rates")
+        cluster.admin.clear_throttle(["over"])
+        assert watch.until(lambda page: not problems(page), "all is cleared") <= 1 + STARTING
+        watch.problems = set()
+        watch.for_polls(POLLS, "nothing comes back")
+
+
+def test_a_throttle_below_what_is_produced(cluster: Cluster, tmp_path: Path) -> None:
+    """A limit that lets a response through and still loses: the problem at once, the cause when nothing gets on."""
+    cluster.admin.create_topic("outrun", assignment={0: [1]})
+    cluster.load.produce("outrun", bytes=10 * MEGABYTE, record_size=10_000)
+    with (
+        cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000),
+        Sidecar(configuration(cluster), tmp_path) as sidecar,
+    ):
+        watch = Watch(sidecar)
+        watch.until(lambda page: page.get("partition_bytes_in_per_second", topic="outrun", partition=0), "rates")
+        watch.problems = {(1, "leader", "below_inbound"), (2, "follower", "below_inbound")}
+        watch.causes["outrun"] = {"throttle_below_inbound"}
+        cluster.admin.reassign({("outrun", 0): [2]}, throttle=MEGABYTE)
+        watch.until(lambda page: problems(page) == watch.problems, "below inbound")
+        watch.until(causes, "it is stuck")
+        stalled = watch.page.one("reassignment_stalled_seconds", topic="outrun", partition=0, broker=2)
+        print(f"stuck {stalled:.1f} s after it last got on")
+        assert stalled >= TWO_WINDOWS
+        assert watch.page.one("reassignment_eta_seconds", topic="outrun", partition=0, broker=2) == math.inf
+        for broker in (1, 2):
+            cluster.admin.set_throttle_rate(broker, 20 * MEGABYTE)
+        watch.until(
+            lambda page: page.get("replication_throttle_bytes_per_second", broker=2, side="follower") != MEGABYTE,
+            "raised",
+        )
+        assert causes(watch.page) == {}
+        assert problems(watch.page) == set()
+        watch.causes.clear()
+        watch.problems = set()
+        watch.until(lambda page: page["reassigning_partitions"] == 0, "it has moved")
+
+
+def test_a_throttle_that_holds_originals_back(cluster: Cluster, tmp_path: Path) -> None:
+    """A follower that was in sync under the throttle comes back, and may not catch up faster than a move may."""
+    cluster.admin.create_topic("original", assignment={0: [1, 2]})
+    cluster.admin.set_throttle({("original", 0): [1, 3]}, MEGABYTE)
+    cluster.admin.alter_topic_config("original", {FOLLOWER_REPLICAS: "0:2"})
+    cluster.admin.set_throttle_rate(3, None)
+    cluster.load.produce("original", bytes=MEGABYTE, record_size=10_000)
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.for_polls(POLLS, "all in sync")
+        cluster.pause(2)
+        wait_for(lambda: cluster.admin.isr("original")[0] == (1,), LONG_ENOUGH, "2 is out of the ISR")
+        cluster.load.produce("original", bytes=25 * MEGABYTE, record_size=10_000, acks=1)
+        watch.for_polls(POLLS, "2 is away")
+        cluster.resume(2)
+        held = {(1, "leader", "holds_original"), (2, "follower", "holds_original")}
+        watch.problems = held
+        watch.until(lambda page: problems(page) == held, "originals are held back")
+        for broker in (1, 2):
+            cluster.admin.set_throttle_rate(broker, 50 * MEGABYTE)
+        cluster.wait_in_sync()
+        watch.until(lambda page: not problems(page), "the follower has caught up")
+        watch.problems = set()
+        watch.for_polls(POLLS, "nothing comes back")
+
+
+def test_a_leader_that_its_list_does_not_name(cluster: Cluster, tmp_path: Path) -> None:
+    """The other replica is elected while the move goes on: nothing holds back what it sends."""
+    cluster.admin.create_topic("elected", assignment={0: [1, 2]})
+    cluster.load.produce("elected", bytes=60 * MEGABYTE, record_size=10_000)
+    cluster.wait_in_sync()
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.for_polls(1, "the first page")
+        cluster.admin.reassign({("elected", 0): [2, 1, 3]}, throttle=MEGABYTE)
+        watch.for_polls(POLLS, "a healthy move")
+
+        def elect() -> None:
+            cluster.admin.alter_topic_config("elected", {LEADER_REPLICAS: "0:1"})
+            cluster.admin.elect_preferred([("elected", 0)])
+
+        def name() -> None:
+            cluster.admin.alter_topic_config("elected", {LEADER_REPLICAS: "0:1,0:2"})
+
+        with _raised(watch, "the leader moved", elect, name):
+            watch.problems = {(2, "leader", "uneven")}
+
+
+@contextmanager
+def _raised(watch: Watch, what: str, change: Callable[[], None], back: Callable[[], object]) -> Iterator[None]:
+    """After a change the problems that the block sets are raised, all in the third poll; taken back, none is left."""
+    yield
+    expected = watch.problems
+    watch.problems = set()
+    change()
+    watch.problems = expected
+    polls = watch.until(lambda page: problems(page) == expected, what)
+    assert polls + STARTING >= POLLS
+    assert polls <= POLLS + STARTING
+    watch.for_polls(1, "it lasts")
+    assert problems(watch.page) == expected
+    back()
+    polls = watch.until(lambda page: not problems(page), f"no longer: {what}")
+    assert polls <= 1 + STARTING
+    watch.problems = set()
+
+
+@contextmanager
+def _rotten(cluster: Cluster, topic: str, leader: int) -> Iterator[None]:
+    """Overwrite some bytes of a leader's log, so that no move of it comes to an end."""
+    (segment,) = (file for each in cluster.log_dirs(leader) for file in each.glob(f"{topic}-0/*.log"))
+    with segment.open("r+b", buffering=0) as file:
+        file.seek(MEGABYTE)
+        file.write(bytes(1000))
+    yield
