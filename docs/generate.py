@@ -34,9 +34,22 @@ What `/metrics` serves, with one sample each. Made from the catalogue by `make d
   in `kafka_warden_dropped_series`. `topics.allow` and `topics.deny` decide who has any.
 """
 
+LIMITS: Final = """\
+Limits are KIP-578's, which Kafka never built. A broker that is slow to make or to delete thousands of logs has replicas
+without a log, or stray ones, until it is done. Folders that it finds stray when it starts it renames to `...-stray`:
+they keep their bytes on the disk, and no request tells of them."""
+
+MUTATION_QUOTAS: Final = """\
+KIP-599, from the active controller. What is admitted makes no client wait, however large it is; what is refused does
+(CreateTopics 6, DeleteTopics 5, CreatePartitions 3 and later)."""
+
+TIERED_STORAGE: Final = """\
+KIP-405 and KIP-956, on brokers that have it. The problem `fetch_held_back` ends up to a minute after its cause, since
+throttle times are those of the last minute."""
+
 SECTIONS: Final = (
     ("The sidecar", "Served with or without a snapshot.", (*SIDECAR, *CLAMPED)),
-    ("Cluster, partition limits, log directories", "Limits are KIP-578's, which Kafka never built.", CLUSTER),
+    ("Cluster, partition limits, log directories", LIMITS, CLUSTER),
     (
         "Replication throttles",
         "KIP-73. See [throttle-law.md](throttle-law.md) and [throttle-problems.md](throttle-problems.md).",
@@ -44,8 +57,8 @@ SECTIONS: Final = (
     ),
     ("Moves", "Reassignments, whoever started them, per adding replica; and moves between log directories.", MOVES),
     ("Replicas", "Series by replica exist only for followers that are behind, out of sync or moving.", REPLICAS),
-    ("Controller mutations", "KIP-599, from the active controller.", MUTATIONS),
-    ("Tiered storage", "KIP-405 and KIP-956, on brokers that have it.", TIERED),
+    ("Controller mutations", MUTATION_QUOTAS, MUTATIONS),
+    ("Tiered storage", TIERED_STORAGE, TIERED),
 )
 
 BEANS_INTRODUCTION: Final = """\

@@ -32,6 +32,7 @@ def test_tokens_are_those_of_the_controller_that_took_over(
         mutation = _create(cluster, "hundred", 100)
         page = sidecar.whole_page()
         assert_tokens_follow(page, mutation, BURST - 100, first, **BATCH)
+        assert page.all("client_request_throttle_seconds") == {}
         _assert_a_refusal_is_felt(cluster, sidecar, mutation)
         free = create_topic(cluster, "free", "unlimited", 200)
         assert free.error_code == 0
