@@ -200,8 +200,8 @@ def _table(seen: Sequence[Seen]) -> Iterator[str]:
     for one in seen:
         for when, eta, taken, error in one.errors():
             verdict = "" if error != error else "reached" if error <= WITHIN else "missed"  # noqa: PLR0124  # NaN
-            move = f"| {one.case.name} | {one.took:.0f} s | {when} "
-            yield f"{move}| {eta:.0f} s | {taken:.0f} s | {error:.1%} | {verdict} |"
+            against = f"{taken:.0f} s | {error:.1%}" if verdict else " | "
+            yield f"| {one.case.name} | {one.took:.0f} s | {when} | {eta:.0f} s | {against} | {verdict} |"
 
 
 def _say(text: str) -> None:
