@@ -122,7 +122,7 @@ def _before(scene: Scene, then: FollowerEnds, rows: Longs) -> tuple[Longs, Longs
     with what it lacks.
     """
     end, messages = then.end[rows], then.messages[rows]
-    since = np.fmax(scene.judged_since, scene.times.caught_up_at)[rows]
+    since = np.fmax(scene.judged_since[rows], scene.times.caught_up_at[rows])
     whole: Bools = ~(since > then.clock)
     if not whole.all():
         for seen in reversed(scene.followers):
