@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Cluster, ClusterSettings, wait_for
-from tests.cluster.followers import TO_AGREE, Follower, Limits, count_by_state
+from tests.cluster.followers import TO_AGREE, TO_KNOW, Follower, Limits, count_by_state
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
@@ -131,7 +131,7 @@ def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> Non
                 assert count_by_state(page, BROKER)["recovering"] >= 1
 
     print(f"lag {lags}")
-    assert reached.polls <= TO_AGREE + TO_AGREE
+    assert reached.polls <= TO_KNOW + TO_AGREE
     assert _grows([-lag for lag in lags])
     assert small.admin.isr("back")[0] == (LEADER, BROKER)
 
