@@ -183,6 +183,7 @@ def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tm
         watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
 
 
+@pytest.mark.long
 def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
     """A full directory, then one that is too small, then neither: what is left is that the leader's log is rotten.
 
@@ -218,7 +219,7 @@ def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tm
     """Each waits for its turn for longer than two quota windows, and gets it."""
     numbers = range(100)
     cluster.admin.create_topic("hundred", assignment={number: [1] for number in numbers})
-    cluster.load.produce("hundred", bytes=2_400_000, record_size=10_000, partitions=numbers, acks=1)
+    cluster.load.produce("hundred", bytes=1_300_000, record_size=10_000, partitions=numbers, acks=1)
     longest = 0.0
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         watch = Watch(sidecar)

@@ -129,7 +129,7 @@ def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
 def test_a_throttle_that_nobody_took_away(cluster: Cluster, tmp_path: Path) -> None:
     """Left behind once the grace is over; without lists the rates are idle; when all is cleared, all is well."""
     cluster.admin.create_topic("over", assignment={0: [1]})
-    cluster.load.produce("over", bytes=3 * MEGABYTE, record_size=10_000)
+    cluster.load.produce("over", bytes=12 * MEGABYTE, record_size=10_000)
     with Sidecar(configuration(cluster, moves={"grace": f"{GRACE:g}s"}), tmp_path) as sidecar:
         watch = Watch(sidecar)
         cluster.admin.reassign({("over", 0): [2]}, throttle=MEGABYTE)
