@@ -75,7 +75,7 @@ def test_a_rolling_restart_raises_nothing_but_what_is_true(cluster: Cluster, tmp
         cluster.load.background(TOPIC, 300_000, partitions=range(PARTITIONS)) as producer,
         _watched(cluster) as truth,
     ):
-        sidecar.whole_page()
+        sidecar.wait(lambda page: not page.silent("offsets"), what="every broker tells its ends")
         restarting = threading.Thread(target=restart)
         restarting.start()
         for page in sidecar.pages(300):
