@@ -77,11 +77,11 @@ def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tm
     remote, aside = cluster.root / "remote", cluster.root / "aside"
 
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        before = sidecar.wait(lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
+        before = sidecar.wait(lambda page: page.get(OVERDUE, topic=TOPIC) == 0 and not page.down())
         remote.rename(aside)
         remote.touch()
         cluster.load.produce(TOPIC, bytes=4 * MIB)
-        failing = _until(sidecar, lambda page: (page.get(STALLED, topic=TOPIC) or 0) >= 15)
+        failing = _until(sidecar, lambda page: (page.get(STALLED, topic=TOPIC) or 0) >= 15 and not page.down())
         remote.unlink()
         aside.rename(remote)
         after = _until(sidecar, lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
