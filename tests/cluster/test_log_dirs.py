@@ -13,7 +13,7 @@ from sandbox.admin_moves import LOG_DIR_RATE
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 MEGABYTE = 1_000_000
 MISSING, STRAY = "broker_replicas_without_log", "broker_stray_replicas"
@@ -54,7 +54,6 @@ def test_topics_that_come_and_go_leave_nothing(cluster: Cluster, tmp_path: Path)
         assert _counts(pages[-1], name) == dict.fromkeys(cluster.broker_ids, 0)
 
 
-@pytest.mark.long
 def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(cluster: Cluster, tmp_path: Path) -> None:
     """The metadata has thousands of replicas before the broker has made their logs: these count until it has."""
     with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:

@@ -14,7 +14,7 @@ from tests.cluster.followers import count_by_state
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 TOPIC = "rolling"
 PARTITIONS = 6

@@ -14,7 +14,7 @@ from tests.cluster.followers import TO_AGREE, TO_KNOW, Follower, Limits, count_b
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 LEADER, BROKER = 1, 2
 RECORD = 10_000

@@ -16,7 +16,7 @@ from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 MEGABYTE = 1_000_000
 POLLS = 3

@@ -13,7 +13,7 @@ from sandbox.admin_topics import EARLIEST_LOCAL, LATEST, LATEST_TIERED
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 COPY_QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 FETCH_QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
@@ -30,7 +30,6 @@ def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: P
     _follow_a_low_copy_quota(cluster, tmp_path, overdue=8 * MIB)
 
 
-@pytest.mark.long
 def test_kafka_3_9_tells_what_is_overdue_too(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     """`ListOffsets -5` came with 3.9, the quotas with 3.8."""
     _follow_a_low_copy_quota(make_cluster(brokers=2, version="3.9.1"), tmp_path, overdue=4 * MIB)
@@ -137,7 +136,6 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
     assert {key for page in pages for key in _problems(page)} == set()
 
 
-@pytest.mark.long
 def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -> None:
     """A copy quota below a segment, and clients that may exhaust the fetch quota: judged by configuration alone."""
     for broker, copy, fetch in ((1, 50_000, MIB), (2, 100_000, None), (3, None, 10 * MIB)):
@@ -170,7 +168,6 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
     assert {key for page in [first, *large, *small, *pages] for key in _problems(page)} <= allowed
 
 
-@pytest.mark.long
 def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path) -> None:
     """A consumer that reads what is no longer local is held back; once it has read all, nobody is."""
     cluster.admin.alter_broker_config("", {FETCH_QUOTA: 150_000})
