@@ -107,6 +107,7 @@ def test_moving_when_a_replica_takes_the_place_of_another(cluster: Cluster, tmp_
     _assert_added(cluster, tmp_path, "moved", [BROKER], "moving")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", ["follower", "leader"])
 def test_throttled_when_a_throttle_holds_it_back(cluster: Cluster, tmp_path: Path, side: str) -> None:
     """A listed follower outside the ISR, the throttle of either side used up: throttled, and over when it is lifted."""

@@ -131,6 +131,7 @@ def test_facts_are_told_at_once(cluster: Cluster, tmp_path: Path) -> None:
         watch.for_polls(5, "they get on")
 
 
+@pytest.mark.long
 def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
     """Under SIGSTOP, and not fenced: a leader is unresponsive, a target is down; with SIGCONT they are not."""
     _fill(patient, "hanging", [1], 40)
@@ -153,6 +154,7 @@ def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
             watch.for_polls(3, "it gets on")
 
 
+@pytest.mark.long
 def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tmp_path: Path) -> None:
     """What moves to the other directory of the same broker is not stuck, and comes to its end."""
     numbers = range(4)
