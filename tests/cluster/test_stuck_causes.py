@@ -287,7 +287,7 @@ def _hidden(cluster: Cluster, topic: str) -> Iterator[Callable[[], None]]:
 def _drop_out(cluster: Cluster, topic: str, leader: int, broker: int) -> None:
     """Let a follower fall out of the ISR, and stay out: it cannot write its index any more."""
     _cut_indices(cluster, topic, broker)
-    with cluster.load.background(topic, MEGABYTE, record_size=5000, acks=1):
+    with cluster.load.background(topic, MEGABYTE // 5, record_size=5000, acks=1):
         wait_for(lambda: cluster.admin.isr(topic)[0] == (leader,), LONG_ENOUGH, f"{broker} is out of the ISR")
 
 
@@ -379,7 +379,7 @@ def _until_stuck_in_time(watch: Watch, moves: set[tuple[str, int, int]]) -> None
         assert all(_stalled(page, move) >= TWO_WINDOWS for move in found)
         return moves <= found.keys()
 
-    watch.until(stuck, "every move is stuck")
+    watch.until(stuck, "every move is stuck", timeout=300.0)
     print(f"polls with two windows without progress before it was said, by target: {late}")
     assert max(late.values()) <= 1
 
