@@ -14,11 +14,16 @@ pytestmark = pytest.mark.cluster
 
 INTERNAL = {"__consumer_offsets": 0, "__transaction_state": 1}
 """What no limit counts, with the key type that makes a coordinator of it."""
+REMOTE_LOG = "__remote_log_metadata"
+"""Which the limits do count."""
 MEGABYTE = 1_000_000
 
 
 def test_headroom_follows_what_is_created_and_falls_below_zero(cluster: Cluster, tmp_path: Path) -> None:
     """Each change is right on the first page after it; limits hold nothing back, and internal topics do not count."""
+    # Brokers with remote storage make this topic a while after they have started.
+    wait_for(lambda: cluster.admin.describe(REMOTE_LOG), what="the brokers have made their own topic")
+    cluster.admin.wait_for_topic(REMOTE_LOG, len(cluster.admin.describe(REMOTE_LOG)))
     brokers, partitions = _counted(cluster)
     limits = {"max_broker_partitions": max(brokers.values()) + 4, "max_partitions": partitions + 6}
 
