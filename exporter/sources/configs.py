@@ -39,6 +39,7 @@ BROKER_KEYS: Final = (
     "replica.fetch.wait.max.ms",
     "replica.fetch.max.bytes",
     "replica.fetch.response.max.bytes",
+    "num.replica.fetchers",
     "replication.quota.window.num",
     "replication.quota.window.size.seconds",
     "inter.broker.protocol.version",
