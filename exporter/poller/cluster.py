@@ -117,7 +117,7 @@ class ClusterQuestions:
             told = await self.round.ask(Source.CONFIGS, NO_BROKER, link, read, self.round.deadline_at)
             if told is None:
                 return
-            memory.topic_configs.update(told)
+            memory.tell_topics(told, self.round.clock)
         if everything:
             desk.slow_due.done("topics", self.round.clock)
 

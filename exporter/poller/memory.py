@@ -64,6 +64,8 @@ class Memory:
     """By node id, as each told when it was the active controller."""
     broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
+    _topics_told: dict[str, float] = field(default_factory=dict)
+    """By topic, when its configuration was last told."""
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
     future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
     log_gaps: dict[int, LogGaps] = field(default_factory=dict)
@@ -76,6 +78,15 @@ class Memory:
     def hear(self, what: object, clock: float) -> None:
         """Note that a question was answered, at a monotonic time."""
         self._heard[what] = clock
+
+    def tell_topics(self, told: Mapping[str, TopicConfig], clock: float) -> None:
+        """Take over configurations that were told at a monotonic time."""
+        self.topic_configs.update(told)
+        self._topics_told.update(dict.fromkeys(told, clock))
+
+    def topic_configs_since(self, oldest: float) -> dict[str, TopicConfig]:
+        """Return the configurations that were told since a monotonic time."""
+        return {name: config for name, config in self.topic_configs.items() if self._topics_told[name] >= oldest}
 
     def heard_since(self, what: object, oldest: float) -> bool:
         """Tell whether a question was answered since a monotonic time."""
@@ -115,8 +126,16 @@ class Memory:
         self.layout, self.rows, self.columns = layout, Rows(layout), known
         if old is not None:
             self.columns.lead(self.rows.leading & ~led_before(old, layout))
-        self.topic_configs = {name: self.topic_configs[name] for name in layout.topics if name in self.topic_configs}
+        if old is not None:
+            self._forget_topics(old, layout)
         return layout
+
+    def _forget_topics(self, old: Layout, layout: Layout) -> None:
+        """Drop configurations of topics that are gone; one made anew under the same name is another topic."""
+        same = set(zip(old.topics, old.topic_ids, strict=True)) & set(zip(layout.topics, layout.topic_ids, strict=True))
+        names = {name for name, _ in same}
+        self.topic_configs = {name: config for name, config in self.topic_configs.items() if name in names}
+        self._topics_told = {name: told for name, told in self._topics_told.items() if name in names}
 
     def meet(self, active: Mapping[int, Broker], fenced: Mapping[int, Broker], assigned: frozenset[int]) -> list[int]:
         """Update the remembered brokers; return those that are forgotten: not listed, and no replica is assigned."""

@@ -126,7 +126,7 @@ class Poller:
                 for broker, config in memory.broker_configs.items()
                 if memory.heard_since((Source.CONFIGS, broker), slow)
             },
-            topic_configs=dict(memory.topic_configs),
+            topic_configs=memory.topic_configs_since(slow),
             reassignments_known=told,
             quotas=memory.quotas if memory.heard_since(Source.QUOTAS, slow) else None,
             quorum=quorum,

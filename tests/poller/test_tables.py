@@ -1,5 +1,7 @@
 """The columns that outlive a poll, and the reassignments that a layout still shows."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from exporter.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
@@ -91,6 +93,20 @@ def test_copied_topics_are_those_that_are_known_to_be() -> None:
     assert memory.copied_topics() == {"remote"}
     memory.topic_configs["remote"] = TopicConfig(remote_storage=True, remote_copy_disabled=True)
     assert memory.copied_topics() == frozenset()
+
+
+def test_configurations_of_topics_age_and_end_with_their_topic() -> None:
+    """One that is no longer told is not shown for ever; a topic made anew under the same name is another one."""
+    memory, before = Memory(), layout(REMOTE)
+    memory.adopt(before)
+    memory.tell_topics({"local": TopicConfig(), "remote": TopicConfig(remote_storage=True)}, 0.0)
+    memory.tell_topics({"remote": TopicConfig()}, 60.0)
+
+    assert memory.topic_configs_since(0.0).keys() == {"local", "remote"}
+    assert memory.topic_configs_since(30.0) == {"remote": TopicConfig()}
+
+    memory.adopt(replace(before, topic_ids=(before.topic_ids[0], b"made anew".ljust(16))))
+    assert memory.topic_configs_since(0.0) == {"local": TopicConfig()}
 
 
 def test_what_leaders_told_goes_to_their_partitions() -> None:
