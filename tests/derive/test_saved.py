@@ -97,6 +97,19 @@ def test_a_wall_clock_that_was_set_back_yields_no_negative_age() -> None:
     assert np.nanmin(derived.ages.out_seconds) == 0
 
 
+def test_who_is_in_the_isr_after_a_long_absence_is_not_late() -> None:
+    """An hour in which nobody looked: within replica.lag.time.max a member of the ISR has caught up."""
+
+    def behind(clock: float, *, out: tuple[int, ...] = ()) -> Snapshot:
+        return snapshot({"t": [Partition(replicas=(1, 2), end=9000, lag={2: 2000}, out=out)]}, clock=clock)
+
+    polls = [behind(10.0 * poll) for poll in range(3)]
+    soon, late = (restarted(*polls, then=behind(clock)) for clock in (30.0, 3620.0))
+    out = restarted(*polls, then=behind(3620.0, out=(2,)))
+
+    assert [seen.replicas.times.behind_seconds[1] for seen in (soon, late, out)] == [30.0, 0.0, 3620.0]
+
+
 def test_what_ended_meanwhile_has_no_age() -> None:
     """A replica that is back in the ISR, and a topic made anew, begin anew."""
     first = [lagging(clock=second, time=EPOCH + second) for second in (0.0, 10.0)]

@@ -6,11 +6,13 @@ Times are Unix seconds, because the monotonic clock ends with the machine.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
-from exporter.derive.memory import Memory, take
+from exporter.derive.frame import frame
+from exporter.derive.memory import Memory, remembered, take
 from exporter.derive.saved import moves, problems, rows
 from exporter.derive.saved.values import Clock
 from exporter.derive.throttle_problems import ProblemsMemory
@@ -18,7 +20,7 @@ from exporter.derive.throttling import ThrottlingMemory
 from exporter.derive.tiered import TieredMemory
 from exporter.errors import StateError
 from exporter.formulas import bytes_in
-from exporter.model import Snapshot
+from exporter.model import BrokerConfig, Snapshot
 
 FORMAT: Final = 1
 """Changes with the meaning of the document: another one is not read."""
@@ -59,9 +61,23 @@ def from_document(document: Document, snapshot: Snapshot) -> Memory:
     if cluster != snapshot.cluster_id:
         raise StateError(f"it belongs to the cluster {cluster!r}, and this is {snapshot.cluster_id!r}")
     try:
-        return _read(document, Clock(snapshot))
+        memory = _read(document, Clock(snapshot))
+        return _after_absence(memory, snapshot, snapshot.time - float(document["saved_at"]))
     except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as problem:
         raise StateError(f"it is damaged: {type(problem).__name__}: {problem}") from problem
+
+
+def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory:
+    """Forget since when followers lag that are in the ISR: within replica.lag.time.max they have caught up."""
+    configs = snapshot.broker_configs.values()
+    longest = max((config.replica_lag_time_max for config in configs), default=BrokerConfig().replica_lag_time_max)
+    if seconds <= longest:
+        return memory
+    kept = remembered(memory, frame(snapshot))
+    assert kept is not None  # noqa: S101  # for mypy: a memory was given
+    in_isr, before = snapshot.replicas.in_isr, kept.replicas
+    caught_up_at, passed_at = (np.where(in_isr, np.nan, times) for times in (before.caught_up_at, before.passed_at))
+    return replace(kept, replicas=replace(before, caught_up_at=caught_up_at, passed_at=passed_at))
 
 
 def _read(document: Document, clock: Clock) -> Memory:
