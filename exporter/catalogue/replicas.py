@@ -22,7 +22,9 @@ def _under_replicated(view: View) -> Iterator[Sample]:
 
 
 def _is_known(view: View, name: str) -> bool:
-    return view.derived.cluster.min_isr_known or not name.endswith("min_isr")
+    cluster = view.derived.cluster
+    known = {"under_replicated": cluster.under_replicated_known, "offline": True}
+    return known.get(name, cluster.min_isr_known)
 
 
 def _count(name: str) -> Read:

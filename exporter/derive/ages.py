@@ -22,9 +22,14 @@ class Ages:
 
 
 def derive_ages(frame: Frame, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:
-    """Let the clocks run on. A replica that is being added was never in the ISR: its clock runs once it is placed."""
+    """Let the clocks run on. A replica that is being added was never in the ISR: its clock runs once it is placed.
+
+    While nobody tells what moves no clock begins: who is missing may be one that is being added.
+    """
     replicas, clock = frame.snapshot.replicas, frame.snapshot.clock
     missing = ~replicas.in_isr & ~replicas.adding
+    if not frame.snapshot.reassignments_known:
+        missing, under_replicated = missing & ~np.isnan(out_since), under_replicated & ~np.isnan(under_since)
     out = since_rows(out_since, clock, missing)
     under = since_rows(under_since, clock, under_replicated)
     return Ages(*out, *under)

@@ -24,6 +24,8 @@ class Cluster:
     """Partitions that count against the cluster's limit, each once."""
     under_replicated: Bools
     """(P,) a replica other than an adding one is missing from the ISR."""
+    under_replicated_known: bool
+    """False while reassignments are not told and a replica that is missing may be one that is being added."""
     under_min_isr: Bools
     at_min_isr: Bools
     min_isr_known: bool
@@ -43,13 +45,15 @@ def derive_cluster(frame: Frame) -> Cluster:
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
     smallest = _min_isr(frame, factor)
+    under = under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions))
     return Cluster(
         states=_states(frame),
         replicas=_count(frame, np.ones(len(replicas), bool)),
         leaders=_count(frame, frame.is_leader),
         counted=_count(frame, counts[replicas.partition]),
         partitions=int(counts.sum()),
-        under_replicated=under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions)),
+        under_replicated=under,
+        under_replicated_known=snapshot.reassignments_known or not under.any(),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
         at_min_isr=(in_isr == smallest) & (factor > 1),
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),

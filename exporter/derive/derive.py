@@ -82,9 +82,10 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         before.replicas if before else empty_memory(len(seen.host)),
     )
     flows = derive_flows(seen, lag, throttles, bytes_in)
-    moves_memory, moves = derive_moves(
-        seen, lag, flows, throttles, bytes_in, before.moves if before else MovesMemory(), parameters
-    )
+    moves_memory = before.moves if before else MovesMemory()
+    moves: tuple[Move, ...] = ()
+    if seen.snapshot.reassignments_known:
+        moves_memory, moves = derive_moves(seen, lag, flows, throttles, bytes_in, moves_memory, parameters)
     throttling_memory, throttling = derive_throttling(
         seen,
         lag,

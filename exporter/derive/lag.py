@@ -45,7 +45,9 @@ def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_o
     replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
     end = formulas.last_known(replicas.end, known_end)
     leader_end = frame.leader_end[replicas.partition]
-    messages = formulas.messages(end, leader_end, elected[replicas.partition])
+    # Like one of before an election, the remembered end of a silent follower is not compared where it is above.
+    silent = replicas.end == UNKNOWN
+    messages = formulas.messages(end, leader_end, elected[replicas.partition] | silent)
     held = np.where(
         (frame.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, frame.leader_end - partitions.start
     )

@@ -98,7 +98,8 @@ class Poller:
         oldest = clock - SHOWN_FOR * self._settings.interval
         slow = clock - SHOWN_FOR * max(self._settings.interval, self._settings.slow, self._settings.log_dirs)
         told = memory.heard_since(Source.REASSIGNMENTS, oldest)
-        reassigning, adding, removing = mark_moves(layout, memory.reassignments if told else {})
+        # A replica that was being added when last heard of is no replica that fell out of the ISR.
+        reassigning, adding, removing = mark_moves(layout, memory.reassignments)
         ends = in_order(layout, asked.ends, asked.told_at, asked.asked_at)
         quorum = memory.quorum if memory.heard_since(Source.QUORUM, oldest) else None
         return Snapshot(

@@ -24,6 +24,34 @@ def test_reassignments_that_nobody_told() -> None:
     assert not seen & {"reassigning_partitions", "reassignment_move_ratio", "reassignment_replicas"}
 
 
+def test_a_missing_replica_may_be_an_adding_one_while_nobody_tells() -> None:
+    """Nothing is called under-replicated that may be a move; a clock that runs goes on."""
+    healthy, missing = Partition(replicas=(1, 2)), Partition(replicas=(1, 2), out=(2,))
+    under = {"under_replicated_partitions", "broker_under_replicated_partitions"}
+    since = {"partition_under_replicated_seconds", "replica_out_of_sync_seconds"}
+
+    unknown = judge(*(snapshot({"t": [missing]}, clock=clock, reassignments_known=False) for clock in (0.0, 10.0)))
+    fine = judge(snapshot({"t": [healthy]}, reassignments_known=False))
+    known = [snapshot({"t": [missing]}, clock=clock, reassignments_known=clock < 20) for clock in (0.0, 10.0, 20.0)]
+
+    assert not names(unknown) & (under | since)
+    assert names(fine) & under == under
+    assert names(judge(*known)) & (under | since) == since
+    assert np.nanmax(judge(*known).ages.out_seconds) == 20
+
+
+def test_a_move_goes_on_where_it_was_when_reassignments_are_told_again() -> None:
+    """A minute in which nobody tells what moves takes no clock back to its start."""
+    clocks = [10.0 * poll for poll in range(14)]
+    told = {clock: not 60 <= clock < 100 for clock in clocks}
+    still = Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 900_000})
+    polls = [snapshot({"t": [still]}, clock=clock, reassignments_known=told[clock]) for clock in clocks]
+    seen = {poll.clock: judge(*polls[: index + 1]).moves for index, poll in enumerate(polls)}
+
+    assert [clock for clock, moves in seen.items() if not moves] == [60, 70, 80, 90]
+    assert [move.stalled for clock in (50.0, 100.0) for move in seen[clock]] == [50, 100]
+
+
 def test_topic_configurations_that_nobody_told() -> None:
     """Neither min.insync.replicas nor throttled lists are assumed."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}))
@@ -52,3 +80,19 @@ def test_the_only_replica_of_a_partition_follows_nobody() -> None:
 def test_a_cluster_without_replicas_is_judged() -> None:
     """An empty cluster, and partitions that name no replica, are no reason to fail."""
     assert judge(snapshot({})).totals.reassigning_partitions == 0
+
+
+def test_a_dead_follower_above_the_end_of_another_leader_is_not_compared() -> None:
+    """It will be truncated: its lag stays unknown, poll after poll, and nothing is clamped."""
+    before = snapshot({"t": [Partition(replicas=(1, 2, 3), end=1000)]})
+    after = [
+        snapshot(
+            {"t": [Partition(replicas=(1, 2, 3), leader=3, epoch=1, end=900, out=(1, 2), silent=(1, 2))]}, clock=clock
+        )
+        for clock in (10.0, 20.0, 30.0)
+    ]
+
+    for polls in (1, 2, 3):
+        derived = judge(before, *after[:polls])
+        assert derived.lag.messages.tolist() == [UNKNOWN, UNKNOWN, 0]
+        assert derived.clamped == 0
