@@ -12,6 +12,7 @@ from sandbox import Cluster, ClusterSettings
 from sandbox.admin_moves import LOG_DIR_RATE
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.watching import Watch, problems
 
 pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
@@ -136,6 +137,60 @@ def test_a_directory_that_is_offline_makes_what_is_missing_unknown(cluster: Clus
         assert set(page.by("log_dir", "log_dir_online", broker=2).values()) == {1}
 
 
+def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_path: Path) -> None:
+    """Its broker lives and serves the other directory: only what lay in this one is offline, until it is back."""
+    numbers = range(6)
+    cluster.admin.create_topic("halved", assignment={number: [1, 2] for number in numbers})
+    cluster.load.produce("halved", records=100, partitions=numbers)
+    places = {log.partition: log.log_dir for log in cluster.admin.log_dirs(2) if log.topic == "halved"}
+    lost = cluster.log_dirs(2)[1]
+    gone = {number for number in numbers if places[number] == str(lost)}
+    assert 0 < len(gone) < len(numbers)
+
+    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+        sidecar.whole_page()
+        aside = lost.rename(lost.with_name("aside"))
+        cluster.load.produce("halved", records=100, partitions=numbers, acks=1)
+        pages = _until(sidecar, lambda page: _states(page, "halved") == dict.fromkeys(gone, "offline"))
+        pages += [sidecar.next_page() for _ in range(3)]
+        assert _states(pages[-1], "halved") == dict.fromkeys(gone, "offline")
+        aside.rename(lost)
+        cluster.restart(2)
+        after = _until(sidecar, lambda page: not page.down() and not _states(page, "halved"))
+
+    states = {state for page in pages for state in _states(page, "halved").values()}
+    print(f"offline after {len(pages) - 3} polls, in sync {len(after)} polls after the repair; states {states}")
+    assert {number for page in pages for number in _states(page, "halved")} == gone
+
+
+def test_a_limit_for_moves_between_directories_that_is_wrong(cluster: Cluster, tmp_path: Path) -> None:
+    """Of 0 it blocks what moves; when nothing moves it is idle; set right or taken away, all is well."""
+    cluster.admin.create_topic("between", assignment={0: [1, 2]})
+    cluster.load.produce("between", bytes=10 * MEGABYTE, record_size=10_000)
+    (replica,) = (replica for replica in cluster.admin.log_dirs(1) if replica.topic == "between")
+    (other,) = {str(directory) for directory in cluster.log_dirs(1)} - {replica.log_dir}
+
+    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.for_polls(1, "the first page")
+        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 500_000})
+        cluster.admin.move_log_dir(1, ("between", 0), other)
+        watch.until(lambda page: page.all("log_dir_move_bytes_remaining"), "it moves")
+        blocked, idle = {(1, "log_dirs", "blocked")}, {(1, "log_dirs", "idle_rate")}
+        watch.problems = blocked
+        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 0})
+        watch.until(lambda page: problems(page) == blocked, "blocked")
+        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 10 * MEGABYTE})
+        watch.until(lambda page: not problems(page), "no longer blocked")
+        watch.problems = idle
+        watch.until(lambda page: problems(page) == idle, "idle")
+        assert watch.page.all("log_dir_move_bytes_remaining") == {}
+        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: None})
+        watch.until(lambda page: not problems(page), "all is cleared")
+        watch.problems = set()
+        watch.for_polls(4, "nothing comes back")
+
+
 def test_a_move_between_directories_is_followed_to_its_end(cluster: Cluster, tmp_path: Path) -> None:
     """Bytes remaining fall under the throttle, the ETA is a time that comes; nothing else moves or is stuck."""
     size, throttle, inbound = 14 * MEGABYTE, 600_000, 50_000
@@ -178,6 +233,11 @@ def test_a_move_between_directories_is_followed_to_its_end(cluster: Cluster, tmp
 
 def _counts(page: Page, name: str) -> dict[int, float]:
     return page.brokers(name)
+
+
+def _states(page: Page, topic: str) -> dict[int, str]:
+    """State by partition of the followers of a topic that have one."""
+    return {int(row["partition"]): row["state"] for row, _ in page.rows("replica_state") if row["topic"] == topic}
 
 
 def _folder(cluster: Cluster, broker: int, name: str) -> Path:

@@ -14,12 +14,15 @@ import pytest
 
 from sandbox import AdminError, Cluster, ClusterSettings, wait_for
 from tests.cluster.page import Page
-from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes
 
 pytestmark = pytest.mark.cluster
 
 MEGABYTE = 1_000_000
+TURNS = 5
+FETCH = 1 << 20
+"""`replica.fetch.max.bytes`."""
 TWO_WINDOWS = 22.0
 """Seconds. Whoever made a new minimum since then is not stuck, but for facts."""
 AT_ONCE = 2
@@ -89,6 +92,31 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
             watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
             cluster.admin.clear_throttle(["damaged", "rotten", "remote", "kept"])
             watch.for_polls(3, "the throttle is cleared")
+
+
+@pytest.mark.long
+def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_path: Path) -> None:
+    """Between the same two brokers: the one is stuck once everybody had five turns, the other one never is."""
+    throttle = 2 * MEGABYTE
+    _fill(cluster, "rotten", [1], 5)
+    _fill(cluster, "sound", [1], 120)
+    with _rotten(cluster, "rotten", leader=1) as repair, Sidecar(configuration(cluster), tmp_path) as sidecar:
+        watch = Watch(sidecar)
+        watch.until(lambda page: not page.down(), "everybody answers")
+        cluster.admin.reassign({("rotten", 0): [2], ("sound", 0): [2]}, throttle=throttle)
+        watch.causes["rotten"] = {"no_progress"}
+        watch.until(causes, "one is stuck")
+        stalled = _stalled(watch.page, ("rotten", 0, 2))
+        turns = TURNS * 2 * FETCH / throttle
+        print(f"stuck after {stalled:.1f} s; two windows are {TWO_WINDOWS:g} s, five turns of everybody {turns:.1f} s")
+        # What the two copy together may be less than their limit: the turns are then longer.
+        assert max(TWO_WINDOWS, turns) <= stalled <= max(TWO_WINDOWS, 2 * turns) + 3 * INTERVAL
+        watch.for_polls(3, "the other one gets on")
+        assert _stalled(watch.page, ("sound", 0, 2)) < TWO_WINDOWS
+        repair()
+        watch.until(lambda page: not causes(page), "it gets on")
+        watch.causes.clear()
+        watch.for_polls(3, "both get on")
 
 
 def test_facts_are_told_at_once(cluster: Cluster, tmp_path: Path) -> None:
