@@ -11,7 +11,7 @@ import numpy as np
 from exporter.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
 
 DOWNWARD_WEIGHT = 0.1
-"""How fast a compacted topic's learned bytes per offset follow a lower reading: a cleaning fakes one, no write does."""
+"""How fast a compacted topic's weight of appended offsets follows a lower one: a cleaning fakes one, no write does."""
 
 SHORTEST: Final = 1e-6
 """Seconds. No two answers are closer; a clock that nearly stands still would make any growth an endless rate."""
@@ -42,7 +42,9 @@ class BytesIn:
     sized: LeaderLogs
     """Each row as of the poll that brought the last answer of log dirs: end and start belong to that size."""
     per_offset: Floats
-    """Learned bytes per offset."""
+    """Learned bytes per offset of the whole log: what one lacks of it weighs."""
+    appended: Floats
+    """Learned bytes per offset of what is appended: of a compacted log much more than `per_offset`."""
 
 
 def same_leader(before: LeaderLogs, now: LeaderLogs) -> Bools:
@@ -66,13 +68,10 @@ def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
     return np.where(same_leader(sized, now) & fresh & nothing_deleted & (growth >= 0), growth, np.nan)
 
 
-def learn_bytes_per_offset(
-    learned: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools, pace: Floats | None = None
-) -> Floats:
-    """What one offset weighs (P,), learned anew in rows where log dirs answered with this poll. judgement.md 1, 3.
+def learn_bytes_per_offset(learned: Floats, sized: LeaderLogs, now: LeaderLogs, pace: Floats | None = None) -> Floats:
+    """What one offset weighs (P,), learned anew in rows where log dirs answered with this poll. judgement.md 1.
 
-    size / (end - local start) of the leader's log. A compacted log lacks offsets, so there it is growth over offsets
-    gained since the last answer, once there were two.
+    size / (end - local start) of the leader's log, compacted or not: whoever copies it copies what is left of it.
 
     `pace`: offsets a second (P,), NaN where unknown. The size is told after the end, and holds what came in between: of
     a log that retention keeps to some seconds of traffic that is a good part.
@@ -82,8 +81,16 @@ def learn_bytes_per_offset(
     held = now.end - now.start + later
     told = (now.size != UNKNOWN) & (now.start != UNKNOWN) & (now.end != UNKNOWN) & (held > 0)
     fresh = told & ((now.sized_at > sized.sized_at) | np.isnan(learned))
-    whole = np.where(fresh, now.size / np.where(held > 0, held, 1), learned)
-    return np.where(compacted & ~np.isnan(learned), _marginal(learned, sized, now), whole)
+    return np.where(fresh, now.size / np.where(held > 0, held, 1), learned)
+
+
+def learn_appended(learned: Floats, per_offset: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools) -> Floats:
+    """What one appended offset weighs (P,). judgement.md 3.
+
+    A compacted log lacks offsets, so there it is growth over offsets gained between two answers of log dirs, once there
+    were two; until then, and of all other logs, `per_offset`.
+    """
+    return np.where(compacted & ~np.isnan(learned), _marginal(learned, sized, now), per_offset)
 
 
 def _marginal(learned: Floats, sized: LeaderLogs, now: LeaderLogs) -> Floats:
@@ -98,13 +105,13 @@ def bytes_in_rate(state: BytesIn, now: LeaderLogs, compacted: Bools) -> Floats:
     """Bytes a second (P,) appended to each leader, NaN where unknown, never negative. judgement.md 3.
 
     Growth of the log between the last two answers of log dirs where that is what was written, else offsets gained since
-    the previous poll x learned bytes per offset: 600 MB written while retention deletes 500 MB in 60 s is 10 MB/s,
-    not 1.7. No offsets gained is a known 0.
+    the previous poll x learned bytes per appended offset: 600 MB written while retention deletes 500 MB in 60 s is
+    10 MB/s, not 1.7. No offsets gained is a known 0.
     """
     growth = np.where(compacted, np.nan, size_growth(state.sized, now))
     by_size = _over(growth, now.sized_at - state.sized.sized_at)
     gained = offsets_gained(state.previous, now)
-    written = np.where(gained == 0, 0.0, gained * state.per_offset)
+    written = np.where(gained == 0, 0.0, gained * state.appended)
     by_offsets = _over(written, now.ended_at - state.previous.ended_at)
     return np.where(np.isnan(by_size), by_offsets, by_size)
 
@@ -116,12 +123,14 @@ def step(state: BytesIn | None, now: LeaderLogs, compacted: Bools) -> tuple[Byte
     """
     if state is None:
         unknown = np.full(len(now.leader), np.nan)
-        return BytesIn(now, now, learn_bytes_per_offset(unknown, now, now, compacted)), unknown
+        first = learn_bytes_per_offset(unknown, now, now)
+        return BytesIn(now, now, first, first), unknown
     pace = _over(offsets_gained(state.previous, now), now.ended_at - state.previous.ended_at)
-    learned = learn_bytes_per_offset(state.per_offset, state.sized, now, compacted, pace)
-    rates = bytes_in_rate(BytesIn(state.previous, state.sized, learned), now, compacted)
+    learned = learn_bytes_per_offset(state.per_offset, state.sized, now, pace)
+    appended = learn_appended(state.appended, learned, state.sized, now, compacted)
+    rates = bytes_in_rate(BytesIn(state.previous, state.sized, learned, appended), now, compacted)
     fresh = (now.size != UNKNOWN) & (now.sized_at > state.sized.sized_at)
-    return BytesIn(now, _choose(fresh, now, state.sized), learned), rates
+    return BytesIn(now, _choose(fresh, now, state.sized), learned, appended), rates
 
 
 def blank(rows: int) -> BytesIn:
@@ -129,7 +138,7 @@ def blank(rows: int) -> BytesIn:
     nothing, never = np.full(rows, UNKNOWN, np.int64), np.zeros(rows)
     nobody = np.full(rows, UNKNOWN, np.int32)
     logs = LeaderLogs(nobody, nobody, nothing, nothing, never, nothing, never)
-    return BytesIn(logs, logs, np.full(rows, np.nan))
+    return BytesIn(logs, logs, np.full(rows, np.nan), np.full(rows, np.nan))
 
 
 def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
@@ -139,8 +148,8 @@ def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
     """
     new = rows == UNKNOWN
     kept = np.where(new, 0, rows)
-    per_offset = np.where(new, np.nan, state.per_offset[kept] if len(state.per_offset) else np.nan)
-    return BytesIn(_take(state.previous, kept, new), _take(state.sized, kept, new), per_offset)
+    weights = (np.where(new, np.nan, old[kept] if len(old) else np.nan) for old in (state.per_offset, state.appended))
+    return BytesIn(_take(state.previous, kept, new), _take(state.sized, kept, new), *weights)
 
 
 def _take(logs: LeaderLogs, rows: Ints | Longs, new: Bools) -> LeaderLogs:

@@ -122,8 +122,19 @@ def test_compacted_topic_uses_growth_per_offset() -> None:
 
     state, rate = run(polls, compacted=True)
 
-    assert state.per_offset.tolist() == [100.0]
+    assert state.appended.tolist() == [100.0]
     assert rate == pytest.approx(10_000)
+
+
+def test_what_a_compacted_log_holds_is_weighed_as_a_whole() -> None:
+    """Ten million offsets were cleaned down to 10 bytes each, what is appended weighs 1,000: a copy holds both."""
+    polls = [log(10_000_000 + 1000 * n, 10 * n, 100_000_000 + 1_000_000 * n, 10 * n) for n in range(4)]
+
+    state, rate = run(polls, compacted=True)
+
+    assert state.per_offset.tolist() == [pytest.approx(103_000_000 / 10_003_000)]
+    assert state.appended.tolist() == [1000.0]
+    assert rate == pytest.approx(100_000)
 
 
 def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
@@ -133,8 +144,8 @@ def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
     lower, _ = run([*learnt, log(1_002_000, 20, 1_150_000, 20)], compacted=True)
     negative, _ = run([*learnt, log(1_002_000, 20, 500_000, 20)], compacted=True)
 
-    assert lower.per_offset.tolist() == [95.0]
-    assert negative.per_offset.tolist() == [100.0]
+    assert lower.appended.tolist() == [95.0]
+    assert negative.appended.tolist() == [100.0]
 
 
 def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
@@ -142,7 +153,7 @@ def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
     learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
 
     for second in (log(1_001_000, 20, 1_101_000, 20), log(1_001_010, 20, 1_100_000, 20)):
-        assert run([*learnt, second], compacted=True)[0].per_offset.tolist() == [100.0]
+        assert run([*learnt, second], compacted=True)[0].appended.tolist() == [100.0]
 
 
 def test_an_empty_log_teaches_nothing() -> None:
@@ -178,7 +189,8 @@ def test_realign_from_nothing() -> None:
     empty = run([log(1000, 0)])[0]
     none = realign(empty, np.array([], dtype=np.int32))
 
-    assert np.isnan(realign(none, np.array([U, U], dtype=np.int32)).per_offset).all()
+    again = realign(none, np.array([U, U], dtype=np.int32))
+    assert np.isnan([again.per_offset, again.appended]).all()
 
 
 offset = st.integers(U, 10**12)
@@ -200,7 +212,8 @@ def test_rates_are_never_negative(polls: list[LeaderLogs], compacted: bool) -> N
     state, rate = run(polls, compacted=compacted)
 
     assert math.isnan(rate) or 0 <= rate < math.inf
-    assert np.isnan(state.per_offset[0]) or state.per_offset[0] >= 0
+    for weight in (state.per_offset[0], state.appended[0]):
+        assert np.isnan(weight) or weight >= 0
 
 
 @given(st.integers(1, 1000), st.integers(1, 10**6), st.floats(1, 600))
@@ -225,7 +238,7 @@ def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> 
         size=np.array([550_000]),
         sized_at=np.array([10.5]),
     )
-    unknown, plain = np.array([np.nan]), np.array([False])
+    unknown = np.array([np.nan])
 
-    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs, plain, pace=np.array([1000.0])).tolist() == [100.0]
-    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs, plain).tolist() == [110.0]
+    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs, pace=np.array([1000.0])).tolist() == [100.0]
+    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs).tolist() == [110.0]
