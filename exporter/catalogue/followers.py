@@ -75,7 +75,8 @@ FOLLOWERS = (
     ),
     Metric(
         "replica_lag_bytes",
-        "Lag in messages times the leader's bytes per offset (ListOffsets, DescribeLogDirs). The same followers",
+        "Lag in messages times the leader's bytes per offset; what remains of adding replicas (ListOffsets, "
+        "DescribeLogDirs). The same followers",
         REPLICA,
         _lag_bytes,
     ),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exporter.derive.adding import blank as no_weights
 from exporter.derive.ages import Ages, derive_ages, never
 from exporter.derive.cluster import Cluster, derive_cluster
 from exporter.derive.flows import derive_flows
@@ -52,7 +53,8 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     seen = frame(window.latest)
     logs = _leader_logs(seen)
     before = remembered(memory, seen)
-    rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in if before else None, logs, _compacted(seen))
+    compacted = _compacted(seen)
+    rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in if before else None, logs, compacted)
     known_end = before.known_end if before else np.full(len(seen.host), UNKNOWN, np.int64)
     previous = before.bytes_in.previous if before else None
     elected = _elected(previous, logs) if previous else np.zeros(len(seen.led_by), bool)
@@ -62,6 +64,8 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         previous.end if previous else np.full(len(seen.led_by), UNKNOWN, np.int64),
         rates_memory.per_offset,
         elected,
+        compacted,
+        before.weights if before else no_weights(len(seen.host)),
     )
     cluster = derive_cluster(seen)
     ages = derive_ages(
@@ -104,6 +108,7 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         keys=seen.keys,
         bytes_in=rates_memory,
         known_end=lag.end,
+        weights=lag.weights,
         out_since=ages.out_since,
         under_since=ages.under_since,
         replicas=replicas_memory,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exporter.derive.adding import Weights, weigh_adding
 from exporter.derive.frame import Frame
 from exporter.formulas import lag as formulas
 from exporter.model import UNKNOWN, Bools, Floats, Longs
@@ -17,6 +18,10 @@ class Lag:
     """(R,)"""
     bytes: Floats
     """(R,)"""
+    weights: Weights
+    """Of what adding replicas lack."""
+    anew: Bools
+    """(R,) adding replicas whose bytes are not comparable with those of the previous poll."""
     end: Longs
     """(R,) last known log ends."""
     clamped: int
@@ -32,7 +37,15 @@ class Lag:
     """(B,) by leader."""
 
 
-def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_offset: Floats, elected: Bools) -> Lag:
+def derive_lag(
+    frame: Frame,
+    known_end: Longs,
+    previous_leader_end: Longs,
+    per_offset: Floats,
+    elected: Bools,
+    compacted: Bools,
+    weights: Weights,
+) -> Lag:
     """Compute the lag of every follower.
 
     Args:
@@ -41,6 +54,8 @@ def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_o
         previous_leader_end: (P,) the leaders' ends as of the previous poll.
         per_offset: (P,) learned bytes per offset of the leader's log.
         elected: (P,) the leader or its epoch changed since the previous poll.
+        compacted: (P,)
+        weights: (R,) of what adding replicas lack, as of the previous poll.
     """
     replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
     end = formulas.last_known(replicas.end, known_end)
@@ -51,7 +66,12 @@ def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_o
     held = np.where(
         (frame.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, frame.leader_end - partitions.start
     )
-    lag_bytes = formulas.lag_bytes(messages.values, held[replicas.partition], per_offset[replicas.partition])
+    lacking = formulas.to_copy(messages.values, held[replicas.partition])
+    weights, adding = weigh_adding(frame, lacking, per_offset, compacted, weights)
+    lag_bytes = formulas.weighed(lacking, per_offset[replicas.partition])
+    lag_bytes[adding.rows] = adding.bytes
+    anew = np.zeros(len(replicas), bool)
+    anew[adding.rows] = adding.anew
     # The only replica of a partition follows nobody, also while the partition has no leader.
     replicated = np.bincount(replicas.partition, minlength=len(partitions)) > 1
     following = ~frame.is_leader & replicated[replicas.partition]
@@ -59,6 +79,8 @@ def derive_lag(frame: Frame, known_end: Longs, previous_leader_end: Longs, per_o
     return Lag(
         messages=messages.values,
         bytes=lag_bytes,
+        weights=weights,
+        anew=anew,
         end=end,
         clamped=messages.clamped,
         following=following,

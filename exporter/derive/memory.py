@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from exporter.derive.adding import Weights
+from exporter.derive.adding import realign as realign_weights
 from exporter.derive.frame import Frame
 from exporter.derive.logs import LogsMemory
 from exporter.derive.moves import MovesMemory
@@ -27,6 +29,8 @@ class Memory:
     bytes_in: BytesIn
     known_end: Longs
     """(R,) last known log ends."""
+    weights: Weights
+    """(R,) of what adding replicas lack."""
     out_since: Floats
     """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
     under_since: Floats
@@ -46,6 +50,7 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
         keys=keys,
         bytes_in=bytes_in.realign(memory.bytes_in, partitions),
         known_end=carry(memory.known_end, replicas, UNKNOWN),
+        weights=realign_weights(memory.weights, replicas),
         out_since=carry(memory.out_since, replicas, np.nan),
         under_since=carry(memory.under_since, partitions, np.nan),
         replicas=realign_replicas(memory.replicas, partitions, replicas),

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from exporter.derive.gains import Gains, follow_gains, measure_all
 from exporter.derive.lag import Lag
 from exporter.derive.stuck import Scene, StuckMemory, judge_stuck
 from exporter.derive.throttles import Throttles
-from exporter.formulas import lag as lag_formulas
 from exporter.formulas import law, moves
 from exporter.formulas.folds import Minimum, Stall, stall
 from exporter.formulas.ops import NUMBERS, as_known
@@ -72,10 +72,11 @@ def derive_moves(
     """Judge every adding replica of the latest snapshot."""
     replicas = frame.snapshot.replicas
     rows = np.flatnonzero(replicas.adding & ~frame.is_leader)
-    remaining = _remaining(frame, lag, rows)
+    remaining = {row: as_known(left) for row, left in zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True)}
     tracks: dict[MoveKey, Track] = {}
     stalls: dict[int, Stall | None] = {}
     keys = {row: move_key(frame, row) for row in rows.tolist()}
+    memory = _forget(memory, {key for row, key in keys.items() if lag.anew[row]})
     for row, key in keys.items():
         tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row])
     groups = group_by_pair(frame, rows.tolist())
@@ -98,35 +99,20 @@ def measured_nets(frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory)
     }
 
 
-def remaining_of(frame: Frame, lag: Lag, rows: np.ndarray) -> Floats:
-    """Bytes that K replicas lack, NaN where that is not known: by size for adding ones, by offsets for others. (K,)."""
-    adding = frame.snapshot.replicas.adding[rows]
-    left: Floats = lag.bytes[rows].copy()
-    by_move = _remaining(frame, lag, rows[adding])
-    left[adding] = [math.nan if (part := by_move[row]) is None else part for row in rows[adding].tolist()]
-    return left
-
-
-def _remaining(frame: Frame, lag: Lag, rows: np.ndarray) -> dict[int, float | None]:
-    """Bytes that each adding replica lacks: the sizes' difference where both logs start alike, else its lag."""
-    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
-    leader_row = partitions.leader_row[replicas.partition[rows]]
-    led = leader_row != UNKNOWN
-    by_size = lag_formulas.lag_bytes_by_size(replicas.size[rows], np.where(led, replicas.size[leader_row], UNKNOWN))
-    alike = led & (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
-    compacted = np.array([_compacted(frame, row) for row in rows.tolist()], dtype=bool)
-    caught_up = lag.messages[rows] == 0
-    bytes_left = np.where(caught_up, 0.0, np.where(alike & ~compacted, by_size, lag.bytes[rows]))
-    return {
-        row: None if math.isnan(left) else left for row, left in zip(rows.tolist(), bytes_left.tolist(), strict=True)
-    }
-
-
-def _compacted(frame: Frame, row: int) -> bool:
-    snapshot = frame.snapshot
-    topic = snapshot.topics[snapshot.partitions.topic[snapshot.replicas.partition[row]]]
-    config = snapshot.topic_configs.get(topic)
-    return config is not None and config.compacted
+def _forget(memory: MovesMemory, anew: AbstractSet[MoveKey]) -> MovesMemory:
+    """Drop how far some moves were, and with it how far the pairs of brokers were that they are part of."""
+    if not anew:
+        return memory
+    pairs = {pair: together for pair, together in memory.stuck.pairs.items() if not together.moves & anew}
+    return replace(
+        memory,
+        tracks={key: track for key, track in memory.tracks.items() if key not in anew},
+        gains={
+            pair: replace(gains, left={key: left for key, left in gains.left.items() if key not in anew})
+            for pair, gains in memory.gains.items()
+        },
+        stuck=replace(memory.stuck, pairs=pairs),
+    )
 
 
 def _follow(track: Track, frame: Frame, row: int, remaining: float | None) -> tuple[Track, Stall | None]:

@@ -10,7 +10,7 @@ from exporter.derive.flows import Flow, Pair, flow_net
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
-from exporter.derive.moves import MovesMemory, measured_nets, remaining_of
+from exporter.derive.moves import MovesMemory, measured_nets
 from exporter.derive.sides import Load, SideKey, derive_sides, remaining_by_flow
 from exporter.derive.throttle_checks import ProblemKey
 from exporter.derive.throttle_problems import ProblemsMemory, derive_problems
@@ -63,7 +63,7 @@ def derive_throttling(
 ) -> tuple[ThrottlingMemory, Throttling]:
     """Judge flows by broker and side; `moves` is the memory of the moves as of this poll."""
     rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
-    left = dict(zip(rows.tolist(), remaining_of(frame, lag, rows).tolist(), strict=True))
+    left = dict(zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True))
     remaining = remaining_by_flow(flows, left)
     measured = measured_nets(frame, flows, moves)
     sides = derive_sides(frame, flows, throttles, remaining, measured)

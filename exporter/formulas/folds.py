@@ -56,7 +56,7 @@ def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Min
     """Now less the last *new minimum* of `value` (bytes or messages that remain): judgement.md 5, "Stalled".
 
     A move that advances while inbound outruns it makes no new minimum: it is stalled. An unknown value keeps the state
-    and gives no answer. Start anew (state None) when what is summed changes: other partitions, another leader epoch.
+    and gives no answer. Start anew (state None) when what is summed changes: other partitions, another leader.
     """
     if value is None:
         return state, None

@@ -4,10 +4,14 @@ judgement.md 1; KIP-73, SumReplicaLag. Offsets are log ends as each broker told 
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from exporter.formulas.ops import UNKNOWN, Arithmetic, Bools, Floats, Ints, Longs, Ops, V
+
+UNEVEN: Final = 10.0
+"""How much heavier or lighter than all of its log the part that a replica lacks may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,18 @@ def lag_bytes(lag: Longs, held: Longs, per_offset: Floats) -> Floats:
     `held`: offsets that the leader has locally, `UNKNOWN` if its start is; then nothing is capped. `per_offset`: of the
     leader's log, NaN before the first answer of log dirs. No lag is no bytes, whatever else is unknown.
     """
-    copied = np.where(held == UNKNOWN, lag, np.minimum(lag, held))
-    known = np.where(lag == UNKNOWN, np.nan, copied * per_offset)
-    return np.where(lag == 0, 0.0, known)
+    return weighed(to_copy(lag, held), per_offset)
+
+
+def to_copy(lag: Longs, held: Longs) -> Longs:
+    """Offsets that R replicas must copy, at most what their leader holds where that is known. Shapes (R,)."""
+    return np.where(held == UNKNOWN, lag, np.minimum(lag, held))
+
+
+def weighed(lacking: Longs, per_offset: Floats) -> Floats:
+    """Bytes of R runs of offsets, NaN where either is unknown; no offsets are no bytes. Shapes (R,)."""
+    known = np.where(lacking == UNKNOWN, np.nan, lacking * per_offset)
+    return np.where(lacking == 0, 0.0, known)
 
 
 def lag_bytes_by_size(size: Longs, leader_size: Longs) -> Floats:
@@ -90,6 +103,17 @@ def lag_bytes_by_size(size: Longs, leader_size: Longs) -> Floats:
     """
     known = (size != UNKNOWN) & (leader_size != UNKNOWN)
     return np.where(known, np.maximum(leader_size - size, 0), np.nan)
+
+
+def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -> Floats:
+    """What the offsets weigh that R adding replicas lack, NaN where `by_size` is or nothing is lacking. Shapes (R,).
+
+    `average`: bytes per offset of the leader's whole log. Ends are told before sizes: of the last few offsets the
+    quotient can be anything, so it is kept within `UNEVEN` times the average.
+    """
+    usable = (by_size > 0) & (lacking > 0)
+    quotient = np.where(usable, by_size, np.nan) / np.where(usable, lacking, 1)
+    return np.clip(quotient, average / UNEVEN, average * UNEVEN)
 
 
 def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Sums:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exporter.derive import Derived, Memory, derive
 from exporter.derive.saved import from_document, to_document
 from exporter.errors import StateError
-from exporter.model import Parameters, Snapshot
+from exporter.model import Parameters, Snapshot, TopicConfig
 from exporter.window import Window, append
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
@@ -108,6 +108,23 @@ def test_who_is_in_the_isr_after_a_long_absence_is_not_late() -> None:
     out = restarted(*polls, then=behind(3620.0, out=(2,)))
 
     assert [seen.replicas.times.behind_seconds[1] for seen in (soon, late, out)] == [30.0, 0.0, 3620.0]
+
+
+def test_a_restart_weighs_what_moves_lack_as_before() -> None:
+    """New records weigh more meanwhile. A document without weights is read: then the average of now is all there is."""
+
+    def moving(clock: float, size: int) -> Snapshot:
+        move = Partition(replicas=(1, 2), adding=(2,), end=1000, lag={2: 500 - int(clock)}, sizes={1: size, 2: 9})
+        return snapshot({"t": [move]}, clock=clock, topic_configs={"t": TopicConfig(compacted=True)})
+
+    first, then = [moving(0.0, 100_000), moving(10.0, 110_000)], moving(20.0, 400_000)
+    memory, _ = polled(*first)
+    document = json.loads(json.dumps(to_document(memory, first[-1]), allow_nan=False))
+    assert polled(then, memory=from_document(document, then))[1].moves[0].remaining_bytes == 48_000
+    for row in document["replicas"]:
+        del row["lacked_weight"], row["lacked_of"]
+    seen = polled(then, memory=from_document(document, then))[1].moves[0]
+    assert (seen.remaining_bytes, seen.stalled) == (192_000, 10.0)
 
 
 def test_what_ended_meanwhile_has_no_age() -> None:

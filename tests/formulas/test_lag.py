@@ -74,6 +74,25 @@ def test_lag_bytes_by_size(size: int, leader_size: int, expected: float) -> None
 
 
 @pytest.mark.parametrize(
+    ("why", "by_size", "lacking", "average", "expected"),
+    [
+        ("40 messages of 150 bytes in a log of lighter ones", 6000.0, 40, 100.0, 150.0),
+        ("the sizes cannot be compared", NAN, 40, 100.0, NAN),
+        ("nothing is lacking by the ends", 6000.0, 0, 100.0, NAN),
+        ("nothing is lacking by the sizes, which were told later", 0.0, 40, 100.0, NAN),
+        ("the lag in messages is not known", 6000.0, U, 100.0, NAN),
+        ("one message by the ends, a second's by the sizes", 1e6, 1, 100.0, 1000.0),
+        ("a second's messages by the ends, one by the sizes", 100.0, 10_000, 100.0, 10.0),
+    ],
+)
+def test_lacking_bytes_per_offset(why: str, by_size: float, lacking: int, average: float, expected: float) -> None:
+    """What a replica lacks weighs the difference of the sizes, within reason."""
+    seen = lag.lacking_bytes_per_offset(np.array([by_size]), longs(lacking), np.array([average]))
+
+    np.testing.assert_equal(seen, [expected], err_msg=why)
+
+
+@pytest.mark.parametrize(
     ("size", "end", "start", "expected"), [(1000, 100, 0, 10.0), (1000, 100, 50, 20.0), (0, 7, 7, 0.0), (0, 0, 0, 0.0)]
 )
 def test_bytes_per_offset(size: float, end: float, start: float, expected: float) -> None:

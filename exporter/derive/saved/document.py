@@ -86,6 +86,7 @@ def _read(document: Document, clock: Clock) -> Memory:
         keys=rows.read_keys(partitions, replicas),
         bytes_in=bytes_in.blank(len(partitions)),
         known_end=np.array([row["end"] for row in replicas], np.int64),
+        weights=rows.read_weights(replicas),
         out_since=clock.column(replicas, "out_since"),
         under_since=clock.column(partitions, "under_since"),
         replicas=rows.read_replicas(replicas, clock),

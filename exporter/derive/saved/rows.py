@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from exporter.derive.adding import Weights
 from exporter.derive.memory import Memory
 from exporter.derive.replicas import ReplicasMemory, empty_memory
 from exporter.derive.saved.values import Clock, Row
+from exporter.formulas.ops import as_known
 from exporter.formulas.replica_state import STATES, ReplicaState
 from exporter.formulas.rows import Keys
 from exporter.formulas.tiered import Copying
@@ -64,6 +66,8 @@ def write_replicas(memory: Memory, clock: Clock) -> list[Row]:
             "partition_row": partition,
             "broker": broker,
             "end": int(memory.known_end[row]),
+            "lacked_weight": as_known(memory.weights.per_offset[row]),
+            "lacked_of": int(memory.weights.leader[row]),
             "out_since": clock.write(float(memory.out_since[row])),
             "caught_up_at": clock.write(float(replicas.caught_up_at[row])),
             "passed_at": clock.write(float(replicas.passed_at[row])),
@@ -107,6 +111,15 @@ def read_replicas(replicas: Sequence[Row], clock: Clock) -> ReplicasMemory:
         samples=np.array([row["samples"] for row in replicas], np.int8),
         shown=_read_states(replicas, "shown"),
         candidate=_read_states(replicas, "candidate"),
+    )
+
+
+def read_weights(replicas: Sequence[Row]) -> Weights:
+    """Read what the offsets weigh that adding replicas lack; a document of before they were written has none."""
+    weights = [row.get("lacked_weight") for row in replicas]
+    return Weights(
+        np.array([np.nan if weight is None else float(weight) for weight in weights], np.float64),
+        np.array([row.get("lacked_of", UNKNOWN) for row in replicas], np.int32),
     )
 
 

@@ -1,0 +1,228 @@
+"""What moves lack, poll after poll: no estimate of it may jump, or a healthy move seems to stand still."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.derive import Derived
+from exporter.model import UNKNOWN, Snapshot, TopicConfig
+from tests.building import Partition, judge_each
+from tests.derive.throttled import MB, STEP, everywhere, poll, rates
+
+POLLS = range(20)
+ODD = 6
+"""The poll in which something is odd."""
+LEADER, TARGET = 0, 1
+"""Rows of the replicas."""
+
+Column = Mapping[int, int]
+
+
+def told(
+    number: int, partition: Partition, sizes: Column | None = None, *, compacted: bool = False, **starts: int
+) -> Snapshot:
+    """A poll of one throttled move; `sizes` by row are those of the poll before, `leader` and `target` local starts."""
+    config = TopicConfig(leader_throttled="*", follower_throttled="*", compacted=compacted)
+    seen = poll(
+        {"t": [partition]}, STEP * number, broker_configs=rates(everywhere(2 * MB)), topic_configs={"t": config}
+    )
+    replicas, start = seen.replicas, seen.replicas.start.copy()
+    size, sized_at = replicas.size.copy(), replicas.sized_at.copy()
+    for row, old in (sizes or {}).items():
+        size[row], sized_at[row] = old, sized_at[row] - STEP
+    start[LEADER], start[TARGET] = starts.get("leader", start[LEADER]), starts.get("target", start[TARGET])
+    return replace(
+        seen,
+        replicas=replace(replicas, size=size, sized_at=sized_at, start=start),
+        partitions=replace(seen.partitions, start=start[[LEADER]]),
+    )
+
+
+def moving(number: int, gained: int = 2_000, **fields: Any) -> Partition:
+    """1 MB/s come in, and the target gains so many messages of 100 bytes a second on its leader."""
+    second = int(STEP) * number
+    return Partition(
+        **{
+            "replicas": (1, 2),
+            "adding": (2,),
+            "end": 2_000_000 + second * 10_000,
+            "lag": {2: 500_000 - second * gained},
+            **fields,
+        }
+    )
+
+
+def heavy(number: int, gained: int = 500) -> Partition:
+    """What was written of late, all that the target lacks included, weighs 150 bytes a message instead of 100."""
+    seen = moving(number, gained)
+    sizes = {broker: 100 * end + 50 * (end - 1_000_000) for broker in (1, 2) if (end := seen.end_at(broker))}
+    return replace(seen, sizes=sizes)
+
+
+def remaining(seen: list[Derived]) -> list[float | None]:
+    """MB that the move lacks in each poll."""
+    return [
+        None if (left := each.moves[0].remaining_bytes) is None else round(left / MB, 6) for each in seen if each.moves
+    ]
+
+
+def stuck(seen: list[Derived]) -> list[str]:
+    """Causes that were told."""
+    return [str(move.stuck) for each in seen for move in each.moves if move.stuck is not None]
+
+
+def judged(make: Callable[[int], Snapshot], polls: range = POLLS) -> list[Derived]:
+    """Judge poll after poll."""
+    return judge_each(*(make(number) for number in polls))
+
+
+def cleaned(number: int, gained: int = 500_000) -> Partition:
+    """The leader's 10 million offsets were cleaned down to 10 bytes each; what is appended weighs 1,000."""
+    sizes = {1: 100_000_000 + number * 1_000_000, 2: 10_000_000 + number * gained * 10}
+    return Partition(
+        replicas=(1, 2), adding=(2,), end=10_000_000 + number * 1000, lag={2: 9_000_000 - number * gained}, sizes=sizes
+    )
+
+
+def test_a_compacted_log_weighs_what_is_left_of_it() -> None:
+    """90 of 100 MB are missing, half a MB/s is gained; new records have their own weight for the inbound rate."""
+    seen = judged(lambda number: told(number, cleaned(number), compacted=True), range(12))
+
+    assert remaining(seen) == [pytest.approx(90 - 5 * number, rel=0.01) for number in range(12)]
+    assert seen[-1].moves[0].eta == pytest.approx(35 / 0.5, rel=0.1)
+    assert seen[-1].bytes_in.tolist() == [pytest.approx(100_000)]
+    assert seen[-1].lag.sum_bytes.values[1] == pytest.approx(35 * MB, rel=0.01)
+    assert [each.moves[0].stalled for each in seen] == [0.0] * 12
+    assert stuck(seen) == []
+
+
+def test_what_is_appended_to_a_compacted_log_stops_no_move() -> None:
+    """Records of changing weight are appended, 2 MB a poll, and every eighth poll the leader cleans half of its log."""
+
+    def make(number: int) -> Snapshot:
+        seen = cleaned(number, gained=100_000)
+        size = 100_000_000 - 50_000_000 * (number % 8 == 0) + (number % 8) * 6_000_000 + (number % 3) * 500_000
+        return told(number, replace(seen, sizes={1: size, 2: 10_000_000 + number * MB}), compacted=True)
+
+    seen = judged(make, range(40))
+
+    assert [each.moves[0].stalled for each in seen] == [0.0] * 40
+    assert stuck(seen) == []
+
+
+@pytest.mark.parametrize("row", [LEADER, TARGET])
+def test_log_dirs_that_were_not_answered_once(row: int) -> None:
+    """The size of a poll ago is no part of a difference."""
+
+    def make(number: int) -> Snapshot:
+        before = moving(number - 1).size_at(row + 1)
+        return told(number, moving(number), {row: before} if number == ODD else None)
+
+    seen = judged(make)
+
+    assert remaining(seen) == [50 - 2 * number for number in POLLS]
+    assert stuck(seen) == []
+
+
+@pytest.mark.parametrize("row", [LEADER, TARGET])
+def test_log_dirs_that_are_silent_for_good(row: int) -> None:
+    """What is missing weighs as much as it did when both sizes were told last, 150 bytes a message."""
+
+    def make(number: int) -> Snapshot:
+        old = heavy(ODD - 1).size_at(row + 1)
+        seen = told(number, heavy(number), {row: old} if number >= ODD else None)
+        at = np.where(np.arange(2) == row, min(STEP * number, STEP * (ODD - 1)), STEP * number)
+        return replace(seen, replicas=replace(seen.replicas, sized_at=at))
+
+    seen = judged(make)
+
+    assert remaining(seen) == [75 - 0.75 * number for number in POLLS]
+    assert stuck(seen) == []
+
+
+def test_silent_log_dirs_end_no_lack_of_progress() -> None:
+    """A move that stands still is stuck all the same while only its messages tell."""
+
+    def make(number: int) -> Snapshot:
+        old = moving(number - 1, gained=0).size_at(1)
+        return told(number, moving(number, gained=0), {LEADER: old} if number % 2 else None)
+
+    seen = judged(make)
+
+    assert remaining(seen) == [50] * len(POLLS)
+    assert seen[-1].moves[0].stalled == STEP * POLLS[-1]
+    assert [each.moves[0].stuck is not None for each in seen[5:]] == [True] * len(seen[5:])
+
+
+def test_a_start_that_retention_moved_on_one_side() -> None:
+    """For one poll the sizes tell nothing; all that is missing weighs half as much again as the rest of the log."""
+    seen = judged(lambda number: told(number, heavy(number), leader=10 if number == ODD else 0))
+
+    assert remaining(seen) == [75 - 0.75 * number for number in POLLS]
+    assert stuck(seen) == []
+
+
+def test_the_first_estimate_by_size_is_no_lack_of_progress() -> None:
+    """Until the starts are alike nothing but the average of the log is known: a jump up begins anew."""
+    seen = judged(lambda number: told(number, heavy(number), target=UNKNOWN if number < ODD else 0))
+
+    assert remaining(seen)[ODD:] == [75 - 0.75 * number for number in POLLS[ODD:]]
+    assert remaining(seen)[ODD - 1] == pytest.approx(0.1 * 125 * 5, rel=0.1)
+    assert seen[ODD].moves[0].stalled == 0.0
+    assert stuck(seen) == []
+    # 75 kB/s are gained, whatever the jump was.
+    assert seen[ODD + 3].moves[0].eta == pytest.approx(68.25 / 0.075, rel=0.2)
+
+
+def led_by(leader: int, number: int, epoch: int, gained: int = 5_000) -> Partition:
+    """Broker 3's log takes a tenth more room than broker 1's."""
+    sizes = {1: 100_000_000, 3: 110_000_000, 2: 40_000_000 + number * gained * 100}
+    return Partition(
+        replicas=(1, 2, 3),
+        leader=leader,
+        epoch=epoch,
+        adding=(2,),
+        end=1_000_000,
+        lag={2: 600_000 - number * gained},
+        sizes=sizes,
+    )
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_another_leader_begins_anew(silent: bool) -> None:
+    """What its larger log leaves to copy is no lack of progress, also when nobody leads or answers in between."""
+
+    def make(number: int) -> Snapshot:
+        seen = led_by(1 if number < ODD else 3, number, int(number >= ODD))
+        if silent and number == ODD:
+            seen = replace(seen, leader=UNKNOWN)
+        if silent and number == ODD + 1:
+            seen = replace(seen, silent=(3,))
+        return poll({"t": [seen]}, STEP * number)
+
+    seen = judged(make)
+
+    assert remaining(seen)[ODD - 1] == 57.5
+    assert remaining(seen)[ODD + 2 :] == [70 - 0.5 * number for number in POLLS[ODD + 2 :]]
+    assert stuck(seen) == []
+    assert seen[ODD + 2].moves[0].stalled == 0.0
+
+
+def test_a_new_epoch_of_the_same_leader_is_no_progress() -> None:
+    """Its log is the same one; a follower that flaps must not hide that a move stands still."""
+    seen = judged(lambda number: poll({"t": [led_by(1, number, number, gained=0)]}, STEP * number))
+    assert seen[-1].moves[0].stalled == STEP * POLLS[-1]
+    assert seen[-1].moves[0].stuck is not None
+
+
+def test_lag_and_remaining_of_a_move_are_one_number() -> None:
+    """By size, also in the sums by broker."""
+    seen = judged(lambda number: told(number, replace(moving(number), sizes={1: 1_000_000, 2: 900_000})))
+
+    for each in seen:
+        assert each.lag.bytes.tolist() == [0.0, each.moves[0].remaining_bytes] == [0.0, 100_000.0]
+        assert each.lag.sum_bytes.values[:2].tolist() == [0.0, 100_000.0]
+        assert each.lag.led_bytes.values[:2].tolist() == [100_000.0, 0.0]
