@@ -1,8 +1,8 @@
 """`python -m bench.scale`: CPU of judging and rendering one poll, on generated snapshots of growing clusters.
 
 No broker is asked: 50 of them and 600,000 replicas do not fit on one machine. 5 % of the followers are behind, 2 % of
-the partitions move, 1 % change their leader between two polls, a topic is made and one deleted in each, and the window
-is full.
+the partitions move, of which a tenth ends in each poll, 1 % of all change their leader between two polls,
+a topic is made and one deleted in each, and the window is full.
 """
 
 import argparse
@@ -45,6 +45,9 @@ BROKERS = 50
 FACTOR = 3
 PARTITIONS_A_TOPIC = 50
 BEHIND, MOVING, CHANGED = 0.05, 0.02, 0.01
+ENDING = 10
+"""One of so many moves ends in each poll."""
+
 INTERVAL = 10.0
 FULL = 8
 """Polls until the window of 60 s is full."""
@@ -156,8 +159,11 @@ def _snapshot(
     place = (np.arange(len(partition)) - row_of[partition]).astype(np.int32)
     broker = ((uid[partition] * 7 + place * 11) % BROKERS).astype(np.int32)
     leads = place == led_by[uid][partition]
-    adding, removing = place == stays, moves[partition] & (place == stays - 1) & ~leads
-    late = (behind[uid[partition], place] | adding) & ~leads
+    # Each of them is over for one poll in ten: then its new replica is there to stay.
+    going = moves & ((uid + poll) % ENDING > 0)
+    adding, over = (place == stays) & going[partition], (place == stays) & ~going[partition]
+    removing = going[partition] & (place == stays - 1) & ~leads
+    late = (behind[uid[partition], place] | adding) & ~leads & ~over
     end = np.full(len(partition), (poll + 20) * RECORDS_A_POLL, np.int64)
     end[late] -= 5 * RECORDS_A_POLL + (uid[partition][late] % 97) * 10 - poll * 50
     topic = (uid // PARTITIONS_A_TOPIC).astype(np.int32)
@@ -179,7 +185,7 @@ def _snapshot(
             leader_row=(row_of + led_by[uid]).astype(np.int32),
             start=np.zeros(partitions, np.int64),
             tiered=np.full(partitions, UNKNOWN, np.int64),
-            reassigning=moves,
+            reassigning=going,
         ),
         replicas=ReplicaTable(
             partition=partition,

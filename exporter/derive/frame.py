@@ -40,11 +40,13 @@ class Frame:
     def find_replica(self, topic: int, number: int, broker: int) -> int | None:
         """Find the row of a replica: tables are sorted by topic, partition number and partition row."""
         partitions, replicas = self.snapshot.partitions, self.snapshot.replicas
-        first, last = np.searchsorted(partitions.topic, [topic, topic + 1])
+        # Numbers of another type would have each of these columns copied for every replica that is looked for.
+        first, last = np.searchsorted(partitions.topic, np.array([topic, topic + 1], partitions.topic.dtype))
         partition = int(first + np.searchsorted(partitions.number[first:last], number))
         if partition >= last or partitions.number[partition] != number:
             return None
-        first, last = np.searchsorted(replicas.partition, [partition, partition + 1])
+        ends = np.array([partition, partition + 1], replicas.partition.dtype)
+        first, last = np.searchsorted(replicas.partition, ends)
         found = np.flatnonzero(replicas.broker[first:last] == broker)
         return int(first + found[0]) if len(found) else None
 

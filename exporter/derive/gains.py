@@ -4,7 +4,7 @@ The slope of what the unfinished ones lack would miss what the finished ones too
 with it up to half of the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,24 +55,25 @@ def follow_gains(
         remaining: row to the bytes that the replica lacks.
         before: as of the previous poll.
     """
-    moving = set(keys.values())
-    gone = {key for gains in before.values() for key in gains.left} - moving
-    finished = {key for key in gone if is_finished(frame, key)}
-    return {
-        pair: _add(before.get(pair, Gains()), frame.snapshot.clock, {keys[r]: remaining[r] for r in rows}, finished)
-        for pair, rows in groups.items()
-    }
+    now = {pair: {keys[row]: remaining[row] for row in rows} for pair, rows in groups.items()}
+    # A pair that cannot be counted now keeps what has gone until it can.
+    counted = {pair for pair, left in now.items() if None not in left.values()}
+    gone = {key for pair in counted if pair in before for key in before[pair].left} - set(keys.values())
+    finished = _finished(frame, gone)
+    return {pair: _add(before.get(pair, Gains()), frame.snapshot.clock, left, finished) for pair, left in now.items()}
 
 
-def is_finished(frame: Frame, key: MoveKey) -> bool:
-    """Tell whether a replica that is no longer being added stays where it went, and was not cancelled."""
-    topic_id, topic, number, broker = key
-    names = [
-        index
-        for index, (name, uid) in enumerate(zip(frame.snapshot.topics, frame.snapshot.topic_ids, strict=True))
-        if name == topic and uid == topic_id
-    ]
-    row = frame.find_replica(names[0], number, broker) if names else None
+def _finished(frame: Frame, gone: Collection[MoveKey]) -> set[MoveKey]:
+    """Find those no longer being added that stay where they went, and were not cancelled."""
+    if not gone:
+        return set()
+    snapshot = frame.snapshot
+    topics = {key: index for index, key in enumerate(zip(snapshot.topic_ids, snapshot.topics, strict=True))}
+    return {key for key in gone if _stays(frame, topics.get(key[:2]), key)}
+
+
+def _stays(frame: Frame, topic: int | None, key: MoveKey) -> bool:
+    row = None if topic is None else frame.find_replica(topic, *key[2:])
     return row is not None and bool(frame.snapshot.replicas.in_isr[row])
 
 
