@@ -64,6 +64,11 @@ class Scene:
         verdict = self.verdict(pair)
         return None if verdict is law.Verdict.UNKNOWN else verdict is law.Verdict.NEVER
 
+    def gross(self, pair: Pair) -> float | None:
+        """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""
+        flow, steady = self.flows.get(pair), self.measured.get(pair, Measured()).steady
+        return None if flow is None or steady is None else steady[0] + (flow.bytes_in or 0.0)
+
     def flow_eta(self, pair: Pair) -> float | None:
         """Seconds until a whole flow has caught up, `None` when that cannot be said."""
         if pair not in self._etas:
@@ -168,7 +173,8 @@ def _stands_still(scene: Scene, pair: Pair, row: int, together: Stall | None, mo
     window = flow.window if flow is not None else law.DEFAULT_WINDOW
     limit = stuck.stall_limit(scene.parameters.poll_interval, window)
     fetch = scene.frame.snapshot.broker_configs.get(pair[0], BrokerConfig()).replica_fetch_max_bytes
-    alone = stuck.single_stall_limit(limit, moving, float(fetch), flow.headroom if flow is not None else None)
+    headroom = flow.headroom if flow is not None else None
+    alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, scene.gross(pair))
     return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(pair))
 
 

@@ -88,15 +88,18 @@ def stall_limit(poll_interval: float, window: Window = DEFAULT_WINDOW) -> float:
     return max(POLLS * poll_interval, WINDOWS * window.seconds)
 
 
-def single_stall_limit(pair_limit: float, moves: int, fetch_max_bytes: float, headroom: float | None) -> float | None:
+def single_stall_limit(
+    pair_limit: float, moves: int, fetch_max_bytes: float, headroom: float | None, gross: float | None
+) -> float | None:
     """The same for one replica while its broker advances: the larger of that and five turns of everyone, in seconds.
 
     5 x moves on the broker x replica.fetch.max.bytes / c: 100 moves at 1 MB/s with 1 MiB get a turn every 105 s each.
-    None (never stuck alone) when c is unknown or nothing is left of the limit.
+    c is what the limit leaves or what all of them were measured to copy, whichever is less: a link or a disk may be
+    slower than any limit. None (never stuck alone) while one of them is unknown or nothing.
     """
-    if headroom is None or headroom <= 0:
+    if headroom is None or gross is None or min(headroom, gross) <= 0:
         return None
-    return max(pair_limit, TURNS * moves * fetch_max_bytes / headroom)
+    return max(pair_limit, TURNS * moves * fetch_max_bytes / min(headroom, gross))
 
 
 def is_stuck(

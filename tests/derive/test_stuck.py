@@ -170,3 +170,62 @@ def _blocked(leader_list: str, follower_list: str) -> dict[str, Any]:
     config = TopicConfig(leader_throttled=leader_list, follower_throttled=follower_list)
     brokers = {broker: BrokerConfig(limits=limits) for broker in (1, 2)}
     return {"broker_configs": brokers, "topic_configs": {"t": config}}
+
+
+MANY = 200
+FETCH_OFFSETS = (1 << 20) // BYTES_PER_OFFSET
+TURN = 60.0
+
+
+def in_turns(clock: float, rotten: int | None = None) -> Topics:
+    """Partitions that get a fetch of 1 MiB a minute each, one after the other: 3.5 MB/s together."""
+    got = (0 if number == rotten else int((clock + TURN * number / MANY) // TURN) for number in range(MANY))
+    return {
+        "t": [
+            Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=10**6, lag={2: 900_000 - turns * FETCH_OFFSETS})
+            for turns in got
+        ]
+    }
+
+
+def stuck_alone(polls: int, topics: Callable[[float], Topics], fields: dict[str, Any] | None = None) -> list[set[int]]:
+    """Partitions that are stuck in each poll."""
+    seen = [snapshot(topics(INTERVAL * poll), clock=INTERVAL * poll, **(fields or {})) for poll in range(polls)]
+    judged_each = judge_each(*seen, parameters=Parameters(poll_interval=INTERVAL))
+    return [{move.partition for move in each.moves if move.stuck is not None} for each in judged_each]
+
+
+UNLIMITED_EVERYWHERE = {"broker_configs": {b: BrokerConfig(limits={s: Limit() for s in Side}) for b in (1, 2)}}
+LIMITED = {"broker_configs": {b: BrokerConfig(limits={s: Limit(1e8, Origin.BROKER) for s in Side}) for b in (1, 2)}}
+
+
+def test_partitions_that_wait_for_their_turn_are_not_stuck() -> None:
+    """Without a throttle, or far below one, a slow link is shared like a throttle is."""
+    for configs, lists in ((UNLIMITED_EVERYWHERE, TopicConfig()), (LIMITED, TopicConfig("*", "*"))):
+        assert stuck_alone(20, in_turns, {**configs, "topic_configs": {"t": lists}}) == [set()] * 20
+
+
+def test_one_that_misses_five_turns_of_everyone_is_stuck() -> None:
+    """200 partitions x 1 MiB at 3.5 MB/s are turns of a minute: not before 300 s, and soon after."""
+    fields = {"topic_configs": {"t": TopicConfig()}, **UNLIMITED_EVERYWHERE}
+    found = stuck_alone(34, lambda clock: in_turns(clock, rotten=7), fields)
+    first = next(poll for poll, partitions in enumerate(found) if partitions)
+    assert 300.0 <= INTERVAL * first <= 320.0
+    assert found[:first] == [set()] * first
+    assert found[first:] == [{7}] * (len(found) - first)
+
+
+def test_one_among_few_is_stuck_as_soon_as_the_pair_would_be() -> None:
+    """Ten partitions at 1 MB/s under a limit of as much: turns of 10 s, five of them."""
+
+    def topics(clock: float) -> Topics:
+        lags = [900_000 - (0 if number == 3 else int(clock) * 1111) for number in range(10)]
+        return {"t": [Partition(replicas=(1, 2), adding=(2,), end=10**6, lag={2: lag}) for lag in lags]}
+
+    limits = {side: Limit(1e6, Origin.BROKER) for side in Side}
+    fields = {
+        "broker_configs": {broker: BrokerConfig(limits=limits) for broker in (1, 2)},
+        "topic_configs": {"t": TopicConfig("*", "*")},
+    }
+    found = stuck_alone(9, topics, fields)
+    assert found == [set()] * 6 + [{3}] * 3

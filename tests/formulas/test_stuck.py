@@ -26,19 +26,25 @@ def test_stall_limit(poll: float, window: Window, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "moves", "headroom", "expected"),
+    ("why", "moves", "headroom", "gross", "expected"),
     [
-        ("100 moves at 1 MB/s with 1 MiB fetches: a turn every 105 s each, five of them", 100, 1e6, 524.288),
-        ("few moves on a high limit: the pair's limit", 3, 10e6, 30),
-        ("no throttle: the pair's limit", 100, math.inf, 30),
-        ("nothing left of the limit: the pair is judged, no single replica", 100, 0.0, None),
-        ("in-sync traffic above the limit", 100, -1e6, None),
-        ("unknown headroom", 100, None, None),
+        ("100 moves at 1 MB/s with 1 MiB fetches: a turn every 105 s each, five of them", 100, 1e6, 2e6, 524.288),
+        ("few moves on a high limit: the pair's limit", 3, 10e6, 8e6, 30),
+        ("no throttle on a fast link: the pair's limit", 100, math.inf, 100e6, 30),
+        ("no throttle, 200 moves at 3.5 MB/s: a turn a minute, five of them", 200, math.inf, MIB * 200 / 60, 300),
+        ("a limit far above what the link lets through", 200, 100e6, MIB * 200 / 60, 300),
+        ("no throttle, not measured yet", 100, math.inf, None, None),
+        ("nothing copied: the pair is judged", 100, math.inf, 0.0, None),
+        ("nothing left of the limit: the pair is judged, no single replica", 100, 0.0, 1e6, None),
+        ("in-sync traffic above the limit", 100, -1e6, 1e6, None),
+        ("unknown headroom", 100, None, 1e6, None),
     ],
 )
-def test_single_stall_limit(why: str, moves: int, headroom: float | None, expected: float | None) -> None:
+def test_single_stall_limit(
+    why: str, moves: int, headroom: float | None, gross: float | None, expected: float | None
+) -> None:
     """A replica among many waits for its turn; five missed turns are too many."""
-    assert single_stall_limit(30, moves, MIB, headroom) == pytest.approx(expected), why
+    assert single_stall_limit(30, moves, MIB, headroom, gross) == pytest.approx(expected), why
 
 
 @pytest.mark.parametrize(
