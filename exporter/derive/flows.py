@@ -41,6 +41,11 @@ class Flow:
             return None
         return law.net(self.gross, self.bytes_in)
 
+    @property
+    def may_lose(self) -> bool | None:
+        """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
+        return may_lose(self.headroom, self.burst, self.bytes_in, self.window)
+
 
 def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, bytes_in: Floats) -> dict[Pair, Flow]:
     """Group the replicas that catch up: adding ones, and throttled ones that are out of sync; both with a leader."""
@@ -106,6 +111,15 @@ def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, b
     )
 
 
+def may_lose(headroom: float | None, burst: float, bytes_in: float | None, window: law.Window) -> bool | None:
+    """Tell whether a throttle can be why nothing is gained; `None` while that cannot be told."""
+    if headroom is not None and headroom <= 0:
+        return True
+    if headroom is None or bytes_in is None:
+        return None
+    return law.may_lose(headroom, burst, bytes_in, window)
+
+
 def flow_net(flow: Flow, measured: tuple[float, float] | None) -> float | None:
     """Net rate of a flow that an ETA stands on: the law's at first, the measured one once there is enough of it."""
     return believed(flow.net, measured, flow.bytes_in, flow.burst, flow.window)
@@ -119,5 +133,8 @@ def believed(
     window: law.Window,
 ) -> float | None:
     """The same of anything that has a net rate by the law and one that was measured. judgement.md 5, ETA."""
+    if predicted is not None and predicted <= 0 and measured is not None:
+        # A loss that the law is sure of never ends, and is no matter of rates; of any other it may be wrong.
+        return measured[0]
     copied = (measured[0] + (bytes_in or 0.0)) * measured[1] if measured is not None else 0.0
     return moves.believed_net(predicted, measured, copied, burst, window)

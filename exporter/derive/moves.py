@@ -16,7 +16,7 @@ from exporter.derive.stuck import Scene, StuckMemory, judge_stuck
 from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves
 from exporter.formulas.folds import Minimum, Stall, stall
-from exporter.formulas.ops import NUMBERS, as_known
+from exporter.formulas.ops import NUMBERS, as_finite, as_known
 from exporter.formulas.stuck import Cause
 from exporter.model import UNKNOWN, Floats, Parameters
 
@@ -85,7 +85,10 @@ def derive_moves(
     measured = measure_all(gains, changes, flows)
     scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     stuck_memory, stuck = judge_stuck(scene, memory.stuck)
-    judged = tuple(_move(frame, lag, scene, bytes_in, row, tracks[keys[row]], stuck) for row in rows.tolist())
+    judged = tuple(
+        _blind(move) if stuck_memory.blinded(keys[move.row]) else move
+        for move in (_move(frame, lag, scene, bytes_in, row, tracks[keys[row]], stuck) for row in rows.tolist())
+    )
     return MovesMemory(tracks, changes, gains, stuck_memory), judged
 
 
@@ -163,6 +166,11 @@ def _move(
     )
 
 
+def _blind(move: Move) -> Move:
+    """Say nothing about the end of a move that cannot go on just now, whatever its throttle; one that is done is."""
+    return move if move.remaining_bytes == 0 else replace(move, eta=None, never_ends=None)
+
+
 def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: float) -> float | None:
     remaining = scene.remaining[row]
     if remaining == 0:
@@ -170,13 +178,13 @@ def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: floa
     flow = scene.flows.get(pair) if pair is not None else None
     if remaining is None or pair is None or flow is None:
         return None
-    if scene.never(pair, remaining):
-        return math.inf
+    if scene.verdict(pair) is law.Verdict.NEVER:
+        return math.inf if scene.never(pair, remaining) else None
     own = _own_net(flow, track, bytes_in, scene.changes[pair].at)
     alone = moves.eta(NUMBERS, remaining, own) if own is not None else None
     together = scene.flow_eta(pair)
     if alone is None or together is None:
-        return alone if together is None else together
+        return together if alone is None else as_finite(alone)
     # A flow goes on at its full rate while one of its replicas lacks anything, so none ends after the flow does.
     return min(alone, together)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair, believed
+from exporter.derive.flows import Flow, Pair, believed, may_lose
 from exporter.derive.frame import Frame
 from exporter.derive.throttles import Throttles
 from exporter.formulas import law
@@ -55,11 +55,7 @@ class Load:
     @property
     def may_lose(self) -> bool | None:
         """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
-        if self.headroom is not None and self.headroom <= 0:
-            return True
-        if self.headroom is None or self.bytes_in is None:
-            return None
-        return law.may_lose(self.headroom, self.burst, self.bytes_in, self.window)
+        return may_lose(self.headroom, self.burst, self.bytes_in, self.window)
 
 
 def binding_sides(sides: Mapping[SideKey, Load], pairs: Collection[Pair]) -> dict[Pair, SideKey]:

@@ -14,7 +14,7 @@ from exporter.derive.gains import Measured
 from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves, stuck
 from exporter.formulas.folds import Minimum, Stall, stall
-from exporter.formulas.ops import NUMBERS
+from exporter.formulas.ops import NUMBERS, as_finite
 from exporter.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2
@@ -58,11 +58,13 @@ class Scene:
         return law.verdict(flow.headroom, flow.burst, flow.bytes_in, rate, seconds, flow.window)
 
     def never(self, pair: Pair, remaining: float | None) -> bool | None:
-        """Tell whether a replica never catches up; `None` when that cannot be said."""
+        """Tell whether the throttle keeps a replica from ever catching up; `None` when that cannot be said."""
         if remaining == 0:
             return False
         verdict = self.verdict(pair)
-        return None if verdict is law.Verdict.UNKNOWN else verdict is law.Verdict.NEVER
+        if verdict is law.Verdict.NEVER:
+            return True if self.flows[pair].may_lose else None
+        return None if verdict is law.Verdict.UNKNOWN else False
 
     def gross(self, pair: Pair) -> float | None:
         """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""
@@ -70,7 +72,7 @@ class Scene:
         return None if flow is None or steady is None else steady[0] + (flow.bytes_in or 0.0)
 
     def flow_eta(self, pair: Pair) -> float | None:
-        """Seconds until a whole flow has caught up, `None` when that cannot be said."""
+        """Seconds until a whole flow has caught up, `None` when that cannot be said: nothing was gained so far, say."""
         if pair not in self._etas:
             self._etas[pair] = self._flow_eta(pair)
         return self._etas[pair]
@@ -82,7 +84,7 @@ class Scene:
         if None in parts:
             return None
         net = flow_net(flow, self.measured.get(pair, Measured()).steady)
-        return None if net is None else moves.eta(NUMBERS, total, net)
+        return None if net is None else as_finite(moves.eta(NUMBERS, total, net))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,10 @@ class StuckMemory:
     """Move to the first fact that holds, and in how many polls in a row it was the same."""
     shown: Mapping[MoveKey, stuck.Cause] = field(default_factory=dict)
     """Stuck move to the cause that was told of it."""
+
+    def blinded(self, key: MoveKey) -> bool:
+        """Tell whether a fact holds while which nothing is known about the end of a move."""
+        return key in self.facts and self.facts[key][0] in stuck.BLINDING
 
 
 def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
@@ -184,7 +190,6 @@ def _facts(scene: Scene, pair: Pair) -> stuck.MoveFacts:
     snapshot, flow = scene.frame.snapshot, scene.flows.get(pair)
     beans = snapshot.broker_beans.get(target)
     values = beans.values if beans is not None else {}
-    known = flow is not None and flow.headroom is not None and flow.bytes_in is not None
     return stuck.MoveFacts(
         target_answers=_answers(scene, target),
         leader_exists=leader != UNKNOWN,
@@ -194,7 +199,7 @@ def _facts(scene: Scene, pair: Pair) -> stuck.MoveFacts:
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
         aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
         verdict=scene.verdict(pair),
-        throttle_may_lose=not known or _may_lose(flow),
+        throttle_may_lose=flow is None or flow.may_lose is not False,
     )
 
 
@@ -218,12 +223,6 @@ def _facts_of(
         follower_limit=_binding(scene, target, Side.FOLLOWER, listed=by_follower),
         adding_in_isr=complete,
     )
-
-
-def _may_lose(flow: Flow | None) -> bool:
-    if flow is None or flow.headroom is None or flow.bytes_in is None:
-        return True
-    return law.may_lose(flow.headroom, flow.burst, flow.bytes_in, flow.window)
 
 
 def _answers(scene: Scene, broker: int) -> bool:

@@ -12,7 +12,7 @@ from exporter.derive.sides import SideKey, binding_sides, side_net
 from exporter.derive.throttles import SIDES, Throttles
 from exporter.derive.throttling import Throttling
 from exporter.formulas import moves as formulas
-from exporter.formulas.ops import NUMBERS
+from exporter.formulas.ops import NUMBERS, as_finite
 from exporter.model import UNKNOWN, UNLIMITED, Floats, Side
 
 
@@ -93,7 +93,9 @@ def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
         for pair, left in throttling.remaining.items()
         if left and (net := throttling.nets.get(pair)) is not None
     }
-    return max([*etas, *ends.values(), *(min(end, ends.get(pair, math.inf)) for pair, end in alone.items())])
+    last = max([*etas, *ends.values(), *(min(end, ends.get(pair, math.inf)) for pair, end in alone.items())])
+    # No move was said never to end.
+    return as_finite(last)
 
 
 def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:

@@ -132,3 +132,8 @@ ARRAYS: Final[Ops[Floats]] = _Arrays()
 def as_known(value: float) -> float | None:
     """One element of an array as the page takes it: None where it is NaN."""
     return None if math.isnan(value) else float(value)
+
+
+def as_finite(value: float) -> float | None:
+    """The same of what tells nothing when it is not finite: None."""
+    return float(value) if math.isfinite(value) else None

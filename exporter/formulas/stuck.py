@@ -51,6 +51,10 @@ FACTS: Final = frozenset(
 """Causes that need no waiting for a lack of progress: two polls that agree are enough."""
 
 
+BLINDING: Final = FACTS - {Cause.THROTTLE_BLOCKED}
+"""Facts while which hold nothing can be said about when a move ends: it ends once they are mended."""
+
+
 @dataclass(frozen=True, slots=True)
 class MoveFacts:
     """What is known about a move that does not advance. A fact that is not known is left at its default."""
