@@ -1,8 +1,10 @@
 """Pairs of brokers that moves go between, and since when the throttle on each has been as it is (judgement.md 4)."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from exporter.derive.floors import BrokerSide
 from exporter.derive.flows import Pair
 from exporter.derive.frame import Frame
 from exporter.derive.throttles import Throttles
@@ -48,12 +50,16 @@ def derive_changes(
     groups: Mapping[Pair, list[int]],
     keys: Mapping[int, MoveKey],
     before: Mapping[Pair, Change],
+    floors: Collection[BrokerSide],
 ) -> dict[Pair, Change]:
-    """Tell since when limits, lists and ISR of each pair have been as they are.
+    """Tell since when limits, lists and ISR of each pair, and what else its limits let through, have been as they are.
 
-    Moves that come or end, and replicas that join the ISR as they end, do not change the others.
+    Moves that come or end, and replicas that join the ISR as they end, do not change the others. `floors` are those
+    that changed with this poll.
     """
-    return {pair: _change(frame, throttles, pair, rows, keys, before.get(pair)) for pair, rows in groups.items()}
+    return {
+        pair: _change(frame, throttles, pair, rows, keys, before.get(pair), floors) for pair, rows in groups.items()
+    }
 
 
 def _change(
@@ -63,18 +69,29 @@ def _change(
     rows: list[int],
     keys: Mapping[int, MoveKey],
     before: Change | None,
+    floors: Collection[BrokerSide],
 ) -> Change:
     target, leader = pair
-    in_isr, clock = frame.snapshot.replicas.in_isr, frame.snapshot.clock
-    by_leader, by_follower = throttles.listed[Side.LEADER], throttles.listed[Side.FOLLOWER]
+    clock = frame.snapshot.clock
     limits = (throttles.limit(leader, Side.LEADER), throttles.limit(target, Side.FOLLOWER))
-    now = {keys[row]: (bool(by_leader[row]), bool(by_follower[row]), bool(in_isr[row])) for row in rows}
+    now = {keys[row]: _state(frame, throttles, row) for row in rows}
+    sides = ((leader, Side.LEADER), (target, Side.FOLLOWER))
     same = (
         before is not None
         and before.limits == limits
         and all(_is_same(before.moves.get(key, state), state) for key, state in now.items())
+        # The floor of a limit that is not set holds nothing back.
+        and not any(side in floors and limit != math.inf for side, limit in zip(sides, limits, strict=True))
     )
     return Change(limits, now, min(before.at, clock) if same and before is not None else clock)
+
+
+def _state(frame: Frame, throttles: Throttles, row: int) -> tuple[bool, bool, bool]:
+    replicas = frame.snapshot.replicas
+    # The leader's list names those that are copied from.
+    leader_row = int(frame.snapshot.partitions.leader_row[replicas.partition[row]])
+    by_leader = leader_row != UNKNOWN and bool(throttles.listed[Side.LEADER][leader_row])
+    return by_leader, bool(throttles.listed[Side.FOLLOWER][row]), bool(replicas.in_isr[row])
 
 
 def _is_same(before: tuple[bool, bool, bool], now: tuple[bool, bool, bool]) -> bool:

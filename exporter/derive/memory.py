@@ -9,6 +9,7 @@ from exporter.derive.adding import realign as realign_weights
 from exporter.derive.frame import Frame
 from exporter.derive.logs import LogsMemory
 from exporter.derive.moves import MovesMemory
+from exporter.derive.moves import realign as realign_moves
 from exporter.derive.replicas import ReplicasMemory
 from exporter.derive.replicas import realign as realign_replicas
 from exporter.derive.throttling import ThrottlingMemory
@@ -54,7 +55,7 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
         out_since=carry(memory.out_since, replicas, np.nan),
         under_since=carry(memory.under_since, partitions, np.nan),
         replicas=realign_replicas(memory.replicas, partitions, replicas),
-        moves=memory.moves,
+        moves=realign_moves(memory.moves, partitions, replicas),
         throttling=realign_throttling(memory.throttling, replicas),
         tiered=realign_tiered(memory.tiered, partitions),
         log_gaps=memory.log_gaps,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from exporter.derive.changes import Change, MoveKey, derive_changes, group_by_pair, move_key
+from exporter.derive.floors import Counted, follow_floors
+from exporter.derive.floors import realign as realign_floors
 from exporter.derive.flows import Flow, Pair, believed
 from exporter.derive.frame import Frame
 from exporter.derive.gains import Gains, follow_gains, measure_all
@@ -18,7 +20,7 @@ from exporter.formulas import law, moves
 from exporter.formulas.folds import Minimum, Stall, stall
 from exporter.formulas.ops import NUMBERS, as_finite, as_known
 from exporter.formulas.stuck import Cause
-from exporter.model import UNKNOWN, Floats, Parameters
+from exporter.model import UNKNOWN, Floats, Longs, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class MovesMemory:
     changes: Mapping[Pair, Change] = field(default_factory=dict)
     gains: Mapping[Pair, Gains] = field(default_factory=dict)
     stuck: StuckMemory = field(default_factory=StuckMemory)
+    counted: Counted | None = None
 
 
 def derive_moves(
@@ -80,7 +83,8 @@ def derive_moves(
     for row, key in keys.items():
         tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row])
     groups = group_by_pair(frame, rows.tolist())
-    changes = derive_changes(frame, throttles, groups, keys, memory.changes)
+    counted, floors = follow_floors(frame, throttles, memory.counted)
+    changes = derive_changes(frame, throttles, groups, keys, memory.changes, floors)
     gains = follow_gains(frame, groups, keys, remaining, memory.gains)
     measured = measure_all(gains, changes, flows)
     scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
@@ -89,7 +93,12 @@ def derive_moves(
         _blind(move) if stuck_memory.blinded(keys[move.row]) else move
         for move in (_move(frame, lag, scene, bytes_in, row, tracks[keys[row]], stuck) for row in rows.tolist())
     )
-    return MovesMemory(tracks, changes, gains, stuck_memory), judged
+    return MovesMemory(tracks, changes, gains, stuck_memory, counted), judged
+
+
+def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMemory:
+    """Bring the memory to the rows of another snapshot, given as of `match_partitions` and `match_replicas`."""
+    return replace(memory, counted=realign_floors(memory.counted, partitions, replicas))
 
 
 def measured_nets(frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory) -> dict[Pair, tuple[float, float]]:
