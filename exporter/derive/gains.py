@@ -59,8 +59,15 @@ def follow_gains(
     # A pair that cannot be counted now keeps what has gone until it can.
     counted = {pair for pair, left in now.items() if None not in left.values()}
     gone = {key for pair in counted if pair in before for key in before[pair].left} - set(keys.values())
-    finished = _finished(frame, gone)
-    return {pair: _add(before.get(pair, Gains()), frame.snapshot.clock, left, finished) for pair, left in now.items()}
+    finished, clock = _finished(frame, gone), frame.snapshot.clock
+    oldest = clock - (LONGEST + 2) * longest_settling(frame)
+    return {pair: _add(before.get(pair, Gains()), clock, oldest, left, finished) for pair, left in now.items()}
+
+
+def longest_settling(frame: Frame) -> float:
+    """Tell the settling time of the longest quota window that a broker has, in seconds: slopes span multiples of it."""
+    windows = {(c.quota_window_num, c.quota_window_size) for c in frame.snapshot.broker_configs.values()}
+    return max((law.Window(*window).settling for window in windows), default=law.DEFAULT_WINDOW.settling)
 
 
 def _finished(frame: Frame, gone: Collection[MoveKey]) -> set[MoveKey]:
@@ -97,12 +104,17 @@ def measure_all(
     }
 
 
-def _add(before: Gains, clock: float, now: Mapping[MoveKey, float | None], finished: Container[MoveKey]) -> Gains:
+def _add(
+    before: Gains,
+    clock: float,
+    oldest: float,
+    now: Mapping[MoveKey, float | None],
+    finished: Container[MoveKey],
+) -> Gains:
     known = {key: left for key, left in now.items() if left is not None}
     if len(known) < len(now):
         return before
     gained = sum(left - known.get(key, 0.0) for key, left in before.left.items() if key in known or key in finished)
-    oldest = clock - (LONGEST + 2) * law.DEFAULT_WINDOW.settling
-    kept = int(np.searchsorted(before.times, oldest))
+    kept = moves.first_kept(before.times, oldest)
     total = (before.total[-1] if before.total else 0.0) + gained
     return Gains(known, (*before.times[kept:], clock), (*before.total[kept:], total))

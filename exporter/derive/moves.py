@@ -12,7 +12,7 @@ from exporter.derive.floors import Counted, follow_floors
 from exporter.derive.floors import realign as realign_floors
 from exporter.derive.flows import Flow, Pair, believed
 from exporter.derive.frame import Frame
-from exporter.derive.gains import Gains, follow_gains, measure_all
+from exporter.derive.gains import Gains, follow_gains, longest_settling, measure_all
 from exporter.derive.lag import Lag
 from exporter.derive.stuck import Scene, StuckMemory, judge_stuck
 from exporter.derive.throttles import Throttles
@@ -133,8 +133,7 @@ def _follow(track: Track, frame: Frame, row: int, remaining: float | None) -> tu
     size = int(frame.snapshot.replicas.size[row])
     if remaining is None or size == UNKNOWN:
         return Track(track.times, track.remaining, track.copied, minimum), stalled
-    longest = moves.LONGEST_SLOPE * law.DEFAULT_WINDOW.settling + 2 * law.DEFAULT_WINDOW.settling
-    kept = next((i for i, then in enumerate(track.times) if clock - then <= longest), len(track.times))
+    kept = moves.first_kept(track.times, clock - (moves.LONGEST_SLOPE + 2) * longest_settling(frame))
     return (
         Track(
             (*track.times[kept:], clock),

@@ -72,6 +72,14 @@ def slope(
     return (values[-1] - float(np.interp(times[-1] - span, times, values))) / span, span
 
 
+def first_kept(times: Sequence[float], oldest: float) -> int:
+    """Index of the first sample to keep: the last one before `oldest`, so that any two polls make a slope.
+
+    `times` ascend, seconds. 0 where nothing is older.
+    """
+    return max(int(np.searchsorted(times, oldest, side="right")) - 1, 0)
+
+
 def believed_net(
     law_net: float | None,
     measured: tuple[float, float] | None,
