@@ -7,7 +7,7 @@ import numpy as np
 from exporter.derive.adding import blank as no_weights
 from exporter.derive.ages import Ages, derive_ages, never
 from exporter.derive.cluster import Cluster, derive_cluster
-from exporter.derive.flows import derive_flows
+from exporter.derive.flows import derive_flows, derive_inbound
 from exporter.derive.frame import Frame, frame
 from exporter.derive.lag import Lag, derive_lag
 from exporter.derive.logs import LogCounts, LogsMemory, derive_logs
@@ -15,12 +15,14 @@ from exporter.derive.memory import Memory, remembered
 from exporter.derive.moves import Move, MovesMemory, derive_moves
 from exporter.derive.mutations import ClientMutations, derive_mutations
 from exporter.derive.replicas import Replicas, derive_replicas, empty_memory
-from exporter.derive.throttles import Throttles, derive_throttles
+from exporter.derive.throttles import Throttles, at_rates, derive_throttles
 from exporter.derive.throttling import Throttling, ThrottlingMemory, derive_throttling
 from exporter.derive.tiered import Tiered, TieredMemory, derive_tiered
 from exporter.derive.totals import Totals, bound_by_sides, derive_totals
 from exporter.formulas import bytes_in as bytes_in_formulas
+from exporter.formulas import mean_rate
 from exporter.formulas.bytes_in import LeaderLogs
+from exporter.formulas.mean_rate import MeanRate
 from exporter.model import UNKNOWN, Bools, Floats, Parameters
 from exporter.window import Window
 
@@ -85,17 +87,20 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
         known_end,
         before.replicas if before else empty_memory(len(seen.host)),
     )
-    flows = derive_flows(seen, lag, throttles, bytes_in)
+    mean_memory, mean = mean_rate.step(before.mean_in if before else MeanRate(), seen.snapshot.clock, bytes_in)
+    inbound = derive_inbound(mean, bytes_in)
+    lasting = at_rates(seen, throttles, inbound.least)
+    flows = derive_flows(seen, lag, lasting, inbound)
     moves_memory = before.moves if before else MovesMemory()
     moves: tuple[Move, ...] = ()
     if seen.snapshot.reassignments_known:
-        moves_memory, moves = derive_moves(seen, lag, flows, throttles, bytes_in, moves_memory, parameters)
+        moves_memory, moves = derive_moves(seen, lag, flows, lasting, inbound.mean, moves_memory, parameters)
     throttling_memory, throttling = derive_throttling(
         seen,
         lag,
-        throttles,
+        lasting,
         flows,
-        bytes_in,
+        inbound.mean,
         moves_memory,
         before.throttling if before else ThrottlingMemory(),
         parameters,
@@ -107,6 +112,7 @@ def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tup
     kept = Memory(
         keys=seen.keys,
         bytes_in=rates_memory,
+        mean_in=mean_memory,
         known_end=lag.end,
         weights=lag.weights,
         out_since=ages.out_since,

@@ -8,8 +8,8 @@ import numpy as np
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.throttles import Throttles
-from exporter.formulas import law, moves
-from exporter.formulas.ops import NUMBERS
+from exporter.formulas import law, mean_rate, moves
+from exporter.formulas.ops import NUMBERS, as_known
 from exporter.formulas.shares import fair_shares
 from exporter.model import UNKNOWN, BrokerConfig, Floats, Longs, Side
 
@@ -18,6 +18,16 @@ NO_SIDE = -1
 
 Pair = tuple[int, int]
 """(target, leader) as broker ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """Bytes per second appended to each of P partitions, NaN where unknown."""
+
+    mean: Floats
+    """(P,) over 36 s: what the law and an ETA stand on."""
+    least: Floats
+    """(P,) the mean, or what comes in at present where that is less: what "never" stands on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,9 @@ class Flow:
     headroom: float | None
     burst: float
     bytes_in: float | None
+    """In the mean."""
+    least_in: float | None
+    """At least: a burst tells of no loss that lasts, nor does a load that is over."""
     gross: float | None
     window: law.Window
 
@@ -44,11 +57,19 @@ class Flow:
     @property
     def may_lose(self) -> bool | None:
         """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
-        return may_lose(self.headroom, self.burst, self.bytes_in, self.window)
+        return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
-def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, bytes_in: Floats) -> dict[Pair, Flow]:
-    """Group the replicas that catch up: adding ones, and throttled ones that are out of sync; both with a leader."""
+def derive_inbound(mean: Floats, bytes_in: Floats) -> Inbound:
+    """Put the mean beside what comes in at present, both (P,)."""
+    return Inbound(mean, mean_rate.at_least(mean, bytes_in))
+
+
+def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[Pair, Flow]:
+    """Group the replicas that catch up: adding ones, and throttled ones that are out of sync; both with a leader.
+
+    The headroom in `throttles` is that at the least inbound.
+    """
     replicas = frame.snapshot.replicas
     listed = throttles.listed[Side.LEADER] | throttles.listed[Side.FOLLOWER]
     led = frame.led_by[replicas.partition] != UNKNOWN
@@ -60,7 +81,7 @@ def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, bytes_in: Floats)
     sides = {pair: _sides(frame, throttles, pair, rows) for pair, rows in groups.items()}
     shares = _shares(frame, throttles, sides)
     return {
-        pair: _flow(frame, rows, sides[pair], shares[position], bytes_in)
+        pair: _flow(frame, rows, sides[pair], shares[position], inbound)
         for position, (pair, rows) in enumerate(groups.items())
     }
 
@@ -86,11 +107,11 @@ def _shares(frame: Frame, throttles: Throttles, sides: dict[Pair, tuple[int, int
     return shares
 
 
-def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, bytes_in: Floats) -> Flow:
+def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, inbound: Inbound) -> Flow:
     target = int(frame.snapshot.replicas.broker[rows[0]])
     config = frame.snapshot.broker_configs.get(target, BrokerConfig())
     window = law.Window(config.quota_window_num, config.quota_window_size)
-    arriving = float(bytes_in[frame.snapshot.replicas.partition[rows]].sum())
+    partition = frame.snapshot.replicas.partition[rows]
     burst = law.burst(
         NUMBERS,
         float(len(rows)),
@@ -105,19 +126,28 @@ def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, b
         follower_listed=sides[1] != NO_SIDE,
         headroom=headroom,
         burst=burst,
-        bytes_in=None if math.isnan(arriving) else arriving,
+        bytes_in=as_known(float(inbound.mean[partition].sum())),
+        least_in=as_known(float(inbound.least[partition].sum())),
         gross=None if headroom is None else law.gross(NUMBERS, headroom, burst, window),
         window=window,
     )
 
 
-def may_lose(headroom: float | None, burst: float, bytes_in: float | None, window: law.Window) -> bool | None:
-    """Tell whether a throttle can be why nothing is gained; `None` while that cannot be told."""
+def may_lose(
+    headroom: float | None, burst: float, bytes_in: tuple[float | None, float | None], window: law.Window
+) -> bool | None:
+    """Tell whether a throttle can be why nothing is gained; `None` while that cannot be told.
+
+    `bytes_in` is the mean, and the least: where only the mean is too much, what came in may be over, or come again.
+    """
+    mean, least = bytes_in
     if headroom is not None and headroom <= 0:
         return True
-    if headroom is None or bytes_in is None:
+    if headroom is None or mean is None or least is None:
         return None
-    return law.may_lose(headroom, burst, bytes_in, window)
+    if not law.may_lose(headroom, burst, mean, window):
+        return False
+    return law.may_lose(headroom, burst, least, window) or None
 
 
 def flow_net(flow: Flow, measured: tuple[float, float] | None) -> float | None:
@@ -136,5 +166,8 @@ def believed(
     if predicted is not None and predicted <= 0 and measured is not None:
         # A loss that the law is sure of never ends, and is no matter of rates; of any other it may be wrong.
         return measured[0]
+    if measured is not None and measured[0] <= 0 and measured[1] < law.FLAT_SLOPE_SECONDS and predicted is not None:
+        # One burst of what comes in makes a short slope fall.
+        return measured[0] if math.isinf(predicted) else predicted
     copied = (measured[0] + (bytes_in or 0.0)) * measured[1] if measured is not None else 0.0
     return moves.believed_net(predicted, measured, copied, burst, window)

@@ -16,8 +16,9 @@ from exporter.derive.throttling import ThrottlingMemory
 from exporter.derive.throttling import realign as realign_throttling
 from exporter.derive.tiered import TieredMemory
 from exporter.derive.tiered import realign as realign_tiered
-from exporter.formulas import bytes_in
+from exporter.formulas import bytes_in, mean_rate
 from exporter.formulas.bytes_in import BytesIn
+from exporter.formulas.mean_rate import MeanRate
 from exporter.formulas.rows import Keys, carry, match_partitions, match_replicas
 from exporter.model import UNKNOWN, Floats, Longs
 
@@ -37,6 +38,7 @@ class Memory:
     under_since: Floats
     """(P,) since when the partition has been under-replicated."""
     replicas: ReplicasMemory
+    mean_in: MeanRate = field(default_factory=MeanRate)
     moves: MovesMemory = field(default_factory=MovesMemory)
     throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
     tiered: TieredMemory = field(default_factory=TieredMemory)
@@ -55,6 +57,7 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
         out_since=carry(memory.out_since, replicas, np.nan),
         under_since=carry(memory.under_since, partitions, np.nan),
         replicas=realign_replicas(memory.replicas, partitions, replicas),
+        mean_in=mean_rate.realign(memory.mean_in, partitions),
         moves=realign_moves(memory.moves, partitions, replicas),
         throttling=realign_throttling(memory.throttling, replicas),
         tiered=realign_tiered(memory.tiered, partitions),

@@ -23,6 +23,9 @@ class Load:
 
     remaining: float | None
     bytes_in: float | None
+    """In the mean."""
+    least_in: float | None
+    """At least."""
     burst: float
     headroom: float | None
     """`+inf` where its lists name none of the flows' partitions."""
@@ -50,12 +53,12 @@ class Load:
     def verdict(self) -> law.Verdict:
         """Whether what catches up through it ever ends."""
         slope, seconds = self.measured or (None, 0.0)
-        return law.verdict(self.headroom, self.burst, self.bytes_in, slope, seconds, self.window)
+        return law.verdict(self.headroom, self.burst, self.least_in, slope, seconds, self.window)
 
     @property
     def may_lose(self) -> bool | None:
         """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
-        return may_lose(self.headroom, self.burst, self.bytes_in, self.window)
+        return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
 def binding_sides(sides: Mapping[SideKey, Load], pairs: Collection[Pair]) -> dict[Pair, SideKey]:
@@ -97,6 +100,7 @@ def derive_sides(
         key: Load(
             remaining=_sum([remaining.get(pair) for pair in pairs]),
             bytes_in=_sum([flows[pair].bytes_in for pair in pairs]),
+            least_in=_sum([flows[pair].least_in for pair in pairs]),
             burst=sum(flows[pair].burst for pair in pairs),
             headroom=as_known(headroom[key[1]][key[0]]) if _listed(flows, pairs, key[1]) else UNLIMITED,
             window=flows[pairs[0]].window,

@@ -55,7 +55,7 @@ class Scene:
         if flow is None:
             return law.Verdict.UNKNOWN
         rate, seconds = self.measured.get(pair, Measured()).recent or (None, 0.0)
-        return law.verdict(flow.headroom, flow.burst, flow.bytes_in, rate, seconds, flow.window)
+        return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
 
     def never(self, pair: Pair, remaining: float | None) -> bool | None:
         """Tell whether the throttle keeps a replica from ever catching up; `None` when that cannot be said."""

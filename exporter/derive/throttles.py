@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,10 +58,7 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
     known = np.float64(0 if lists_known else math.nan)
     rows = throttled_rows(frame, listed)
     brokers = len(frame.brokers)
-    floors = {
-        Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values + known,
-        Side.FOLLOWER: formulas.follower_floor(rows, bytes_in, brokers).values + known,
-    }
+    floors = _floors(frame, listed, bytes_in, known=lists_known)
     return Throttles(
         limits=limits,
         lists=lists,
@@ -73,6 +70,22 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
         lower_bound=formulas.lower_bound(rows, bytes_in, brokers).values,
         upper_bound=_upper_bound(rows, bytes_in, brokers, network),
     )
+
+
+def at_rates(frame: Frame, throttles: Throttles, bytes_in: Floats) -> Throttles:
+    """Take other rates (P,) for floor and headroom; all else is as it was."""
+    floors = _floors(frame, throttles.listed, bytes_in, known=throttles.lists_known)
+    headroom = {side: _headroom(frame, throttles.limits, side, floors[side]) for side in SIDES}
+    return replace(throttles, floor=floors, headroom=headroom)
+
+
+def _floors(frame: Frame, listed: Mapping[Side, Bools], bytes_in: Floats, *, known: bool) -> dict[Side, Floats]:
+    rows, brokers = throttled_rows(frame, listed), len(frame.brokers)
+    unknown = np.float64(0 if known else math.nan)
+    return {
+        Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values + unknown,
+        Side.FOLLOWER: formulas.follower_floor(rows, bytes_in, brokers).values + unknown,
+    }
 
 
 def _lists(frame: Frame, side: Side) -> dict[int, formulas.ThrottledReplicas]:

@@ -72,9 +72,9 @@ def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool
     A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: what does not gain although the law says that
     it must is held up by something else.
     """
-    if verdict is Verdict.UNKNOWN or may_lose is None:
+    if verdict is Verdict.UNKNOWN:
         return None
-    return limit > 0 and verdict is Verdict.NEVER and may_lose
+    return may_lose if limit > 0 and verdict is Verdict.NEVER else False
 
 
 def differing(group: Ints, limit: Floats, counted: Bools) -> Bools:

@@ -84,6 +84,7 @@ def test_blocked(limit: float, behind: int, expected: bool) -> None:
         ("something else holds it up", 1.0, Verdict.NEVER, False, False),
         ("less than the law's error pages nobody", 1.0, Verdict.DOES_NOT_CONVERGE, True, False),
         ("it ends", 1.0, Verdict.CONVERGES, True, False),
+        ("it ends, whatever the throttle can be the reason of", 1.0, Verdict.CONVERGES, None, False),
         ("nobody can tell", 1.0, Verdict.UNKNOWN, True, None),
         ("nobody can tell whether the throttle is the reason", 1.0, Verdict.NEVER, None, None),
     ],

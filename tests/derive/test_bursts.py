@@ -1,0 +1,89 @@
+"""Traffic that comes in bursts: one poll tells neither that a move never ends, nor when it does."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from exporter.derive import Derived
+from exporter.model import TopicConfig
+from tests.building import BYTES_PER_OFFSET, Partition, judge_each
+from tests.derive.throttled import MB, everywhere, found, poll, rates
+
+PARTS = 12
+BURSTS = [0.0, *[2.0 * MB if number % 4 == 0 else 0.0 for number in range(1, 20)]]
+"""0.5 MB/s in the mean, for 10 of 40 s; the first one has come when the mean is known."""
+
+PROBLEM_POLLS = 3
+
+
+def judged(
+    produced: Sequence[float], gross: float, limit: float, replicas: Sequence[int] = (1, 2), **fields: int
+) -> list[Derived]:
+    """Twelve partitions go from 1 to 2 at a gross rate, while these rates come in by turns of 10 s."""
+    polls, total = [], 0.0
+    for number, rate in enumerate(produced):
+        total += 10 * rate
+        end = 1_000_000 + int(total / PARTS / BYTES_PER_OFFSET)
+        lag = 500_000 + int((total - 10 * gross * number) / PARTS / BYTES_PER_OFFSET)
+        parts = [Partition(replicas=replicas, adding=(2,), end=end, lag={2: lag})] * PARTS
+        configs = rates(everywhere(limit), replica_fetch_response_max_bytes=1 << 20)
+        lists = {"t": TopicConfig(leader_throttled="*", follower_throttled="*")}
+        polls.append(poll({"t": parts}, 10.0 * number, broker_configs=configs, topic_configs=lists, **fields))
+    return judge_each(*polls)
+
+
+def test_a_move_that_gains_on_bursts_ends() -> None:
+    """The mean is below what the limit lets through, every burst is above it."""
+    for each in judged(BURSTS, 0.7 * MB, 0.75 * MB)[2:]:
+        move = each.moves[0]
+        left = sum(each.remaining_bytes or 0.0 for each in each.moves)
+        assert move.never_ends is False
+        assert move.eta is not None
+        assert move.eta <= (each.totals.eta or 0.0) + 1e-6 < math.inf
+        assert move.eta <= 1.6 * left / (0.2 * MB)
+        assert found(each) == set()
+
+
+def test_an_in_sync_follower_that_takes_the_limit_for_a_moment_ends_nothing() -> None:
+    """Its bursts are more than the limit: nothing is left of it for 10 of 40 s."""
+    for each in judged(BURSTS, 0.9 * MB, 1.5 * MB, replicas=(1, 3, 2))[2:]:
+        assert each.moves[0].never_ends is False
+        assert found(each) == set()
+
+
+def test_a_rise_that_lasts_is_told_soon() -> None:
+    """From 0.2 to 2 MB/s, above a limit of 1: within the half minute that the mean takes, and three polls."""
+    risen = 8
+    told = judged([0.2 * MB] * risen + [2 * MB] * 10, 1 * MB, 1 * MB)
+    never = [each.moves[0].never_ends for each in told]
+    raised = [(1, "leader", "below_inbound") in found(each) for each in told]
+    assert True not in never[: risen + 1]
+    assert never.index(True) <= risen + 3
+    assert all(never[never.index(True) :])
+    assert raised.index(True) <= never.index(True) + PROBLEM_POLLS - 1
+    assert all(raised[raised.index(True) :])
+
+
+def test_a_steady_loss_is_told_as_soon_as_it_is_seen() -> None:
+    """A sidecar that has just started has no mean over 36 s: it takes what it has."""
+    told = judged([2 * MB] * 6, 1 * MB, 1 * MB)
+    assert [each.moves[0].never_ends for each in told] == [None] + [True] * 5
+    assert [each.moves[0].eta for each in told[1:]] == [math.inf] * 5
+    assert (2, "follower", "below_inbound") in found(told[3])
+
+
+def test_a_load_that_is_over_is_no_problem() -> None:
+    """100 MB in 10 s are still above the limit in the mean of 36 s, and come in no more."""
+    told = judged([0.0, 0.0, 0.0, 10 * MB, *[0.0] * 8], 1 * MB, 1 * MB)
+    for each in told[4:]:
+        assert each.moves[0].never_ends is not True
+        assert each.moves[0].eta != math.inf
+        assert found(each) == set()
+
+
+def test_rates_on_the_page_are_of_the_last_poll() -> None:
+    """What comes in, and what is left of the limit."""
+    told = judged(BURSTS, 0.9 * MB, 1.5 * MB, replicas=(1, 3, 2))
+    in_burst, after = (told[number].bytes_in.sum() for number in (8, 9))
+    assert (in_burst, after) == (pytest.approx(2 * MB, rel=0.01), 0.0)
