@@ -2,7 +2,7 @@
 
 No broker is asked: 50 of them and 600,000 replicas do not fit on one machine. 5 % of the followers are behind, 2 % of
 the partitions move, of which a tenth ends in each poll, 1 % of all change their leader between two polls,
-a topic is made and one deleted in each, and the window is full.
+a topic is made and one deleted in each, and what is remembered is full.
 """
 
 import argparse
@@ -35,7 +35,6 @@ from exporter.model import (
     SourceStatus,
     TopicConfig,
 )
-from exporter.window import Window, append
 
 SIZES = (10_005, 25_000, 50_000, 100_000, 200_000)
 FITTED = 25_000
@@ -50,7 +49,7 @@ ENDING = 10
 
 INTERVAL = 10.0
 FULL = 8
-"""Polls until the window of 60 s is full."""
+"""Polls until what is remembered of 60 s is full."""
 
 MEASURED = 10
 RECORDS_A_POLL = 1000
@@ -94,14 +93,13 @@ def main() -> int:
 
 
 def measure(partitions: int) -> Cost:
-    """Judge and render polls of a cluster of that size until the window is full, then measure some more."""
+    """Judge and render polls of a cluster of that size until what is remembered is full, then measure some more."""
     parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
-    exposition, window, memory = Exposition(parameters.series_budget), Window(), None
+    exposition, memory = Exposition(parameters.series_budget), None
     judged, rendered, series = [], [], 0
     for number, snapshot in enumerate(snapshots(partitions, FULL + MEASURED)):
-        window = append(window, snapshot)
         started = time.process_time()
-        memory, view = _judge(window, memory, parameters)
+        memory, view = _judge(snapshot, memory, parameters)
         halfway = time.process_time()
         page = exposition.render(view.sidecar, view)
         ended = time.process_time()
@@ -114,9 +112,8 @@ def measure(partitions: int) -> Cost:
     return Cost(partitions, median(judged), median(rendered), used, series)
 
 
-def _judge(window: Window, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
-    memory, derived = derive(window, memory, parameters)
-    snapshot = window.latest
+def _judge(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
+    memory, derived = derive(snapshot, memory, parameters)
     sidecar = Sidecar(snapshot.status, Build("0", "0", "3"), snapshot.time)
     return memory, View(derived, sidecar, np.ones(len(snapshot.topics), bool))
 

@@ -19,7 +19,6 @@ from exporter.model import Bools, Parameters, Snapshot
 from exporter.poller import SHOWN_FOR, Poller
 from exporter.state import StateFile
 from exporter.web.page import Page, PageHolder
-from exporter.window import Window, append
 
 log = structlog.get_logger(__name__)
 
@@ -52,8 +51,8 @@ class Cycle:
         self._shows_topic = shows_topic
         self._build = build
         self._exposition = Exposition(parameters.series_budget)
-        self._window = Window()
         self._memory: Memory | None = None
+        self._judged: Snapshot | None = None
         self._state = state
         self._saved_at = -math.inf
         self._restarted = False
@@ -81,13 +80,13 @@ class Cycle:
 
     def save(self) -> None:
         """Write down what a restart must not forget. Never raises."""
-        if self._state is None or self._memory is None or not self._window.snapshots:
+        if self._state is None or self._memory is None or self._judged is None:
             return
         try:
-            self._state.save(to_document(self._memory, self._window.latest))
+            self._state.save(to_document(self._memory, self._judged))
         except Exception:
             log.exception("the state could not be written down; this is a bug, please report it")
-        self._saved_at = self._window.latest.clock
+        self._saved_at = self._judged.clock
 
     def expire(self) -> None:
         """Take numbers off the page that nobody renewed for three intervals."""
@@ -100,10 +99,10 @@ class Cycle:
             self._publish(None)
             return
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
-            self._window = append(self._window, snapshot)
             if self._memory is None and not self._restarted:
                 self._restarted, self._memory = True, self._restored(snapshot)
-            self._memory, derived = derive(self._window, self._memory, self._parameters)
+            self._memory, derived = derive(snapshot, self._memory, self._parameters)
+            self._judged = snapshot
             view = View(
                 derived=derived,
                 sidecar=self._sidecar(snapshot),

@@ -25,7 +25,6 @@ from exporter.model import (
     SourceStatus,
 )
 from exporter.sources.metadata import Layout
-from exporter.window import Window, append
 
 EPOCH = 1_700_000_000.0
 """Unix time of the monotonic clock's 0."""
@@ -178,10 +177,9 @@ def judge(*snapshots: Snapshot, parameters: Parameters | None = None) -> Derived
 
 def judge_each(*snapshots: Snapshot, parameters: Parameters | None = None) -> list[Derived]:
     """Judge some snapshots, poll after poll as the sidecar does, and return what was judged of each."""
-    window, memory, judged = Window(), None, list[Derived]()
+    memory, judged = None, list[Derived]()
     for seen in snapshots:
-        window = append(window, seen)
-        memory, derived = derive(window, memory, parameters or Parameters())
+        memory, derived = derive(seen, memory, parameters or Parameters())
         judged.append(derived)
     return judged
 

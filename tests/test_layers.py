@@ -22,8 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "exporter.clients": OPEN,
     "exporter.sources": OPEN | {"exporter.clients"},
     "exporter.poller": OPEN | {"exporter.clients", "exporter.sources"},
-    "exporter.window": OPEN,
-    "exporter.derive": OPEN | {"exporter.window"},
+    "exporter.derive": OPEN,
     "exporter.catalogue": OPEN | {"exporter.derive"},
     "exporter.exposition": OPEN | {"exporter.catalogue"},
     "exporter.web": OPEN | SETTINGS,
@@ -34,7 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "exporter.state": OPEN,
     "exporter.timer": OPEN | {"exporter.web.page"},
     "exporter.cycle": OPEN
-    | {f"exporter.{room}" for room in ("poller", "window", "derive", "catalogue", "exposition", "state", "web.page")},
+    | {f"exporter.{room}" for room in ("poller", "derive", "catalogue", "exposition", "state", "web.page")},
     "exporter.app": {"exporter"},
     "exporter.cli": {"exporter"},
 }
@@ -54,7 +53,7 @@ LIBRARIES: dict[str, set[str]] = {
 }
 """Library to the rooms that may import it."""
 
-PURE = ("exporter.model", "exporter.formulas", "exporter.derive", "exporter.window", "exporter.catalogue")
+PURE = ("exporter.model", "exporter.formulas", "exporter.derive", "exporter.catalogue")
 IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "subprocess", "threading", "time"}
 """Clocks, logs and the outside world: time comes from the snapshot."""
 

@@ -1,4 +1,4 @@
-"""From a window of snapshots to everything that is judged of the latest: (window, memory) -> (memory, Derived)."""
+"""From a snapshot to everything that is judged of it: (snapshot, memory) -> (memory, Derived)."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,7 @@ from exporter.formulas import bytes_in as bytes_in_formulas
 from exporter.formulas import mean_rate
 from exporter.formulas.bytes_in import LeaderLogs
 from exporter.formulas.mean_rate import MeanRate
-from exporter.model import UNKNOWN, Bools, Floats, Parameters
-from exporter.window import Window
+from exporter.model import UNKNOWN, Bools, Floats, Parameters, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +49,9 @@ class Derived:
     """By broker; those whose log dirs are not answered are missing."""
 
 
-def derive(window: Window, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
-    """Judge the latest snapshot of a window."""
-    seen = frame(window.latest)
+def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
+    """Judge a snapshot by itself and by what is remembered of those before it."""
+    seen = frame(snapshot)
     logs = _leader_logs(seen)
     before = remembered(memory, seen)
     compacted = _compacted(seen)

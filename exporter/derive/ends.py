@@ -11,7 +11,9 @@ import numpy as np
 
 from exporter.formulas.rows import carry
 from exporter.model import UNKNOWN, Bools, Floats, Longs
-from exporter.window import HORIZON
+
+HORIZON: Final = 60.0
+"""Seconds of the monotonic clock that it reaches back: five quota windows."""
 
 LEADER_GRAIN: Final = HORIZON / 12
 """Seconds between two kept polls of the leaders, older than the last `DENSE`: what lies between is interpolated."""

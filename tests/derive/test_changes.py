@@ -7,7 +7,6 @@ import pytest
 
 from exporter.derive import Memory, derive
 from exporter.model import Limit, Origin, Parameters, Side, Snapshot, TopicConfig
-from exporter.window import Window, append
 from tests.building import Partition, Topics
 from tests.derive.throttled import MB, everywhere, poll, rates
 
@@ -32,10 +31,10 @@ def seen(number: int, topics: Topics, **fields: Any) -> Snapshot:
 
 def memories(polls: Poll) -> list[Memory]:
     """What is remembered after each poll."""
-    window, memory, kept = Window(), None, list[Memory]()
+    memory, kept = None, list[Memory]()
     for number in range(POLLS):
-        window = append(window, polls(number, number >= CHANGED_AT))
-        memory, _ = derive(window, memory, Parameters())
+        seen = polls(number, number >= CHANGED_AT)
+        memory, _ = derive(seen, memory, Parameters())
         kept.append(memory)
     return kept
 
@@ -129,14 +128,14 @@ def test_what_is_no_change(what: str) -> None:
 def test_a_leader_list_that_comes_makes_the_law_count_at_once() -> None:
     """900 kB a poll without a limit, then the tool's list and 9 kB: what was gained before tells nothing any more."""
     limits = rates({1: 0.3 * MB}, {1: Limit().value})
-    window, memory, etas = Window(), None, []
+    memory, etas = None, []
     for number in range(14):
         listed = number >= CHANGED_AT
         lag = 8_000_000 - min(number, CHANGED_AT) * 900_000 - max(number - CHANGED_AT, 0) * 30_000
         partition = Partition(replicas=(1, 2), adding=(2,), end=10**7, lag={2: lag})
         config = {"t": TopicConfig(leader_throttled="0:1" if listed else "")}
-        window = append(window, poll({"t": [partition]}, 10.0 * number, broker_configs=limits, topic_configs=config))
-        memory, derived = derive(window, memory, Parameters())
+        seen = poll({"t": [partition]}, 10.0 * number, broker_configs=limits, topic_configs=config)
+        memory, derived = derive(seen, memory, Parameters())
         etas.append((derived.moves[0].eta, lag * 100 / (0.3 * MB)))
     for eta, true in etas[CHANGED_AT:]:
         assert eta == pytest.approx(true, rel=0.2)

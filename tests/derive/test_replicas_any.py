@@ -9,10 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter.derive import Derived
-from exporter.derive.ends import FollowerEnds, LeaderEnds, append_followers, append_leaders, look_back
+from exporter.derive.ends import HORIZON, FollowerEnds, LeaderEnds, append_followers, append_leaders, look_back
 from exporter.formulas.replica_state import STATES
 from exporter.model import UNKNOWN, Snapshot
-from exporter.window import HORIZON
 from tests.building import Partition, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, page
 

@@ -15,7 +15,6 @@ from exporter.derive import Derived, Memory, derive
 from exporter.derive.saved import from_document, to_document
 from exporter.errors import StateError
 from exporter.model import Parameters, Snapshot, TopicConfig
-from exporter.window import Window, append
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
 
@@ -25,10 +24,9 @@ BEFORE = range(0, 81, 10)
 
 def polled(*snapshots: Snapshot, memory: Memory | None = None) -> tuple[Memory, Derived]:
     """What one process remembers and judges."""
-    window, derived = Window(), None
+    derived = None
     for seen in snapshots:
-        window = append(window, seen)
-        memory, derived = derive(window, memory, scene.PARAMETERS)
+        memory, derived = derive(seen, memory, scene.PARAMETERS)
     assert memory is not None
     assert derived is not None
     return memory, derived
@@ -192,4 +190,4 @@ def test_no_damage_gets_further_than_the_error(table: str, value: Any, data: st.
         restored = from_document(document, then)
     except StateError:
         return
-    derive(append(Window(), then), restored, Parameters())
+    derive(then, restored, Parameters())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from exporter.derive import Derived, derive
+from exporter.derive import Derived, Memory, derive
 from exporter.model import (
     UNLIMITED,
     Broker,
@@ -17,7 +17,6 @@ from exporter.model import (
     Snapshot,
     TopicConfig,
 )
-from exporter.window import Window, append
 from tests.building import Topics, snapshot
 
 MB = 1e6
@@ -76,7 +75,7 @@ class Watch:
     """Judges one poll after another."""
 
     def __init__(self, **parameters: Any) -> None:
-        self._window, self._memory = Window(), None
+        self._memory: Memory | None = None
         self._parameters = Parameters(**parameters)
         self._clock = 0.0
 
@@ -84,8 +83,7 @@ class Watch:
         """Judge some polls of 10 s each that all see the same."""
         for _ in range(polls):
             seen = poll(topics, self._clock, **fields)
-            self._window = append(self._window, seen)
-            self._memory, derived = derive(self._window, self._memory, self._parameters)
+            self._memory, derived = derive(seen, self._memory, self._parameters)
             self._clock += STEP
         return derived
 
