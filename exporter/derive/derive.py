@@ -87,7 +87,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         before.replicas if before else empty_memory(len(seen.host)),
     )
     mean_memory, mean = mean_rate.step(before.mean_in if before else MeanRate(), seen.snapshot.clock, bytes_in)
-    inbound = derive_inbound(mean, bytes_in)
+    inbound = derive_inbound(mean, bytes_in, mean_rate.spanned(mean_memory))
     lasting = at_rates(seen, throttles, inbound.least)
     flows = derive_flows(seen, lag, lasting, inbound)
     moves_memory = before.moves if before else MovesMemory()

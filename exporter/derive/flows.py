@@ -28,6 +28,8 @@ class Inbound:
     """(P,) over 36 s: what the law and an ETA stand on."""
     least: Floats
     """(P,) the mean, or what comes in at present where that is less: what "never" stands on."""
+    seconds: Floats
+    """(P,) of which the mean is, 36 or so but for what was first seen since then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Flow:
     """In the mean."""
     least_in: float | None
     """At least: a burst tells of no loss that lasts, nor does a load that is over."""
+    settled: bool
+    """What comes in has been watched for long enough to tell more than of one burst."""
     gross: float | None
     window: law.Window
 
@@ -60,9 +64,9 @@ class Flow:
         return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
-def derive_inbound(mean: Floats, bytes_in: Floats) -> Inbound:
-    """Put the mean beside what comes in at present, both (P,)."""
-    return Inbound(mean, mean_rate.at_least(mean, bytes_in))
+def derive_inbound(mean: Floats, bytes_in: Floats, seconds: Floats) -> Inbound:
+    """Put the mean beside what comes in at present, both (P,); `seconds` (P,) is what the mean spans."""
+    return Inbound(mean, mean_rate.at_least(mean, bytes_in), seconds)
 
 
 def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[Pair, Flow]:
@@ -128,6 +132,7 @@ def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, i
         burst=burst,
         bytes_in=as_known(float(inbound.mean[partition].sum())),
         least_in=as_known(float(inbound.least[partition].sum())),
+        settled=bool((inbound.seconds[partition] >= window.settling).all()),
         gross=None if headroom is None else law.gross(NUMBERS, headroom, burst, window),
         window=window,
     )

@@ -63,8 +63,12 @@ class Scene:
             return False
         verdict = self.verdict(pair)
         if verdict is law.Verdict.NEVER:
-            return True if self.flows[pair].may_lose else None
+            return self._certain(self.flows[pair]) or None
         return None if verdict is law.Verdict.UNKNOWN else False
+
+    def _certain(self, flow: Flow) -> bool:
+        nothing_left = flow.headroom is not None and flow.headroom <= 0
+        return nothing_left or (flow.settled and flow.may_lose is True)
 
     def gross(self, pair: Pair) -> float | None:
         """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""

@@ -59,6 +59,12 @@ def realign(state: MeanRate, rows: Longs) -> MeanRate:
     )
 
 
+def spanned(state: MeanRate) -> Floats:
+    """Seconds of which the last means (P,) are."""
+    seconds: Floats = state.sums[-1].seconds - state.sums[0].seconds
+    return seconds
+
+
 def at_least(mean: Floats, rates: Floats) -> Floats:
     """What certainly comes in (P,): the mean, or the present rate where that is lower. A burst passes, a load ends."""
     return np.fmin(mean, rates)

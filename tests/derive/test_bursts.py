@@ -65,12 +65,19 @@ def test_a_rise_that_lasts_is_told_soon() -> None:
     assert all(raised[raised.index(True) :])
 
 
-def test_a_steady_loss_is_told_as_soon_as_it_is_seen() -> None:
-    """A sidecar that has just started has no mean over 36 s: it takes what it has."""
+def test_a_steady_loss_is_told_as_soon_as_it_has_settled() -> None:
+    """A sidecar that has just started has no mean over 36 s: it takes what it has, of 12 s at least."""
     told = judged([2 * MB] * 6, 1 * MB, 1 * MB)
-    assert [each.moves[0].never_ends for each in told] == [None] + [True] * 5
-    assert [each.moves[0].eta for each in told[1:]] == [math.inf] * 5
+    assert [each.moves[0].never_ends for each in told] == [None, None] + [True] * 4
+    assert [each.moves[0].eta for each in told] == [None, None] + [math.inf] * 4
     assert (2, "follower", "below_inbound") in found(told[3])
+
+
+def test_a_sidecar_that_starts_in_a_burst_waits() -> None:
+    """Of the first poll that tells a rate nothing endless is said."""
+    told = judged([0.0, 2 * MB, 0.0, 0.0, 0.0], 0.7 * MB, 1 * MB)
+    assert True not in [each.moves[0].never_ends for each in told]
+    assert math.inf not in [each.moves[0].eta for each in told]
 
 
 def test_a_load_that_is_over_is_no_problem() -> None:
