@@ -97,6 +97,30 @@ def test_a_move_whose_target_died_says_so(cluster: Cluster, tmp_path: Path) -> N
         sidecar.wait(lambda page: not page.all("reassignment_stuck"), what="the move is gone")
 
 
+def test_a_changed_move_is_changed_on_the_next_page(cluster: Cluster, tmp_path: Path) -> None:
+    """Another target while it moves, then none: what is shown is the move of now, and nothing of the one before."""
+    cluster.admin.create_topic("changed", assignment={0: [1]})
+    cluster.load.produce("changed", bytes=12 * MEGABYTE, record_size=10_000)
+
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
+        sidecar.whole_page()
+        targets = []
+        for target in (2, 3):
+            cluster.admin.reassign({("changed", 0): [target]}, throttle=100_000)
+            page = sidecar.next_page()
+            assert page.down() == set()
+            targets.append(set(page.all("reassignment_stalled_seconds", topic="changed", partition=0)))
+            assert page["reassigning_partitions"] == 1
+            assert page.brokers("reassignment_replicas", change="adding")[target] == 1
+        cluster.admin.cancel()
+        after = sidecar.next_page()
+
+    assert targets == [{("2",)}, {("3",)}]
+    assert after["reassigning_partitions"] == 0
+    assert [name for name in after.names() if "changed" in _topics(after, name, "reassignment_")] == []
+    assert after["under_replicated_partitions"] == 0
+
+
 def _until_it_ends(sidecar: Sidecar, topic: str) -> list[Page]:
     pages: list[Page] = []
     for page in sidecar.pages(LONG_ENOUGH):
