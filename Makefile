@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale verdict docs tools clean distclean
+.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale verdict docs dashboards tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -59,6 +59,9 @@ scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 
 docs: setup ## make docs/metrics.md from the catalogue
 	$(VENV)/python -m docs.generate
+
+dashboards: setup ## make grafana/dashboards/*.json from grafana/boards; RUNBOOKS=address before alerts/runbooks/
+	$(VENV)/python -m grafana.build $(if $(RUNBOOKS),--runbooks '$(RUNBOOKS)')
 
 tools:
 	@scripts/need-java

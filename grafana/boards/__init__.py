@@ -1,0 +1,12 @@
+"""The dashboards, one question each."""
+
+from grafana.boards.capacity import CAPACITY
+from grafana.boards.controller import CONTROLLER
+from grafana.boards.moves import MOVES
+from grafana.boards.replicas import REPLICAS
+from grafana.boards.sidecar import SIDECAR
+from grafana.boards.tiered import TIERED
+
+BOARDS = (MOVES, REPLICAS, CONTROLLER, TIERED, CAPACITY, SIDECAR)
+
+__all__ = ["BOARDS"]

@@ -1,0 +1,240 @@
+"""Capacity: KIP-578's partition limits, log directories, and who writes."""
+
+from typing import Final
+
+from grafana.kit import looks
+from grafana.kit.links import board
+from grafana.kit.page import Board, Line, Section
+from grafana.kit.panels import About, Query, bars, lines, number_panel
+from grafana.kit.queries import busiest, least, most, number, or_zero, rate, total
+from grafana.kit.tables import Value, rows
+
+DIRECTORY: Final = "broker, log_dir"
+BROKER_LIMIT: Final = ("KafkaBrokerNearPartitionLimit", "KafkaBrokerOverPartitionLimit")
+CLUSTER_LIMIT: Final = ("KafkaClusterNearPartitionLimit", "KafkaClusterOverPartitionLimit")
+NEAR: Final[looks.Steps] = ((0.8, "orange"), (1, "red"))
+NO_LIMIT: Final = "The limit is the option limits.max_broker_partitions; without one the share is 0."
+
+OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / {least('broker_partition_limit', 'broker')}"
+USED: Final = f"1 - {least('log_dir_usable_bytes', DIRECTORY)} / {most('log_dir_total_bytes', DIRECTORY)}"
+
+NOW: Final = (
+    Line(
+        4,
+        [
+            number_panel(
+                About(
+                    "Fullest broker",
+                    f"Partitions over limit, of the chosen brokers (KIP-578). {NO_LIMIT}",
+                    runbooks=BROKER_LIMIT,
+                ),
+                f"max ({OF_LIMIT})",
+                looks.RATIO,
+                NEAR,
+            ),
+            number_panel(
+                About(
+                    "Cluster",
+                    "Partitions over limit, each partition once. The limit is the option limits.max_partitions.",
+                    runbooks=CLUSTER_LIMIT,
+                ),
+                f"{most('cluster_partitions')} / {least('cluster_partition_limit')}",
+                looks.RATIO,
+                NEAR,
+            ),
+            number_panel(
+                About("Fullest volume", "Used of a log directory's volume, by whomever."),
+                f"max ({USED})",
+                looks.RATIO,
+                ((0.8, "orange"), (0.9, "red")),
+            ),
+            number_panel(
+                About(
+                    "Log directories offline",
+                    "Of the chosen brokers: their replicas are offline.",
+                    runbooks=("KafkaReplicaOutOfSyncTooLong",),
+                ),
+                or_zero(number(f"{most('log_dir_online', DIRECTORY)} == 0"), "log_dir_online"),
+                steps=looks.RED_FROM_ONE,
+            ),
+        ],
+    ),
+)
+
+PARTITIONS: Final = (
+    Line(
+        8,
+        [
+            bars(
+                About("Partitions over limit, by broker", f"Internal topics are left out. {NO_LIMIT}", BROKER_LIMIT),
+                Query(OF_LIMIT, "broker {{broker}}"),
+                looks.RATIO,
+                NEAR,
+                1,
+            ),
+            rows(
+                About(
+                    "Room, by broker",
+                    "Replicas that count against the limit (internal topics are left out), and how many more fit. "
+                    "Below 0 what exists goes on working.",
+                    runbooks=BROKER_LIMIT,
+                ),
+                {"broker": "Broker"},
+                [
+                    Value("Partitions", most("broker_partitions", "broker"), looks.COUNT),
+                    Value(
+                        "Room",
+                        least("broker_partition_headroom", "broker"),
+                        looks.COUNT,
+                        ((-1e15, "red"), (1, "green")),
+                        [looks.UNLIMITED],
+                    ),
+                    Value("Leads", most("broker_leaders", "broker"), looks.COUNT),
+                ],
+            ),
+        ],
+    ),
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Partitions of the cluster",
+                    "Partitions, each once, and replicas of all topics.",
+                    runbooks=CLUSTER_LIMIT,
+                ),
+                [
+                    Query(most("cluster_partitions"), "partitions"),
+                    Query(most("cluster_replicas"), "replicas"),
+                ],
+                looks.COUNT,
+            ),
+            lines(
+                About("Partitions by broker", "Growth, and balance between brokers.", BROKER_LIMIT),
+                [Query(most("broker_partitions", "broker"), "broker {{broker}}")],
+                looks.COUNT,
+            ),
+        ],
+    ),
+    Line(
+        7,
+        [
+            lines(
+                About(
+                    "Signs of too many partitions",
+                    "Replicas of which a broker's disks show no log, and logs that no replica belongs to: a broker "
+                    "that is slow to make or to delete thousands of logs has them until it is done (KIP-578).",
+                    runbooks=("KafkaBrokerOverPartitionLimit",),
+                ),
+                [
+                    Query(most("broker_replicas_without_log", "broker"), "without a log on {{broker}}"),
+                    Query(most("broker_stray_replicas", "broker"), "stray on {{broker}}"),
+                ],
+                looks.COUNT,
+            ),
+            lines(
+                About(
+                    "Under min ISR, by leader",
+                    "The first that suffers from a broker beyond its limits.",
+                    runbooks=("KafkaPartitionUnderMinIsr",),
+                    see=(board("replicas", "Replica health"),),
+                ),
+                [Query(most("broker_under_min_isr_partitions", "broker"), "broker {{broker}}")],
+                looks.COUNT,
+            ),
+        ],
+    ),
+)
+
+DISKS: Final = (
+    Line(
+        8,
+        [
+            rows(
+                About(
+                    "Log directories",
+                    "Bytes of local logs, and what the volume that they lie on has left.",
+                ),
+                {"broker": "Broker", "log_dir": "Directory"},
+                [
+                    Value("Logs", most("log_dir_bytes", DIRECTORY), looks.BYTES),
+                    Value("Left", least("log_dir_usable_bytes", DIRECTORY), looks.BYTES),
+                    Value("Volume used", USED, looks.RATIO, ((0.8, "orange"), (0.9, "red")), gauge=True),
+                ],
+                sort="Volume used",
+            ),
+            lines(
+                About("Bytes of local logs", "By broker, all of its directories."),
+                [Query(total(most("log_dir_bytes", DIRECTORY), "broker"), "broker {{broker}}")],
+                looks.BYTES,
+            ),
+        ],
+    ),
+)
+
+TRAFFIC: Final = (
+    Line(
+        9,
+        [
+            lines(
+                About(
+                    "Bytes in, by partition",
+                    "PartitionBytesInRate of KIP-73, which no bean of Kafka tells: the 20 busiest of the chosen "
+                    "topics.",
+                    see=(board("moves", "Moves"),),
+                ),
+                [
+                    Query(
+                        busiest(20, most("partition_bytes_in_per_second", "topic, partition")),
+                        "{{topic}}-{{partition}}",
+                    )
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+            lines(
+                About("Bytes in, by topic", "The sum over partitions: the 20 busiest of the chosen topics."),
+                [
+                    Query(
+                        busiest(20, total(most("partition_bytes_in_per_second", "topic, partition"), "topic")),
+                        "{{topic}}",
+                    )
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+        ],
+    ),
+    Line(
+        8,
+        [
+            lines(
+                About("Clients, by broker", "Produced to and consumed from each broker. Without JMX: nothing here."),
+                [
+                    Query(rate("broker_bytes_in_total", "broker"), "in on {{broker}}"),
+                    Query(rate("broker_bytes_out_total", "broker"), "out of {{broker}}"),
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+            lines(
+                About("Replication, by broker", "Between brokers, moves included. Without JMX: nothing here."),
+                [
+                    Query(rate("broker_replication_bytes_in_total", "broker"), "in on {{broker}}"),
+                    Query(rate("broker_replication_bytes_out_total", "broker"), "out of {{broker}}"),
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+        ],
+    ),
+)
+
+CAPACITY: Final = Board(
+    "capacity",
+    "Capacity",
+    "How much room is left for partitions and for bytes, and what fills it?",
+    ("broker", "topic"),
+    [
+        Section("How much room?", NOW),
+        Section("Partitions", PARTITIONS),
+        Section("Bytes on disk", DISKS),
+        Section("Who writes", TRAFFIC),
+    ],
+)

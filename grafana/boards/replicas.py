@@ -1,0 +1,277 @@
+"""Replica health: who is outside the ISR, why, since when, and what is no longer safe."""
+
+from typing import Final
+
+from grafana.kit import looks
+from grafana.kit.links import board
+from grafana.kit.page import Board, Line, Section
+from grafana.kit.panels import About, Query, lines, number_panel, states
+from grafana.kit.queries import busiest, increase, least, most, number, total
+from grafana.kit.tables import Value, rows
+
+REPLICA: Final = "topic, partition, broker"
+LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
+TOO_LONG: Final[looks.Steps] = ((600, "red"),)
+"""As KafkaReplicaOutOfSyncTooLong has it."""
+
+# Two sidecars may judge differently for a poll: one of the two states, so that the row stays one.
+STATE: Final = f"topk by ({REPLICA}) (1, {most('replica_state', REPLICA + ', state')})"
+OUT_OF_SYNC: Final = least("replica_out_of_sync_seconds", REPLICA)
+WITH_STATE: Final = f"{OUT_OF_SYNC} * on ({REPLICA}) group_left (state) {STATE} or on ({REPLICA}) {OUT_OF_SYNC}"
+
+SAFETY: Final = (
+    Line(
+        4,
+        [
+            number_panel(
+                About(
+                    "Offline partitions",
+                    "Without a leader: nobody can read or write them.",
+                    runbooks=("KafkaPartitionOffline",),
+                ),
+                most("offline_partitions"),
+                steps=looks.RED_FROM_ONE,
+            ),
+            number_panel(
+                About(
+                    "Under min ISR",
+                    "Fewer replicas in sync than min.insync.replicas: producers with acks=all are refused.",
+                    runbooks=("KafkaPartitionUnderMinIsr",),
+                ),
+                most("under_min_isr_partitions"),
+                steps=looks.RED_FROM_ONE,
+            ),
+            number_panel(
+                About(
+                    "At min ISR",
+                    "Just min.insync.replicas in sync: one more failure stops producers.",
+                    runbooks=("KafkaPartitionUnderMinIsr",),
+                ),
+                most("at_min_isr_partitions"),
+                steps=looks.ORANGE_FROM_ONE,
+            ),
+            number_panel(
+                About(
+                    "Under-replicated partitions",
+                    "With a replica outside the ISR; replicas that a move is adding do not count.",
+                    runbooks=("KafkaPartitionUnderReplicated",),
+                ),
+                most("under_replicated_partitions"),
+                steps=looks.ORANGE_FROM_ONE,
+            ),
+        ],
+    ),
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Out of sync, by state",
+                    "Followers outside the ISR on the chosen brokers, by the state that explains it: moving and "
+                    "bootstrapping replicas have not joined yet, recovering ones come closer, slow and stuck ones do "
+                    "not. The sum is what kafka-topics shows under Replicas and not under Isr.",
+                    runbooks=("KafkaReplicaStuck", "KafkaReplicaSlow", "KafkaReplicaBootstrappingTooLong"),
+                    see=(board("moves", "Moves"),),
+                ),
+                [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "state"), "{{state}}")],
+                looks.COUNT,
+                stack=True,
+            ),
+            lines(
+                About(
+                    "Out of sync, by broker",
+                    "The same by the broker that hosts them: tells whether it is one broker, or many.",
+                    runbooks=("KafkaReplicaOutOfSyncTooLong",),
+                ),
+                [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "broker"), "broker {{broker}}")],
+                looks.COUNT,
+                stack=True,
+            ),
+        ],
+    ),
+)
+
+EACH: Final = (
+    Line(
+        9,
+        [
+            rows(
+                About(
+                    "Out of sync, since when",
+                    "Every follower that is missing from the ISR, the longest first, with its state of now.",
+                    runbooks=(
+                        "KafkaReplicaOutOfSyncTooLong",
+                        "KafkaReplicaStuck",
+                        "KafkaReplicaSlow",
+                        "KafkaReplicaBootstrappingTooLong",
+                    ),
+                    no_value="all replicas are in sync",
+                ),
+                {"topic": "Topic", "partition": "Partition", "broker": "Broker", "state": "State"},
+                [
+                    Value("Missing for", WITH_STATE, looks.SECONDS, TOO_LONG),
+                    Value("Since", f"1000 * (time() - {OUT_OF_SYNC})", looks.MOMENT),
+                    Value("Lag", most("replica_lag_bytes", REPLICA), looks.BYTES),
+                ],
+                sort="Missing for",
+            ),
+            rows(
+                About(
+                    "Under-replicated partitions, since when",
+                    "The longest first. Replicas that a move is adding do not count.",
+                    runbooks=("KafkaPartitionUnderReplicated",),
+                    no_value="no partition is",
+                ),
+                {"topic": "Topic", "partition": "Partition"},
+                [
+                    Value(
+                        "For", least("partition_under_replicated_seconds", "topic, partition"), looks.SECONDS, TOO_LONG
+                    )
+                ],
+            ),
+        ],
+        (15, 9),
+    ),
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Lag in seconds",
+                    "Age of the oldest record that a follower lacks: the 20 oldest. At least that old where the "
+                    "record is older than 60 s.",
+                    runbooks=("KafkaReplicaSlow",),
+                ),
+                [Query(busiest(20, most("replica_lag_seconds", REPLICA)), LEGEND)],
+                looks.SECONDS,
+            ),
+            lines(
+                About(
+                    "Time since it was caught up",
+                    "What replica.lag.time.max.ms, 30 s by default, limits: the 20 longest. Above it the leader drops "
+                    "the follower from the ISR.",
+                    runbooks=("KafkaReplicaSlow", "KafkaReplicaStuck"),
+                ),
+                [Query(busiest(20, least("replica_behind_seconds", REPLICA)), LEGEND)],
+                looks.SECONDS,
+                ((30, "orange"),),
+            ),
+        ],
+    ),
+)
+
+BROKERS: Final = (
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Lag of the followers on a broker",
+                    "SumReplicaLag of KIP-73: a broker that is slow to receive, or down. A gap: a part of the sum is "
+                    "unknown (dashboard Sidecar).",
+                    see=(board("sidecar", "Sidecar"),),
+                ),
+                [Query(most("broker_sum_replica_lag_bytes", "broker"), "broker {{broker}}")],
+                looks.BYTES,
+            ),
+            lines(
+                About(
+                    "Lag of the followers of a leader",
+                    "The same by who leads: a broker that is slow to send.",
+                ),
+                [Query(most("broker_led_replica_lag_bytes", "broker"), "broker {{broker}}")],
+                looks.BYTES,
+            ),
+        ],
+    ),
+    Line(
+        8,
+        [
+            states(
+                About(
+                    "Brokers",
+                    "What the cluster says of each broker, and whether it answers the sidecar.",
+                    runbooks=("KafkaWardenBrokerUnreachable",),
+                ),
+                Query(
+                    " or ".join(
+                        f"({most('broker_state', 'broker', _state)} == 1) * {value}"
+                        for value, _state in enumerate(
+                            f'state="{name}"' for name in ("active", "unanswering", "shutting_down", "fenced", "gone")
+                        )
+                    ),
+                    "broker {{broker}}",
+                ),
+                looks.named(
+                    ("active", "green"),
+                    ("does not answer", "yellow"),
+                    ("shutting down", "blue"),
+                    ("fenced", "orange"),
+                    ("gone", "red"),
+                ),
+            ),
+            lines(
+                About(
+                    "Changes of the ISR",
+                    "Replicas that left (shrinks) and came back (expands), by the broker that leads. Without JMX "
+                    "there is nothing here.",
+                ),
+                [
+                    Query(increase("broker_isr_shrinks_total", "broker"), "shrinks on {{broker}}"),
+                    Query(increase("broker_isr_expands_total", "broker"), "expands on {{broker}}"),
+                ],
+                looks.COUNT,
+            ),
+        ],
+    ),
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Partitions in danger, over time",
+                    "Of the whole cluster.",
+                    runbooks=("KafkaPartitionUnderReplicated", "KafkaPartitionUnderMinIsr", "KafkaPartitionOffline"),
+                ),
+                [
+                    Query(most("under_replicated_partitions"), "under-replicated"),
+                    Query(most("at_min_isr_partitions"), "at min ISR"),
+                    Query(most("under_min_isr_partitions"), "under min ISR"),
+                    Query(most("offline_partitions"), "offline"),
+                ],
+                looks.COUNT,
+            ),
+            number_panel(
+                About(
+                    "Unclean leader elections",
+                    "In the time that is shown: a replica that was not in sync became leader, and records were lost.",
+                ),
+                increase("unclean_leader_elections_total", over="$__range"),
+                steps=looks.RED_FROM_ONE,
+            ),
+            number_panel(
+                About(
+                    "Stuck followers",
+                    "That do not advance although their leader is ahead, moves left out.",
+                    runbooks=("KafkaReplicaStuck",),
+                    no_value="none",
+                ),
+                number(most("replica_state", REPLICA, 'state="stuck"')),
+                steps=looks.RED_FROM_ONE,
+            ),
+        ],
+        (12, 6, 6),
+    ),
+)
+
+REPLICAS: Final = Board(
+    "replicas",
+    "Replica health",
+    "Which replicas are out of sync, why and since when, and which partitions are no longer safe?",
+    ("broker", "topic"),
+    [
+        Section("What is safe?", SAFETY),
+        Section("Which replicas?", EACH),
+        Section("Which broker?", BROKERS),
+    ],
+)

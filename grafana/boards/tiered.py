@@ -1,0 +1,240 @@
+"""Tiered storage: KIP-405 and the quotas of KIP-956."""
+
+from typing import Final
+
+from grafana.kit import looks
+from grafana.kit.links import board
+from grafana.kit.page import Board, Line, Section
+from grafana.kit.panels import About, Query, lines, number_panel
+from grafana.kit.queries import FINITE, busiest, increase, least, most, number, or_zero, rate, total
+from grafana.kit.tables import Value, rows
+
+BROKER: Final = "broker {{broker}}"
+COPY: Final = ("KafkaRemoteCopyHeldBack",)
+LAG: Final = ("KafkaRemoteCopyLagGrowing",)
+FETCH: Final = ("KafkaRemoteFetchHeldBack",)
+ERRORS: Final = ("KafkaRemoteStorageErrors",)
+COPY_HELD_BACK: Final = 'problem="copy_held_back"'
+FETCH_HELD_BACK: Final = 'problem="fetch_held_back"'
+NOT_USED: Final = "no topic has remote storage"
+STALLED: Final[looks.Steps] = ((600, "orange"),)
+
+NOW: Final = (
+    Line(
+        4,
+        [
+            number_panel(
+                About(
+                    "Overdue",
+                    "Bytes that should be in remote storage and are not, beyond what active segments may hold, of the "
+                    "chosen topics. It does not freeze while copying is held back, as the beans' lag does.",
+                    runbooks=LAG,
+                    no_value=NOT_USED,
+                ),
+                total(most("topic_remote_copy_overdue_bytes", "topic")),
+                looks.BYTES,
+                ((1, "orange"),),
+            ),
+            number_panel(
+                About(
+                    "Brokers that hold copies back",
+                    "Copy at their quota while something is overdue.",
+                    runbooks=COPY,
+                    no_value=NOT_USED,
+                ),
+                or_zero(
+                    number(f"{least('tiered_storage_problem_seconds', 'broker', COPY_HELD_BACK)} > 0"),
+                    "tiered_storage_problem_seconds",
+                ),
+                steps=looks.ORANGE_FROM_ONE,
+            ),
+            number_panel(
+                About(
+                    "Brokers that hold reads back",
+                    "Read from remote storage at their quota: consumers of old records wait.",
+                    runbooks=FETCH,
+                    no_value=NOT_USED,
+                ),
+                or_zero(
+                    number(f"{least('tiered_storage_problem_seconds', 'broker', FETCH_HELD_BACK)} > 0"),
+                    "tiered_storage_problem_seconds",
+                ),
+                steps=looks.ORANGE_FROM_ONE,
+            ),
+            number_panel(
+                About(
+                    "Errors",
+                    "Copies, reads and deletions that failed in the time that is shown.",
+                    runbooks=ERRORS,
+                    no_value=NOT_USED,
+                ),
+                " + ".join(
+                    total(increase(f"remote_{what}_errors_total", "broker", "$__range"))
+                    for what in ("copy", "fetch", "delete")
+                ),
+                steps=looks.RED_FROM_ONE,
+            ),
+        ],
+    ),
+)
+
+
+def _against_quota(what: str, done: str, runbooks: tuple[str, ...]) -> Line:
+    """Rate and quota of a direction, and how long its requests wait."""
+    return Line(
+        8,
+        [
+            lines(
+                About(
+                    f"{done}: rate and quota",
+                    "The rate that the quota sees; the broken line is the quota, where there is one. Without JMX there "
+                    "is no rate.",
+                    runbooks=runbooks,
+                ),
+                [
+                    Query(most(f"remote_{what}_bytes_per_second", "broker"), BROKER),
+                    Query(
+                        f"{most(f'remote_{what}_quota_bytes_per_second', 'broker')} {FINITE}",
+                        "quota of {{broker}}",
+                        limit=True,
+                    ),
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+            lines(
+                About(
+                    f"{done}: held back for",
+                    "Time that a request waits for the quota, mean and greatest of the last minute. Nothing is drawn "
+                    "while nothing waits.",
+                    runbooks=runbooks,
+                    no_value="nothing waits",
+                ),
+                [
+                    Query(most(f"remote_{what}_throttle_avg_seconds", "broker"), "mean on {{broker}}"),
+                    Query(most(f"remote_{what}_throttle_max_seconds", "broker"), "greatest on {{broker}}"),
+                ],
+                looks.SECONDS,
+            ),
+        ],
+    )
+
+
+QUOTAS: Final = (
+    _against_quota("copy", "Copies", COPY),
+    _against_quota("fetch", "Reads", FETCH),
+    Line(
+        8,
+        [
+            rows(
+                About(
+                    "What is wrong with the quotas",
+                    "Problems by name. copy_quota_below_segment: a quota below one segment per window cannot be "
+                    "upheld. client_fetch_quota_above: one consumer may use up the whole fetch quota.",
+                    runbooks=COPY + FETCH,
+                    no_value="nothing is wrong",
+                ),
+                {"broker": "Broker", "problem": "Problem"},
+                [Value("For", f"{least('tiered_storage_problem_seconds', 'broker, problem')} > 0", looks.SECONDS)],
+            ),
+            rows(
+                About("Quotas in effect", "Of every broker with tiered storage.", no_value=NOT_USED),
+                {"broker": "Broker"},
+                [
+                    Value(
+                        "Copies",
+                        most("remote_copy_quota_bytes_per_second", "broker"),
+                        looks.BYTES_PER_SECOND,
+                        mappings=[looks.UNLIMITED],
+                    ),
+                    Value(
+                        "Reads",
+                        most("remote_fetch_quota_bytes_per_second", "broker"),
+                        looks.BYTES_PER_SECOND,
+                        mappings=[looks.UNLIMITED],
+                    ),
+                ],
+            ),
+        ],
+    ),
+)
+
+BEHIND: Final = (
+    Line(
+        8,
+        [
+            lines(
+                About("Overdue, by topic", "The 20 topics with most bytes that should be copied and are not.", LAG),
+                [Query(busiest(20, most("topic_remote_copy_overdue_bytes", "topic")), "{{topic}}")],
+                looks.BYTES,
+            ),
+            lines(
+                About(
+                    "No progress for",
+                    "Since the latest offset in remote storage last moved while something is overdue: the 20 longest.",
+                    runbooks=LAG + COPY,
+                ),
+                [Query(busiest(20, least("topic_remote_copy_stalled_seconds", "topic")), "{{topic}}")],
+                looks.SECONDS,
+                STALLED,
+            ),
+        ],
+    ),
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Copy lag of the beans",
+                    "What a broker had still to copy when it last copied a segment: it freezes while copying is held "
+                    "back.",
+                    runbooks=LAG,
+                ),
+                [Query(most("remote_copy_lag_bytes", "broker"), BROKER)],
+                looks.BYTES,
+            ),
+            lines(
+                About("To delete", "Expired bytes that are still in remote storage, and cost money."),
+                [Query(most("remote_delete_lag_bytes", "broker"), BROKER)],
+                looks.BYTES,
+            ),
+        ],
+    ),
+)
+
+TRAFFIC: Final = (
+    Line(
+        8,
+        [
+            lines(
+                About("Traffic", "Bytes copied to and read from remote storage.", see=(board("capacity", "Capacity"),)),
+                [
+                    Query(rate("remote_copy_bytes_total", "broker"), "copied by {{broker}}"),
+                    Query(rate("remote_fetch_bytes_total", "broker"), "read by {{broker}}"),
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+            lines(
+                About("Errors over time", "Copies, reads and deletions that failed.", ERRORS),
+                [
+                    Query(total(increase("remote_copy_errors_total", "broker")), "copies"),
+                    Query(total(increase("remote_fetch_errors_total", "broker")), "reads"),
+                    Query(total(increase("remote_delete_errors_total", "broker")), "deletions"),
+                ],
+                looks.COUNT,
+            ),
+        ],
+    ),
+)
+
+TIERED: Final = Board(
+    "tiered",
+    "Tiered storage",
+    "Does copying to remote storage keep up, and does a quota hold copies or reads back?",
+    ("broker", "topic"),
+    [
+        Section("Does it keep up?", NOW),
+        Section("Against the quotas", QUOTAS),
+        Section("What is behind", BEHIND),
+        Section("Traffic and errors", TRAFFIC),
+    ],
+)

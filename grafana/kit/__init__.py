@@ -1,0 +1,1 @@
+"""How every dashboard here looks and asks: queries, panels, tables, links, and the page around them."""

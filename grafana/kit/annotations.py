@@ -1,0 +1,42 @@
+"""Marks on the time axis: when moves start and when they end."""
+
+from typing import Final
+
+from grafana_foundation_sdk.builders.dashboard import AnnotationQuery
+from grafana_foundation_sdk.models.dashboard import AnnotationQuery as Built
+
+from grafana.kit.panels import SOURCE
+from grafana.kit.queries import series
+
+STEP: Final = "60s"
+"""At least; Grafana makes it longer where the time range is."""
+
+_MOVING: Final = series("reassigning_partitions")
+_NOW: Final = f"max (max_over_time({_MOVING}[$__interval]))"
+_BEFORE: Final = f"max (max_over_time({_MOVING}[$__interval] offset $__interval))"
+
+# Grafana makes a mark of every point above 0. Both sides are known: a sidecar that comes back starts no move.
+STARTED: Final = f"{_NOW} > 0 and {_BEFORE} == 0"
+ENDED: Final = f"{_BEFORE} > 0 and {_NOW} == 0"
+
+
+class _Worded(Built):
+    """An annotation with the words and the step that Prometheus' data source takes and the SDK does not know."""
+
+    def to_json(self) -> dict[str, object]:
+        """Everything, as Grafana reads it."""
+        return super().to_json() | {"titleFormat": self.name, "step": STEP}
+
+
+class _Marks(AnnotationQuery):
+    """Builds an annotation that has words."""
+
+    def __init__(self, name: str, expr: str, color: str) -> None:
+        super().__init__()
+        self._internal = _Worded()
+        self.name(name).expr(expr).icon_color(color).datasource(SOURCE).enable(True)
+
+
+def of_moves() -> list[AnnotationQuery]:
+    """From nothing under reassignment to something, and back."""
+    return [_Marks("Moves started", STARTED, "blue"), _Marks("All moves ended", ENDED, "green")]

@@ -1,0 +1,57 @@
+"""Units, thresholds and what to show for values that are not numbers to people."""
+
+from typing import Final
+
+from grafana_foundation_sdk.builders.dashboard import ThresholdsConfig
+from grafana_foundation_sdk.models.dashboard import (
+    Threshold,
+    ThresholdsMode,
+    ValueMap,
+    ValueMappingResult,
+)
+
+COUNT: Final = "short"
+RATIO: Final = "percentunit"
+SECONDS: Final = "s"
+BYTES: Final = "decbytes"
+BYTES_PER_SECOND: Final = "Bps"
+PER_SECOND: Final = "cps"
+MOMENT: Final = "dateTimeAsIso"
+"""Of milliseconds since 1970."""
+TEXT: Final = "string"
+"""Of what is a name, not a number."""
+
+INFINITY: Final = "Infinity"
+"""How Grafana's value mappings, which are JavaScript, call +Inf."""
+
+Steps = tuple[tuple[float, str], ...]
+"""From this value on this colour; below the first the base colour."""
+
+RED_FROM_ONE: Final[Steps] = ((1, "red"),)
+ORANGE_FROM_ONE: Final[Steps] = ((1, "orange"),)
+NO_STEPS: Final[Steps] = ()
+
+
+def thresholds(steps: Steps, base: str = "green") -> ThresholdsConfig:
+    """Colours by value; without steps, plain text: a number that is neither good nor bad."""
+    colours = [Threshold(color=base if steps else "text"), *(Threshold(value=at, color=color) for at, color in steps)]
+    return ThresholdsConfig().mode(ThresholdsMode.ABSOLUTE).steps(colours)
+
+
+def infinite(text: str, color: str) -> ValueMap:
+    """What to show for +Inf."""
+    return ValueMap({INFINITY: ValueMappingResult(text=text, color=color)})
+
+
+NEVER: Final = infinite("never", "red")
+UNLIMITED: Final = infinite("unlimited", "blue")
+
+
+def named(*names: tuple[str, str]) -> ValueMap:
+    """Text and colour for the values 0, 1, 2 and so on."""
+    return ValueMap(
+        {
+            str(value): ValueMappingResult(text=text, color=color, index=value)
+            for value, (text, color) in enumerate(names)
+        }
+    )

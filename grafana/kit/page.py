@@ -1,0 +1,125 @@
+"""The page around the panels: variables, annotations, links, and where each panel stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from grafana_foundation_sdk.builders.dashboard import (
+    ConstantVariable,
+    Dashboard,
+    DatasourceVariable,
+    QueryVariable,
+    Row,
+)
+from grafana_foundation_sdk.models.dashboard import Dashboard as Built
+from grafana_foundation_sdk.models.dashboard import DashboardCursorSync, GridPos, VariableRefresh, VariableSort
+
+from grafana.kit import annotations
+from grafana.kit.links import BASE, TAG, all_boards, uid
+from grafana.kit.panels import SOURCE, Panel
+from grafana.kit.queries import series
+
+COLUMNS: Final = 24
+"""Of Grafana's grid: some 50 pixels each where the window has 1280."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Panels side by side.
+
+    Attributes:
+        height: In Grafana's units of 30 pixels.
+        panels: From the left.
+        widths: In columns; all the same when not given.
+    """
+
+    height: int
+    panels: Sequence[Panel]
+    widths: Sequence[int] = ()
+
+    @property
+    def shares(self) -> Sequence[int]:
+        """Columns of each panel."""
+        return self.widths or (COLUMNS // len(self.panels),) * len(self.panels)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines under a heading."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Board:
+    """A dashboard.
+
+    Attributes:
+        name: Of its file, and the end of its uid.
+        title: In the list of dashboards.
+        question: The one question that it answers: its description.
+        variables: Those of `VARIABLES` that its queries use, besides the data source and the cluster.
+        sections: What it shows, from the top.
+    """
+
+    name: str
+    title: str
+    question: str
+    variables: Sequence[str]
+    sections: Sequence[Section]
+
+    def build(self, base: str) -> Built:
+        """The whole of it, for Grafana; `base` is the address before `alerts/runbooks/`."""
+        page = Dashboard(f"kafka-warden / {self.title}").uid(uid(self.name)).tags([TAG, "kafka"])
+        page.description(self.question).refresh("30s").time("now-3h", "now").timezone("browser").editable()
+        page.tooltip(DashboardCursorSync.CROSSHAIR).link(all_boards())
+        page.variables([*_always(base), *(_choice(name) for name in self.variables)])
+        for annotation in annotations.of_moves():
+            page.annotation(annotation)
+        self._place(page)
+        return page.build()
+
+    def _place(self, page: Dashboard) -> None:
+        at, number = 0, 0
+        for section in self.sections:
+            number += 1
+            page.with_row(Row(section.title).id(number).grid_pos(GridPos(h=1, w=COLUMNS, x=0, y=at)))
+            at += 1
+            for line in section.lines:
+                left = 0
+                for panel, width in zip(line.panels, line.shares, strict=True):
+                    number += 1
+                    page.with_panel(panel.id(number).grid_pos(GridPos(h=line.height, w=width, x=left, y=at)))
+                    left += width
+                at += line.height
+
+
+VARIABLES: Final = {
+    "broker": series("broker_state", narrowed_by=()),
+    "topic": series("partition_bytes_in_per_second", narrowed_by=()),
+    "instance": series("build_info", narrowed_by=()),
+}
+"""Label to choose by, and the metric that has all of its values."""
+
+
+def _always(base: str) -> list[DatasourceVariable | ConstantVariable | QueryVariable]:
+    # One cluster at a time: what is aggregated here is by broker or topic, whose names several clusters share.
+    # Where Prometheus has no such label the variable is empty, and selects the series without it.
+    cluster = _query("cluster", "label_values(kafka_warden_build_info, cluster)")
+    return [
+        DatasourceVariable("datasource").label("Prometheus").type("prometheus"),
+        ConstantVariable(BASE).label("Address before alerts/runbooks/").value(base),
+        cluster.label("Cluster"),
+    ]
+
+
+def _choice(name: str) -> QueryVariable:
+    variable = _query(name, f"label_values({VARIABLES[name]}, {name})").label(name.capitalize())
+    # All is no list: what is gone meanwhile, or has no such label, is shown too.
+    return variable.multi(True).include_all(True).all_value(".*")
+
+
+def _query(name: str, query: str) -> QueryVariable:
+    variable = QueryVariable(name).datasource(SOURCE).query(query)
+    return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.NATURAL_ASC)

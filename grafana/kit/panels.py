@@ -1,0 +1,179 @@
+"""Panels with the manners of this house: a number, lines over time, states over time, a bar per broker."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from grafana_foundation_sdk.builders import bargauge, stat, statetimeline, table, timeseries
+from grafana_foundation_sdk.builders.common import (
+    GraphThresholdsStyleConfig,
+    LineStyle,
+    ReduceDataOptions,
+    StackingConfig,
+    VizLegendOptions,
+    VizTooltipOptions,
+)
+from grafana_foundation_sdk.builders.dashboard import DashboardLink
+from grafana_foundation_sdk.builders.prometheus import Dataquery
+from grafana_foundation_sdk.models import common
+from grafana_foundation_sdk.models.dashboard import DataSourceRef, DynamicConfigValue, ValueMapping
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+from grafana.kit.links import runbook
+from grafana.kit.looks import COUNT, NO_STEPS, RATIO, Steps, thresholds
+
+SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
+REF_IDS: Final = "ABCDEFGH"
+NO_DATA: Final = "unknown"
+"""Where nothing better can be said: what is absent is not known."""
+
+Panel: TypeAlias = stat.Panel | timeseries.Panel | statetimeline.Panel | bargauge.Panel | table.Panel
+"""What a dashboard is made of."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One expression of a panel.
+
+    Attributes:
+        expr: PromQL.
+        legend: Grafana's format of labels, such as `broker {{broker}}`.
+        limit: Whether it is a limit, drawn as a broken line.
+    """
+
+    expr: str
+    legend: str
+    limit: bool = False
+
+
+@dataclass(frozen=True)
+class About:
+    """What stands around a panel's numbers.
+
+    Attributes:
+        title: Unique on its dashboard.
+        description: What it tells, and how to read it.
+        runbooks: Alerts whose pages it links to.
+        see: Links to other dashboards.
+        no_value: What to show while there is nothing.
+    """
+
+    title: str
+    description: str
+    runbooks: tuple[str, ...] = ()
+    see: tuple[DashboardLink, ...] = ()
+    no_value: str = NO_DATA
+
+    @property
+    def links(self) -> list[DashboardLink]:
+        """Runbooks first."""
+        return [*map(runbook, self.runbooks), *self.see]
+
+
+def number_panel(
+    about: About,
+    query: str | Query,
+    unit: str = COUNT,
+    steps: Steps = NO_STEPS,
+    mappings: Sequence[ValueMapping] = (),
+    *,
+    base: str = "green",
+) -> stat.Panel:
+    """One number of now; with a `Query`, whose legend is a name, the name in place of the number."""
+    named = isinstance(query, Query)
+    panel = stat.Panel().mappings(list(mappings)).reduce_options(ReduceDataOptions().calcs(["lastNotNull"]))
+    panel.with_target(_target(query if isinstance(query, Query) else Query(query, ""), "A", instant=True))
+    panel.graph_mode(common.BigValueGraphMode.NONE).color_mode(common.BigValueColorMode.VALUE)
+    panel.text_mode(common.BigValueTextMode.NAME if named else common.BigValueTextMode.VALUE)
+    dress(panel, about)
+    return panel.unit(unit).thresholds(thresholds(steps, base)).decimals(_decimals(unit))
+
+
+def lines(
+    about: About,
+    queries: Sequence[Query],
+    unit: str,
+    steps: Steps = NO_STEPS,
+    *,
+    stack: bool = False,
+    below_zero: bool = False,
+) -> timeseries.Panel:
+    """Lines over time; thresholds are drawn as broken lines.
+
+    Args:
+        about: Title and so on.
+        queries: Each with its legend; limits are drawn as broken lines.
+        unit: Of all of them.
+        steps: Where it gets bad.
+        stack: Fill and add up: only for parts of one whole.
+        below_zero: Whether values below 0 mean something.
+    """
+    panel = timeseries.Panel()
+    for ref_id, query in zip(REF_IDS[: len(queries)], queries, strict=True):
+        panel.with_target(_target(query, ref_id))
+        if query.limit:
+            panel.override_by_query(ref_id, _BROKEN_LINE)
+    dress(panel, about)
+    panel.unit(unit).thresholds(thresholds(steps)).fill_opacity(30 if stack else 0).line_width(1 if stack else 2)
+    panel.show_points(common.VisibilityMode.NEVER).span_nulls(False)
+    if steps:
+        panel.thresholds_style(GraphThresholdsStyleConfig().mode(common.GraphThresholdsStyleMode.DASHED))
+    if stack:
+        panel.stacking(StackingConfig().mode(common.StackingMode.NORMAL).group("A"))
+    if not below_zero:
+        panel.min(0)
+    panel.legend(_legend()).tooltip(_tooltip())
+    return panel
+
+
+_BROKEN_LINE: Final = [
+    DynamicConfigValue("custom.lineStyle", LineStyle().fill("dash").dash([8, 6]).build()),
+    DynamicConfigValue("custom.lineWidth", 1),
+]
+
+
+def states(about: About, query: Query, mapping: ValueMapping) -> statetimeline.Panel:
+    """States over time, a row each; the mapping names the numbers."""
+    panel = statetimeline.Panel().with_target(_target(query, "A")).mappings([mapping])
+    dress(panel, about)
+    panel.unit(COUNT).thresholds(thresholds(NO_STEPS)).show_value(common.VisibilityMode.NEVER)
+    return panel.row_height(0.8).merge_values(True).legend(_legend()).tooltip(_tooltip())
+
+
+def bars(about: About, query: Query, unit: str, steps: Steps, greatest: float) -> bargauge.Panel:
+    """A bar for each series of now, all against the same greatest value."""
+    panel = bargauge.Panel().with_target(_target(query, "A", instant=True)).min(0).max(greatest)
+    dress(panel, about)
+    panel.unit(unit).thresholds(thresholds(steps)).decimals(_decimals(unit))
+    panel.orientation(common.VizOrientation.HORIZONTAL).display_mode(common.BarGaugeDisplayMode.BASIC)
+    return panel.reduce_options(ReduceDataOptions().calcs(["lastNotNull"])).show_unfilled(True)
+
+
+def target_of_table(expr: str, ref_id: str) -> Dataquery:
+    """A query whose answer of now is rows."""
+    return _target(Query(expr, ""), ref_id, instant=True).format(PromQueryFormat.TABLE)
+
+
+def _target(query: Query, ref_id: str, *, instant: bool = False) -> Dataquery:
+    target = Dataquery().expr(query.expr).ref_id(ref_id).datasource(SOURCE).legend_format(query.legend or "__auto")
+    return target.instant() if instant else target.range()
+
+
+def dress(panel: Panel, about: About) -> None:
+    """Give a panel its title, description, links, source and what to show without data."""
+    panel.title(about.title).description(about.description).datasource(SOURCE).no_value(about.no_value)
+    if about.links:
+        panel.links(list(about.links))
+
+
+def _decimals(unit: str) -> float:
+    return {COUNT: 0, RATIO: 1}.get(unit, 1)
+
+
+def _legend() -> VizLegendOptions:
+    legend = VizLegendOptions().show_legend(True)
+    return legend.display_mode(common.LegendDisplayMode.LIST).placement(common.LegendPlacement.BOTTOM)
+
+
+def _tooltip() -> VizTooltipOptions:
+    return VizTooltipOptions().mode(common.TooltipDisplayMode.MULTI).sort(common.SortOrder.DESCENDING)

@@ -1,0 +1,82 @@
+"""PromQL out of the catalogue's names. Every expression aggregates by an explicit list of labels.
+
+Two sidecars of one cluster serve the same series twice. `most` and `least` make one of the two; only what is one
+already may be added up or counted.
+"""
+
+from typing import Final
+
+from exporter.catalogue import CATALOGUE, PREFIX
+
+LABELS: Final = {metric.name: metric.labels for metric in CATALOGUE}
+NARROWED_BY: Final = ("topic", "broker")
+"""Labels with a template variable of the same name."""
+
+FINITE: Final = "< Inf"
+"""Leaves out what is unlimited or never ends: a line at infinity would take the whole axis."""
+
+
+def series(name: str, matchers: str = "", *, narrowed_by: tuple[str, ...] = NARROWED_BY) -> str:
+    """A metric of the chosen cluster, and of the chosen topics and brokers where it has these labels.
+
+    Args:
+        name: Without the prefix.
+        matchers: More of PromQL's matchers.
+        narrowed_by: Template variables to narrow it by; `instance` is a label that all series have from Prometheus.
+
+    Raises:
+        KeyError: The catalogue has no such metric.
+    """
+    has = (*LABELS[name], "instance")
+    chosen = [f'{label}=~"${label}"' for label in narrowed_by if label in has]
+    inside = ", ".join(['cluster="$cluster"', *chosen, *([matchers] if matchers else [])])
+    return f"{PREFIX}{name}{{{inside}}}"
+
+
+def most(name: str, by: str = "", matchers: str = "") -> str:
+    """The greatest of what the sidecars say: of rates, amounts, limits that differ for a moment."""
+    return _aggregate("max", by, series(name, matchers))
+
+
+def least(name: str, by: str = "", matchers: str = "") -> str:
+    """The least of what the sidecars say: of ages, which a sidecar that missed the end of something has too large."""
+    return _aggregate("min", by, series(name, matchers))
+
+
+def increase(name: str, by: str = "", over: str = "$__rate_interval") -> str:
+    """By how much a counter grew, which no sidecar doubles."""
+    return _aggregate("max", by, f"increase({series(name)}[{over}])")
+
+
+def rate(name: str, by: str = "") -> str:
+    """How fast a counter grows a second, which no sidecar doubles."""
+    return _aggregate("max", by, f"rate({series(name)}[$__rate_interval])")
+
+
+def total(expression: str, by: str = "") -> str:
+    """A sum over series of which each is there once, that is over `most`, `least`, `rate` or `increase`."""
+    return _aggregate("sum", by, expression)
+
+
+def number(expression: str, by: str = "") -> str:
+    """How many series of which each is there once there are."""
+    return _aggregate("count", by, expression)
+
+
+def busiest(count: int, expression: str) -> str:
+    """The greatest few at each moment: a panel cannot show thousands of lines."""
+    return f"topk({count}, {expression})"
+
+
+def or_zero(expression: str, known_by: str) -> str:
+    """Say 0 where nothing is found although the page has the metric that would know: unknown stays absent.
+
+    Args:
+        expression: One series without labels, or none.
+        known_by: A metric that is there, whatever its value, when the numbers are known.
+    """
+    return f"{expression} or 0 * {_aggregate('max', '', series(known_by, narrowed_by=()))}"
+
+
+def _aggregate(how: str, by: str, expression: str) -> str:
+    return f"{how} by ({by}) ({expression})" if by else f"{how} ({expression})"

@@ -1,0 +1,89 @@
+"""Tables: one row per thing, columns out of labels and of values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from grafana_foundation_sdk.builders import table
+from grafana_foundation_sdk.builders.common import TableSortByFieldState
+from grafana_foundation_sdk.models import common
+from grafana_foundation_sdk.models.dashboard import DataTransformerConfig, DynamicConfigValue, ValueMapping
+
+from grafana.kit.looks import NO_STEPS, RATIO, Steps, thresholds
+from grafana.kit.panels import REF_IDS, About, dress, target_of_table
+
+
+@dataclass(frozen=True)
+class Value:
+    """A column with the value of a query. Queries of one table agree in the labels that they share.
+
+    Attributes:
+        title: Of the column.
+        expr: PromQL, with a series per row.
+        unit: Grafana's.
+        steps: Colours its text.
+        mappings: Such as what to show for +Inf.
+        gauge: Show it as a bar; of ratios only.
+        hidden: Only there for its labels.
+    """
+
+    title: str
+    expr: str
+    unit: str
+    steps: Steps = NO_STEPS
+    mappings: Sequence[ValueMapping] = field(default=())
+    gauge: bool = False
+    hidden: bool = False
+
+
+def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: str = "") -> table.Panel:
+    """A table of now, a row per combination of labels.
+
+    Args:
+        about: Title and so on.
+        labels: Label to the title of its column, from the left.
+        values: The columns after them.
+        sort: Title of the column to sort by, the greatest first; the first value when not given.
+    """
+    panel = table.Panel()
+    dress(panel, about)
+    panel.unit("string").thresholds(thresholds(NO_STEPS))
+    for ref_id, value in zip(REF_IDS[: len(values)], values, strict=True):
+        panel.with_target(target_of_table(value.expr, ref_id))
+    panel.transformations([DataTransformerConfig(id_val="merge", options={}), _organized(labels, values)])
+    for value in values:
+        if not value.hidden:
+            panel.override_by_name(value.title, _properties(value))
+    panel.sort_by([TableSortByFieldState().display_name(sort or values[0].title).desc(True)])
+    return panel.show_header(True).cell_height(common.TableCellHeight.SM).filterable(True)
+
+
+def _organized(labels: dict[str, str], values: Sequence[Value]) -> DataTransformerConfig:
+    """Order and titles; the time is the same in all rows."""
+    # Grafana calls the value by its query only where a table has several.
+    names = [f"Value #{ref_id}" for ref_id in REF_IDS[: len(values)]] if len(values) > 1 else ["Value"]
+    titles = labels | {name: value.title for name, value in zip(names, values, strict=True) if not value.hidden}
+    hidden = {name: True for name, value in zip(names, values, strict=True) if value.hidden}
+    options = {
+        "excludeByName": {"Time": True} | hidden,
+        "indexByName": {name: position for position, name in enumerate(titles)},
+        "renameByName": titles,
+    }
+    return DataTransformerConfig(id_val="organize", options=options)
+
+
+def _properties(value: Value) -> list[DynamicConfigValue]:
+    found = [DynamicConfigValue("unit", value.unit), DynamicConfigValue("custom.align", "right")]
+    if value.steps or value.mappings:
+        found.append(DynamicConfigValue("thresholds", thresholds(value.steps).build()))
+        found.append(DynamicConfigValue("custom.cellOptions", common.TableColorTextCellOptions()))
+    if value.mappings:
+        found.append(DynamicConfigValue("mappings", list(value.mappings)))
+    if value.gauge:
+        cell = common.TableBarGaugeCellOptions(
+            mode=common.BarGaugeDisplayMode.BASIC, value_display_mode=common.BarGaugeValueMode.TEXT
+        )
+        found.append(DynamicConfigValue("custom.cellOptions", cell))
+        found += [DynamicConfigValue("min", 0), DynamicConfigValue("max", 1)]
+    if value.unit == RATIO:
+        found.append(DynamicConfigValue("decimals", 1))
+    return found

@@ -1,0 +1,32 @@
+"""What is zero by nature, also while everything is broken that a test can break. The only place that says so."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A panel, or one query of it, that need not ever show anything but 0.
+
+    Attributes:
+        board: Name of the dashboard.
+        panel: Title of the panel.
+        legend: Of the query that is meant; all queries of the panel when empty.
+        reason: Why it stays 0.
+    """
+
+    board: str
+    panel: str
+    legend: str
+    reason: str
+
+
+ZERO_BY_NATURE: Final = (
+    Quiet("replicas", "Unclean leader elections", "", "only where unclean.leader.election.enable lets records be lost"),
+    Quiet("controller", "Quorum: lag", "", "the leader's own is 0, and the others' between two fetches of 500 ms"),
+    Quiet("tiered", "To delete", "", "deleted within a round of the expiration task, unless deleting itself fails"),
+    Quiet("tiered", "Errors over time", "deletions", "a deletion that fails is tried again before it counts for long"),
+    Quiet("capacity", "Log directories offline", "", "a disk has to fail"),
+    Quiet("capacity", "Signs of too many partitions", "", "thousands of logs have to be made or deleted at once"),
+    Quiet("sidecar", "Negative differences", "", "followers are asked before leaders, so that the order makes none"),
+)

@@ -1,0 +1,46 @@
+"""The marks of moves, by Prometheus itself: one at the start, one at the end, none for a sidecar that comes back."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from grafana.kit.annotations import ENDED, STARTED
+from sandbox.monitoring_tools import tools
+from tests.support.dashboards import fill
+from tests.support.processes import run
+
+MOVING: Final = "kafka_warden_reassigning_partitions"
+
+
+def marked(expr: str, minute: int, partitions: int | None) -> dict[str, Any]:
+    """A case: at this minute Grafana makes a mark, or with None it makes none."""
+    samples = [] if partitions is None else [{"labels": "{}", "value": partitions}]
+    return {"expr": f"({fill(expr, {})}) > 0", "eval_time": f"{minute}m", "exp_samples": samples}
+
+
+def only(expr: str, minutes: int, marks: dict[int, int]) -> list[dict[str, Any]]:
+    """Cases: at these minutes, with so many partitions, and at no other."""
+    return [marked(expr, minute, marks.get(minute)) for minute in range(1, minutes)]
+
+
+@pytest.mark.parametrize(
+    ("values", "started", "ended"),
+    [
+        pytest.param("0 0 0 5 5 2 2 0 0 0 0", {3: 5}, {8: 2}, id="a plan that ends in parts"),
+        pytest.param("0 0 _ _ 5 5 5 0 0 0 0", {}, {8: 5}, id="a sidecar that comes back amid a move"),
+        pytest.param("5 5 5 _ _ _ _ _ 0 0 0", {}, {}, id="a sidecar that missed the end"),
+        pytest.param("0 0 0 0 0 0 0 0 0 0 0", {}, {}, id="nothing moves"),
+    ],
+)
+def test_moves_are_marked_once(values: str, started: dict[int, int], ended: dict[int, int], tmp_path: Path) -> None:
+    """A start is marked where nothing moved before, an end a step after the last sample with a move."""
+    minutes = len(values.split())
+    series = [{"series": f'{MOVING}{{instance="{instance}"}}', "values": values} for instance in "ab"]
+    cases = only(STARTED, minutes, started) + only(ENDED, minutes, ended)
+    test = {"interval": "1m", "input_series": series, "promql_expr_test": cases}
+    file = tmp_path / "marks.test.yml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
+    done = run(tools().promtool, "test", "rules", file)
+    assert done.returncode == 0, done.stdout + done.stderr

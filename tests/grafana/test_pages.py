@@ -1,0 +1,218 @@
+"""The dashboards as people see them: current, complete, readable at 1280 pixels, and linked to what helps."""
+
+import itertools
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from grafana.boards import BOARDS
+from grafana.build import render
+from grafana.kit.links import TAG
+from grafana.quiet import ZERO_BY_NATURE
+from tests.support.dashboards import FILES, load, panels, targets
+
+ALERTS: Final = """
+KafkaReassignmentStuck KafkaReassignmentWillMissItsTime
+KafkaThrottleBelowInbound KafkaThrottleLeftBehind KafkaThrottleLopsided KafkaThrottleBlocked
+KafkaThrottleHoldsOriginals KafkaThrottleUneven
+KafkaReplicaOutOfSyncTooLong KafkaReplicaStuck KafkaReplicaSlow KafkaReplicaBootstrappingTooLong
+KafkaPartitionUnderReplicated KafkaPartitionUnderMinIsr KafkaPartitionOffline
+KafkaControllerMutationThrottled KafkaControllerMutationTokensDraining
+KafkaRemoteCopyHeldBack KafkaRemoteCopyLagGrowing KafkaRemoteFetchHeldBack KafkaRemoteStorageErrors
+KafkaBrokerNearPartitionLimit KafkaBrokerOverPartitionLimit
+KafkaClusterNearPartitionLimit KafkaClusterOverPartitionLimit
+KafkaWardenDown KafkaWardenPageStale KafkaWardenBrokerUnreachable KafkaWardenJmxUnreachable
+KafkaWardenSeriesDropped KafkaWardenBlind
+"""
+"""Whose pages are in alerts/runbooks."""
+
+COLUMNS: Final = 24
+LEAST_WIDTH: Final = 6
+MOST_TABLE_COLUMNS: Final = 7
+INFINITE: Final = """
+reassignment_eta_seconds reassignment_total_eta_seconds reassignment_predicted_seconds
+reassignment_predicted_bottleneck_seconds log_dir_move_eta_seconds
+replication_throttle_bytes_per_second replication_throttle_headroom_bytes_per_second
+controller_mutation_tokens controller_mutation_quota_per_second controller_mutation_burst
+remote_copy_quota_bytes_per_second remote_fetch_quota_bytes_per_second
+broker_partition_limit broker_partition_headroom cluster_partition_limit cluster_partition_headroom
+"""
+"""Metrics that may be +Inf."""
+
+PAGES: Final = {file.name: load(file) for file in FILES}
+UIDS: Final = [page["uid"] for page in PAGES.values()]
+each_page = pytest.mark.parametrize("page", [pytest.param(page, id=page["uid"]) for page in PAGES.values()])
+each_panel = pytest.mark.parametrize(
+    "panel",
+    [pytest.param(panel, id=f"{page['uid']}: {panel['title']}") for page in PAGES.values() for panel in panels(page)],
+)
+
+
+def test_dashboards_are_current() -> None:
+    """What is committed is what `make dashboards` writes, and nothing else lies there."""
+    assert {file.name: file.read_text() for file in FILES} == render(), "run make dashboards"
+
+
+def test_runbooks_may_be_elsewhere() -> None:
+    """With another address the dashboards differ in it alone."""
+    for name, elsewhere in render("https://wiki.example/").items():
+        assert elsewhere.replace("https://wiki.example/", "/public/") == render()[name]
+
+
+def test_identities_are_unique() -> None:
+    """No two dashboards have the same uid or title, and each file is named after its uid."""
+    assert [f"{page['uid']}.json" for page in PAGES.values()] == list(PAGES)
+    assert max(Counter([*UIDS, *(page["title"] for page in PAGES.values())]).values()) == 1
+    assert all(page["uid"].startswith("kafka-warden-") and len(page["uid"]) <= 40 for page in PAGES.values())
+
+
+@each_page
+def test_dashboard_says_what_it_answers(page: dict[str, Any]) -> None:
+    """Each answers one question, which is its description, and lists the others."""
+    assert re.fullmatch(r"[A-Z][^?]+\?", page["description"])
+    assert page["tags"][0] == TAG
+    (link,) = page["links"]
+    assert (link["type"], link["tags"], link["keepTime"], link["includeVars"]) == ("dashboards", [TAG], True, True)
+    assert "id" not in page  # it belongs to one Grafana
+
+
+@each_page
+def test_panels_have_identities(page: dict[str, Any]) -> None:
+    """Ids and titles of panels are unique on their dashboard."""
+    ids = [panel["id"] for panel in page["panels"]]
+    titles = [panel["title"] for panel in page["panels"]]
+    assert len(set(ids)) == len(ids)
+    assert [title for title, times in Counter(titles).items() if times > 1] == []
+
+
+@each_page
+def test_layout(page: dict[str, Any]) -> None:
+    """Nothing overlaps or leaves the grid, no panel is too narrow or too low to read, and lines are full."""
+    taken: Counter[tuple[int, int]] = Counter()
+    for panel in page["panels"]:
+        at = panel["gridPos"]
+        taken.update(itertools.product(range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])))
+        if panel["type"] != "row":
+            assert at["w"] >= LEAST_WIDTH, panel["title"]
+            assert 4 <= at["h"] <= 12, panel["title"]
+    height = 1 + max(row for _, row in taken)
+    assert taken == Counter(itertools.product(range(COLUMNS), range(height)))
+
+
+@each_panel
+def test_panel_is_complete(panel: dict[str, Any]) -> None:
+    """Each has a title, a description, a unit, something to show without data, and its queries a source."""
+    assert panel["title"]
+    assert panel["description"].endswith(".")
+    assert panel["fieldConfig"]["defaults"]["unit"]
+    assert panel["fieldConfig"]["defaults"]["noValue"]
+    assert panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    source = {"type": "prometheus", "uid": "${datasource}"}
+    assert all(holder["datasource"] == source for holder in (panel, *panel["targets"]))
+    refs = [target["refId"] for target in panel["targets"]]
+    assert refs == sorted(set(refs))
+
+
+@each_panel
+def test_table_is_narrow(panel: dict[str, Any]) -> None:
+    """A table has a title for every column, each value a unit, and few enough columns for its width."""
+    if panel["type"] == "table":
+        titles = list(organized(panel)["renameByName"].values())
+        overridden = [override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]]
+        assert len(set(titles)) == len(titles) <= MOST_TABLE_COLUMNS
+        assert set(overridden) <= set(titles)
+        assert panel["gridPos"]["w"] / len(titles) >= 2  # some 100 pixels each
+        assert panel["options"]["sortBy"][0]["displayName"] in titles
+
+
+def organized(panel: dict[str, Any]) -> dict[str, Any]:
+    """Order and titles of a table's columns."""
+    options: dict[str, Any] = panel["transformations"][-1]["options"]
+    return options
+
+
+@each_panel
+def test_infinity_is_shown_sensibly(panel: dict[str, Any]) -> None:
+    """What may be +Inf has a word of its own where numbers are shown, and is left out where lines are drawn."""
+    for target in panel["targets"]:
+        for name in INFINITE.split():
+            if f"kafka_warden_{name}{{" not in target["expr"]:
+                continue
+            if panel["type"] == "timeseries":
+                assert re.search(rf"{name}\{{[^}}]*\}}\) < Inf", target["expr"]), target["expr"]
+            elif re.search(rf"(/ min[^/]*|count.*){name}\{{", target["expr"]) is None:
+                assert "Infinity" in mapped(panel, target["refId"]), target["expr"]
+
+
+def mapped(panel: dict[str, Any], ref_id: str) -> dict[str, Any]:
+    """Values with a word of their own, of one query of a panel."""
+    mappings = panel["fieldConfig"]["defaults"].get("mappings", [])
+    if panel["type"] == "table":
+        titles = organized(panel)["renameByName"]
+        title = titles.get(f"Value #{ref_id}") or titles["Value"]
+        (override,) = [one for one in panel["fieldConfig"]["overrides"] if one["matcher"]["options"] == title]
+        mappings = next((part["value"] for part in override["properties"] if part["id"] == "mappings"), [])
+    return {value: word for mapping in mappings for value, word in mapping["options"].items()}
+
+
+@each_panel
+def test_links_lead_somewhere(panel: dict[str, Any]) -> None:
+    """A link leads to the page of an alert or to one of these dashboards, at the same time and of the same cluster."""
+    for link in panel.get("links", []):
+        to_runbook = re.fullmatch(r"\$\{base\}alerts/runbooks/(\w+)\.md", link["url"])
+        to_board = re.fullmatch(r"/d/([\w-]+)\?(.*)", link["url"])
+        if to_runbook:
+            assert to_runbook[1] in ALERTS.split()
+            assert link["title"] == f"Runbook {to_runbook[1]}"
+        else:
+            assert to_board
+            assert to_board[1] in UIDS
+            assert to_board[2] == "${datasource:queryparam}&${cluster:queryparam}&${__url_time_range}"
+
+
+def test_every_alert_is_linked() -> None:
+    """Each runbook can be reached from a panel that shows what its alert is about."""
+    linked = set(re.findall(r"alerts/runbooks/(\w+)\.md", json.dumps(list(PAGES.values()))))
+    assert linked == set(ALERTS.split())
+
+
+def test_runbooks_that_exist_are_known() -> None:
+    """The list of alerts above has every page that is there."""
+    runbooks = Path(__file__).parents[2] / "alerts" / "runbooks"
+    assert {page.stem for page in runbooks.glob("*.md")} <= set(ALERTS.split())
+
+
+@each_page
+def test_variables_are_those_that_are_used(page: dict[str, Any]) -> None:
+    """Data source and cluster can be chosen on each, broker, topic and sidecar where a query uses them."""
+    names = [variable["name"] for variable in page["templating"]["list"]]
+    used = set(re.findall(r"\$\{?([a-z]+)\b", json.dumps([page["panels"], page["annotations"]])))
+    assert names[:3] == ["datasource", "base", "cluster"]
+    assert set(names) == used
+    for variable in page["templating"]["list"][3:]:
+        assert (variable["multi"], variable["includeAll"], variable["allValue"]) == (True, True, ".*")
+
+
+@each_page
+def test_moves_are_annotated(page: dict[str, Any]) -> None:
+    """Each marks when moves start and when they end, in words."""
+    marks = page["annotations"]["list"]
+    assert [(mark["name"], mark["titleFormat"], mark["enable"]) for mark in marks] == [
+        ("Moves started", "Moves started", True),
+        ("All moves ended", "All moves ended", True),
+    ]
+
+
+def test_what_is_zero_by_nature_exists() -> None:
+    """Each entry of the list names a panel, or a query of one, that is there, and says why."""
+    queries = {(target.board, target.panel, target.legend) for target in targets()}
+    shown = {(board, panel) for board, panel, _ in queries}
+    for quiet in ZERO_BY_NATURE:
+        known = (quiet.board, quiet.panel, quiet.legend) in queries if quiet.legend else False
+        assert known or (not quiet.legend and (quiet.board, quiet.panel) in shown), quiet
+        assert quiet.reason
+    assert {quiet.board for quiet in ZERO_BY_NATURE} <= {board.name for board in BOARDS}

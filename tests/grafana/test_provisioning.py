@@ -1,0 +1,71 @@
+"""The provisioning files load, and what they point to is there."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from grafana.boards import BOARDS
+from grafana.kit.links import DEFAULT_BASE
+
+ROOT: Final = Path(__file__).parents[2]
+PROVISIONING: Final = ROOT / "grafana" / "provisioning"
+README: Final = (ROOT / "grafana" / "README.md").read_text()
+
+
+def loaded(kind: str) -> dict[str, Any]:
+    """The only file of a kind."""
+    (file,) = (PROVISIONING / kind).iterdir()
+    decoded: dict[str, Any] = yaml.safe_load(file.read_text())
+    assert decoded.pop("apiVersion") == 1
+    return decoded
+
+
+def mounts() -> dict[str, str]:
+    """Path that Grafana reads to the folder of this repository that belongs there, as the README says."""
+    return {there: here for here, there in re.findall(r"^\| `([\w/]+)` \| `(/[\w./-]+)` \|", README, re.MULTILINE)}
+
+
+def test_grafana_loads_the_dashboards() -> None:
+    """The provider reads the path at which the README puts the folder of dashboards."""
+    (provider,) = loaded("dashboards")["providers"]
+    folder = ROOT / mounts()[provider["options"]["path"]]
+    assert provider["type"] == "file"
+    assert folder == ROOT / "grafana" / "dashboards"
+    assert list(folder.glob("*.json"))
+
+
+def test_every_folder_to_mount_exists() -> None:
+    """What the README tells to put somewhere is in the repository."""
+    assert len(mounts()) == 3
+    assert [here for here in mounts().values() if not (ROOT / here).is_dir()] == []
+
+
+def test_readme_has_every_dashboard() -> None:
+    """The README lists each dashboard with the question that it answers."""
+    listed = re.findall(r"^\| ([A-Z][\w ]+) \| ([^|]+\?) \|", README, re.MULTILINE)
+    assert listed == [(board.title, board.question) for board in BOARDS]
+
+
+def test_readme_names_what_is_there() -> None:
+    """Every file, target and address that the README names exists."""
+    named = [*re.findall(r"`((?:grafana|alerts|tests)/[\w./-]+)`", README), *re.findall(r"\]\(\.\./([^)]+)\)", README)]
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"(?:`|^)make ([a-z-]+)", README, re.MULTILINE)) <= set(targets)
+    urls = [source["url"] for source in loaded("datasources")["datasources"]]
+    assert [url for url in urls if f"`{url}`" not in README] == []
+    assert f"`{DEFAULT_BASE}alerts/runbooks/`" in README
+
+
+def test_data_sources() -> None:
+    """One of each kind, by proxy; Prometheus knows its Alertmanager; neither takes the place of a default."""
+    prometheus, alertmanager = loaded("datasources")["datasources"]
+    assert (prometheus["type"], alertmanager["type"]) == ("prometheus", "alertmanager")
+    assert prometheus["jsonData"]["alertmanagerUid"] == alertmanager["uid"]
+    assert not prometheus["isDefault"]
+    for source in (prometheus, alertmanager):
+        assert source["access"] == "proxy"
+        assert re.fullmatch(r"http://[a-z]+:\d+", source["url"])

@@ -1,0 +1,101 @@
+"""The queries of the dashboards: they parse, name only what is served, and no second sidecar changes a number."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from exporter.catalogue import CATALOGUE
+from exporter.catalogue.mutations import QUANTILES
+from exporter.formulas.replica_state import ReplicaState
+from exporter.formulas.throttle_problems import Problem as ThrottleProblem
+from exporter.formulas.tiered_problems import Problem as TieredProblem
+from exporter.model import BrokerState, Side
+from sandbox.monitoring_tools import tools
+from tests.support.dashboards import Target, targets
+from tests.support.processes import run
+from tests.support.promql import label_lists, metrics, outermost
+
+SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
+FROM_PROMETHEUS: Final = {"cluster", "instance"}
+VALUES: Final = {
+    ("broker_state", "state"): set(BrokerState),
+    ("replica_state", "state"): set(ReplicaState),
+    ("replication_throttle_bytes_per_second", "side"): set(Side),
+    ("replication_throttle_headroom_bytes_per_second", "side"): {Side.LEADER, Side.FOLLOWER},
+    ("broker_catch_up_bytes_per_second", "side"): {Side.LEADER, Side.FOLLOWER},
+    ("replication_throttle_problem_seconds", "problem"): set(ThrottleProblem),
+    ("tiered_storage_problem_seconds", "problem"): set(TieredProblem),
+    ("controller_event_queue_seconds", "quantile"): set(QUANTILES.values()),
+}
+"""Metric and label to the values that the code knows."""
+
+TARGETS: Final = targets()
+ALL: Final = [pytest.param(target, id=str(target)) for target in TARGETS]
+every = pytest.mark.parametrize("target", ALL)
+
+
+def test_queries_parse(tmp_path: Path) -> None:
+    """Prometheus takes every query once its variables are filled in."""
+    rules = [{"record": f"query:{number}", "expr": target.filled()} for number, target in enumerate(TARGETS)]
+    file = tmp_path / "queries.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    done = run(tools().promtool, "check", "rules", file)
+    assert len(rules) > 100
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@every
+def test_query_names_only_what_is_served(target: Target) -> None:
+    """Every metric is in the catalogue, has the labels that it is asked by, and these have such values."""
+    found = metrics(target.expr)
+    assert found
+    for name, matchers in found:
+        assert name in SERVED
+        assert {label for label, _, _ in matchers} <= SERVED[name] | FROM_PROMETHEUS
+        for label, _, value in matchers:
+            if not value.startswith("$"):
+                assert set(value.split("|")) <= VALUES[name, label], (name, label)
+
+
+@every
+def test_query_asks_one_cluster(target: Target) -> None:
+    """Every selector is of the chosen cluster, and of the chosen broker and topic where the metric has them."""
+    for name, matchers in metrics(target.expr):
+        assert ("cluster", "=", "$cluster") in matchers
+        asked = {label for label, _, value in matchers if value.startswith("$")}
+        of_sidecars, known_by = "instance" in asked, re.search(rf"0 \* max \(kafka_warden_{name}\b", target.expr)
+        if not (of_sidecars or known_by):
+            assert asked - {"cluster"} == SERVED[name] & {"broker", "topic"}
+
+
+@every
+def test_labels_are_of_the_metrics(target: Target) -> None:
+    """Labels that are aggregated or joined by are labels of a metric of the query; nothing goes by exclusion."""
+    known = FROM_PROMETHEUS.union(*(SERVED[name] for name, _ in metrics(target.expr)))
+    for word, labels in label_lists(target.expr):
+        assert word not in {"without", "ignoring"}
+        assert set(labels) <= known, word
+
+
+@every
+def test_every_selector_is_aggregated(target: Target) -> None:
+    """A metric is inside max, min or sum, or of a range inside them: as it is it would be there once per sidecar."""
+    for match in re.finditer(r"kafka_warden_\w+\{", target.expr):
+        before = target.expr[: match.start()]
+        assert re.search(r"\b(max|min|sum)( by \([^)]*\))? \((?:(?:rate|increase|max_over_time)\()?$", before), before
+
+
+@every
+def test_legend_tells_series_apart(target: Target) -> None:
+    """A legend has each label of the result, and no other."""
+    named = re.findall(r"{{(\w+)}}", target.legend)
+    if target.kind in {"timeseries", "state-timeline", "bargauge"}:
+        assert sorted(named) == sorted(outermost(target.expr))
+
+
+def test_topk_is_not_summed() -> None:
+    """The few busiest are chosen last: a sum over a choice is a sum of nothing in particular."""
+    assert [str(target) for target in TARGETS if re.search(r"(sum|count)[^(]*\([^)]*\)? ?\(?topk", target.expr)] == []

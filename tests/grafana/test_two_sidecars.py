@@ -1,0 +1,94 @@
+"""Two sidecars of one cluster: no number is doubled, and no query fails where they disagree for a moment.
+
+Prometheus itself evaluates every query, on the golden page as three clusters would serve it.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from sandbox.monitoring_tools import tools
+from tests.support.dashboards import Target, targets
+from tests.support.processes import run
+
+PAGE: Final = Path(__file__).parents[1] / "golden" / "metrics.txt"
+SERIES: Final = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
+CHANGES: Final = re.compile(r'\b(state|cause|problem|origin)="')
+"""Labels that two sidecars may see change one poll apart."""
+
+ALIVE: Final = {
+    "kafka_warden_reassignment_total_eta_seconds": 600.0,
+    "kafka_warden_reassignment_predicted_seconds": 700.0,
+    "kafka_warden_reassignment_predicted_bottleneck_seconds": 500.0,
+    "kafka_warden_remote_fetch_quota_bytes_per_second": 2e6,
+    "kafka_warden_tiered_storage_problem_seconds": 90.0,
+}
+"""What the page has as +Inf or 0, and a panel leaves out then."""
+
+STUCK_STATE: Final = 'kafka_warden_replica_state{topic="payments",partition="0",broker="2",state="stuck"}'
+ONE, TWO, UNEQUAL = "one", "two", "unequal"
+MINUTES: Final = 30
+
+TARGETS: Final = [target for target in targets() if "$instance" not in target.expr]
+"""But those that show each sidecar by itself."""
+
+
+def page() -> Iterator[tuple[str, str, float]]:
+    """Name, labels and value of every series of the golden page, and one of a stuck follower."""
+    for line in [*PAGE.read_text().splitlines(), f"{STUCK_STATE} 1"]:
+        if found := SERIES.match(line):
+            yield found[1], found[2] or "", ALIVE.get(found[1], float(found[3]))
+
+
+def served(cluster: str, instance: str, *, otherwise: bool = False) -> Iterator[dict[str, str]]:
+    """The page as Prometheus keeps it; `otherwise`: with another state, cause, problem or origin."""
+    for name, labels, value in page():
+        text = CHANGES.sub(r'\1="other_', labels) if otherwise else labels
+        inside = ",".join([*([text] if text else []), f'cluster="{cluster}"', f'instance="{instance}"'])
+        step = 60 if name.endswith("_total") else 0
+        values = f"{value:+g}".replace("inf", "Inf") if value == float("inf") else f"{value:.17g}"
+        repeated = " ".join([values] * MINUTES) if value == float("inf") else f"{values}+{step}x{MINUTES}"
+        yield {"series": f"{name}{{{inside}}}", "values": repeated}
+
+
+def cases(target: Target) -> list[dict[str, Any]]:
+    """What Prometheus shall find of one query."""
+    one, two, unequal = (f"({target.filled(cluster=cluster)})" for cluster in (ONE, TWO, UNEQUAL))
+    same = [{"labels": "{}", "value": 0}]
+    found = [{"labels": "{}", "value": 1}]
+    checks = [
+        (f"count({one}) - count({one} == {two})", same),
+        (f"count({two}) - count({one} == {two})", same),
+        (f"count({unequal}) > bool 0", found),
+    ]
+    return [{"expr": expr, "eval_time": f"{MINUTES - 5}m", "exp_samples": samples} for expr, samples in checks]
+
+
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What promtool says of all queries together."""
+    moving = [target for target in TARGETS if target.kind != "annotation"]
+    test = {
+        "interval": "1m",
+        "input_series": [
+            *served(ONE, "a"),
+            *(series for instance in "ab" for series in served(TWO, instance)),
+            *served(UNEQUAL, "a"),
+            *served(UNEQUAL, "b", otherwise=True),
+        ],
+        "promql_expr_test": [case for target in moving for case in cases(target)],
+    }
+    file = tmp_path_factory.mktemp("promtool") / "two.test.yml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}, sort_keys=False))
+    done = run(tools().promtool, "test", "rules", file)
+    assert "promql_expr_test" not in done.stderr
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_second_sidecar_changes_no_number(complaints: str) -> None:
+    """Each query gives the same series with the same values for one sidecar and for two, and works for two unlike."""
+    assert complaints == ""

@@ -1,0 +1,85 @@
+"""The dashboards as Grafana reads them, out of grafana/dashboards: panels, queries, variables filled in."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+DASHBOARDS: Final = Path(__file__).parents[2] / "grafana" / "dashboards"
+FILES: Final = sorted(DASHBOARDS.glob("*.json"))
+ANY: Final = {
+    "cluster": "",
+    "broker": ".*",
+    "topic": ".*",
+    "instance": ".*",
+    "__rate_interval": "1m",
+    "__interval": "1m",
+    "__range": "1h",
+}
+"""Template variable to what Grafana puts in its place where nothing is chosen."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One query.
+
+    Attributes:
+        board: Name of the dashboard, such as `moves`.
+        panel: Title of the panel, or the name of the annotation.
+        kind: Type of the panel, or `annotation`.
+        legend: Format of labels.
+        expr: PromQL with variables.
+        instant: Of now only.
+    """
+
+    board: str
+    panel: str
+    kind: str
+    legend: str
+    expr: str
+    instant: bool
+
+    def __str__(self) -> str:
+        return f"{self.board}: {self.panel}: {self.legend}"
+
+    def filled(self, **values: str) -> str:
+        """The query with its variables filled in, as Prometheus gets it."""
+        return fill(self.expr, values)
+
+
+def fill(expr: str, values: Mapping[str, str]) -> str:
+    """Put values in the place of variables.
+
+    Raises:
+        KeyError: A variable has no value.
+    """
+    chosen = ANY | dict(values)
+    return re.sub(r"\$(\w+)", lambda match: chosen[match[1]], expr)
+
+
+def load(file: Path) -> dict[str, Any]:
+    """A dashboard."""
+    decoded: dict[str, Any] = json.loads(file.read_text())
+    return decoded
+
+
+def panels(page: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Its panels, without the headings."""
+    return [panel for panel in page["panels"] if panel["type"] != "row"]
+
+
+def targets() -> list[Target]:
+    """Every query of every dashboard, annotations among them."""
+    return [target for file in FILES for target in _targets(load(file))]
+
+
+def _targets(page: Mapping[str, Any]) -> Iterator[Target]:
+    board = page["uid"].removeprefix("kafka-warden-")
+    for panel in panels(page):
+        for query in panel["targets"]:
+            legend = query.get("legendFormat", "")
+            yield Target(board, panel["title"], panel["type"], legend, query["expr"], bool(query.get("instant")))
+    for annotation in page["annotations"]["list"]:
+        yield Target(board, annotation["name"], "annotation", "", annotation["expr"], instant=False)
