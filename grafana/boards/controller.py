@@ -86,8 +86,9 @@ CLIENTS: Final = (
                         "Tokens",
                         least("controller_mutation_tokens", CLIENT),
                         looks.COUNT,
-                        ((-1e15, "red"), (0, "green")),
+                        ((0, "green"),),
                         [NO_QUOTA],
+                        base="red",
                     ),
                     Value(
                         "Quota a second",

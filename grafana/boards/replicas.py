@@ -6,7 +6,7 @@ from grafana.kit import looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel, states
-from grafana.kit.queries import busiest, increase, least, most, number, total
+from grafana.kit.queries import busiest, increase, least, most, number, or_zero, total
 from grafana.kit.tables import Value, rows
 
 REPLICA: Final = "topic, partition, broker"
@@ -17,6 +17,7 @@ TOO_LONG: Final[looks.Steps] = ((600, "red"),)
 # Two sidecars may judge differently for a poll: one of the two states, so that the row stays one.
 STATE: Final = f"topk by ({REPLICA}) (1, {most('replica_state', REPLICA + ', state')})"
 OUT_OF_SYNC: Final = least("replica_out_of_sync_seconds", REPLICA)
+THESE_ONLY: Final = f" and on ({REPLICA}) {OUT_OF_SYNC}"
 WITH_STATE: Final = f"{OUT_OF_SYNC} * on ({REPLICA}) group_left (state) {STATE} or on ({REPLICA}) {OUT_OF_SYNC}"
 
 SAFETY: Final = (
@@ -111,7 +112,7 @@ EACH: Final = (
                 [
                     Value("Missing for", WITH_STATE, looks.SECONDS, TOO_LONG),
                     Value("Since", f"1000 * (time() - {OUT_OF_SYNC})", looks.MOMENT),
-                    Value("Lag", most("replica_lag_bytes", REPLICA), looks.BYTES),
+                    Value("Lag", most("replica_lag_bytes", REPLICA) + THESE_ONLY, looks.BYTES),
                 ],
                 sort="Missing for",
             ),
@@ -254,9 +255,8 @@ BROKERS: Final = (
                     "Stuck followers",
                     "That do not advance although their leader is ahead, moves left out.",
                     runbooks=("KafkaReplicaStuck",),
-                    no_value="none",
                 ),
-                number(most("replica_state", REPLICA, 'state="stuck"')),
+                or_zero(number(most("replica_state", REPLICA, 'state="stuck"')), "under_replicated_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
         ],

@@ -24,7 +24,6 @@ def _of(name: str) -> str:
 AGE: Final = f"time() - max by (instance) ({_of('snapshot_timestamp_seconds')})"
 BROKER_SOURCES: Final = "instance, source, broker"
 ANSWERED: Final = f"min by ({BROKER_SOURCES}) ({_of('up')})"
-WHO: Final = "{{source}} {{broker}} ({{instance}})"
 
 NOW: Final = (
     Line(
@@ -81,16 +80,17 @@ SOURCES: Final = (
             states(
                 About(
                     "Answers",
-                    "Whether the last request of each kind was answered. A kind without a broker asks any of them.",
+                    "Whether the last request of each kind was answered by all brokers that were asked. The table "
+                    "beside says which were not.",
                     runbooks=UNREACHABLE,
                 ),
-                Query(ANSWERED, WHO),
+                Query(f"min by (instance, source) ({_of('up')})", "{{source}} ({{instance}})"),
                 looks.named(("no answer", "red"), ("answered", "green")),
             ),
             rows(
                 About(
                     "Not answered, since when",
-                    "What the other dashboards show of it is missing, or as old as this.",
+                    "What the other dashboards show of it is missing, or as old as this. Without a time: it never was.",
                     runbooks=UNREACHABLE + BLIND,
                     no_value="everything answers",
                 ),
@@ -101,7 +101,8 @@ SOURCES: Final = (
                         f"time() - max by ({BROKER_SOURCES}) ({_of('source_last_success_timestamp_seconds')})"
                         f" and on ({BROKER_SOURCES}) {ANSWERED} == 0",
                         looks.SECONDS,
-                    )
+                    ),
+                    Value("Answered", f"{ANSWERED} == 0", looks.COUNT, hidden=True),
                 ],
             ),
         ],

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from grafana_foundation_sdk.builders import table
 from grafana_foundation_sdk.builders.common import TableSortByFieldState
@@ -10,6 +11,8 @@ from grafana_foundation_sdk.models.dashboard import DataTransformerConfig, Dynam
 
 from grafana.kit.looks import NO_STEPS, RATIO, Steps, thresholds
 from grafana.kit.panels import REF_IDS, About, dress, target_of_table
+
+NO_CELL: Final = "-"
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Value:
         expr: PromQL, with a series per row.
         unit: Grafana's.
         steps: Colours its text.
+        base: Its colour below the first step.
         mappings: Such as what to show for +Inf.
         gauge: Show it as a bar; of ratios only.
         hidden: Only there for its labels.
@@ -33,6 +37,7 @@ class Value:
     mappings: Sequence[ValueMapping] = field(default=())
     gauge: bool = False
     hidden: bool = False
+    base: str = "green"
 
 
 def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: str = "") -> table.Panel:
@@ -50,6 +55,8 @@ def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: st
     for ref_id, value in zip(REF_IDS[: len(values)], values, strict=True):
         panel.with_target(target_of_table(value.expr, ref_id))
     panel.transformations([DataTransformerConfig(id_val="merge", options={}), _organized(labels, values)])
+    # What the table shows without rows is no word for a single cell.
+    panel.override_by_regexp(".+", [DynamicConfigValue("noValue", NO_CELL)])
     for value in values:
         if not value.hidden:
             panel.override_by_name(value.title, _properties(value))
@@ -74,7 +81,7 @@ def _organized(labels: dict[str, str], values: Sequence[Value]) -> DataTransform
 def _properties(value: Value) -> list[DynamicConfigValue]:
     found = [DynamicConfigValue("unit", value.unit), DynamicConfigValue("custom.align", "right")]
     if value.steps or value.mappings:
-        found.append(DynamicConfigValue("thresholds", thresholds(value.steps).build()))
+        found.append(DynamicConfigValue("thresholds", thresholds(value.steps, value.base).build()))
         found.append(DynamicConfigValue("custom.cellOptions", common.TableColorTextCellOptions()))
     if value.mappings:
         found.append(DynamicConfigValue("mappings", list(value.mappings)))
