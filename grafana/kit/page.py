@@ -12,7 +12,13 @@ from grafana_foundation_sdk.builders.dashboard import (
     Row,
 )
 from grafana_foundation_sdk.models.dashboard import Dashboard as Built
-from grafana_foundation_sdk.models.dashboard import DashboardCursorSync, GridPos, VariableRefresh, VariableSort
+from grafana_foundation_sdk.models.dashboard import (
+    DashboardCursorSync,
+    GridPos,
+    VariableOption,
+    VariableRefresh,
+    VariableSort,
+)
 
 from grafana.kit import annotations
 from grafana.kit.links import BASE, TAG, all_boards, uid
@@ -117,7 +123,9 @@ def _always(base: str) -> list[DatasourceVariable | ConstantVariable | QueryVari
 def _choice(name: str) -> QueryVariable:
     variable = _query(name, f"label_values({VARIABLES[name]}, {name})").label(name.capitalize())
     # All is no list: what is gone meanwhile, or has no such label, is shown too.
-    return variable.multi(True).include_all(True).all_value(".*")
+    # Without a current value Grafana would take the first.
+    everything = VariableOption(selected=True, text=["All"], value=["$__all"])
+    return variable.multi(True).include_all(True).all_value(".*").current(everything)
 
 
 def _query(name: str, query: str) -> QueryVariable:

@@ -196,6 +196,7 @@ def test_variables_are_those_that_are_used(page: dict[str, Any]) -> None:
     assert set(names) == used
     for variable in page["templating"]["list"][3:]:
         assert (variable["multi"], variable["includeAll"], variable["allValue"]) == (True, True, ".*")
+        assert variable["current"]["value"] == ["$__all"]
 
 
 @each_page
