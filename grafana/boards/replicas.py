@@ -6,10 +6,9 @@ from grafana.kit import looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel, states
-from grafana.kit.queries import busiest, increase, least, most, number, or_zero, total
+from grafana.kit.queries import REPLICA, busiest, increase, least, most, number, or_zero, total
 from grafana.kit.tables import Value, rows
 
-REPLICA: Final = "topic, partition, broker"
 LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
 TOO_LONG: Final[looks.Steps] = ((600, "red"),)
 """As KafkaReplicaOutOfSyncTooLong has it."""

@@ -12,6 +12,9 @@ LABELS: Final = {metric.name: metric.labels for metric in CATALOGUE}
 NARROWED_BY: Final = ("topic", "broker")
 """Labels with a template variable of the same name."""
 
+REPLICA: Final = "topic, partition, broker"
+"""What a follower is told by."""
+
 FINITE: Final = "< Inf"
 """Leaves out what is unlimited or never ends: a line at infinity would take the whole axis."""
 

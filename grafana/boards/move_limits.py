@@ -1,0 +1,178 @@
+"""Moves, the lower half of its dashboard: speed against throttle, and what is set."""
+
+from typing import Final
+
+from grafana.kit import looks
+from grafana.kit.links import board
+from grafana.kit.page import Line
+from grafana.kit.panels import About, Query, lines
+from grafana.kit.queries import FINITE, REPLICA, least, most, rate, total
+from grafana.kit.tables import Value, rows
+
+SIDE: Final = {"broker": "Broker", "side": "Side"}
+BETWEEN_BROKERS: Final = 'side=~"leader|follower"'
+NOTHING_MOVES: Final = "nothing moves"
+THROTTLES: Final = (
+    "KafkaThrottleBelowInbound",
+    "KafkaThrottleBlocked",
+    "KafkaThrottleUneven",
+    "KafkaThrottleLopsided",
+    "KafkaThrottleLeftBehind",
+    "KafkaThrottleHoldsOriginals",
+)
+
+
+def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
+    """Rate and limit of a side, then what is left of the limit and what the adding replicas make of it."""
+    limit = most("replication_throttle_bytes_per_second", "broker", f'side="{side}"')
+    headroom = most("replication_throttle_headroom_bytes_per_second", "broker", f'side="{side}"')
+    caught_up = most("broker_catch_up_bytes_per_second", "broker", f'side="{side}"')
+    return Line(
+        8,
+        [
+            lines(
+                About(
+                    f"{what}: throttled rate and limit",
+                    f"What brokers count against the limit: all that they {listed} of replicas that a throttled list "
+                    "names, in-sync ones too, which are never held back. So a rate above its limit is normal, and a "
+                    "mean over 11 s reads up to 3.5 times too high in bursts. No limit is drawn where there is none.",
+                    runbooks=("KafkaThrottleBelowInbound", "KafkaThrottleBlocked"),
+                ),
+                [
+                    Query(most(metric, "broker"), "broker {{broker}}"),
+                    Query(f"{limit} {FINITE}", "limit of {{broker}}", limit=True),
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+            lines(
+                About(
+                    f"{what}: catching up, and what is left for it",
+                    "Growth of the adding replicas, and the limit less what in-sync replicas take of it. At or below "
+                    "0 nothing is left.",
+                    runbooks=("KafkaThrottleBelowInbound",),
+                ),
+                [
+                    Query(caught_up, "broker {{broker}}"),
+                    Query(f"{headroom} {FINITE}", "left on {{broker}}", limit=True),
+                ],
+                looks.BYTES_PER_SECOND,
+                below_zero=True,
+            ),
+        ],
+    )
+
+
+LIMITS: Final = (
+    _against_limit("leader", "leader_replication_throttled_bytes_per_second", "Leaders", "send"),
+    _against_limit("follower", "follower_replication_throttled_bytes_per_second", "Followers", "receive"),
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Limits within KIP-73's bounds",
+                    "The lower of the limits of a broker, the bytes in over all replicas that it hosts (lower bound), "
+                    "and what its network has left (upper bound, with the option network.bytes_per_second). Advice: "
+                    "a move may end outside of them.",
+                    runbooks=("KafkaThrottleBelowInbound",),
+                ),
+                [
+                    Query(
+                        f"{least('replication_throttle_bytes_per_second', 'broker', BETWEEN_BROKERS)} {FINITE}",
+                        "limit of {{broker}}",
+                        limit=True,
+                    ),
+                    Query(most("replication_throttle_lower_bound_bytes_per_second", "broker"), "lower of {{broker}}"),
+                    Query(most("replication_throttle_upper_bound_bytes_per_second", "broker"), "upper of {{broker}}"),
+                ],
+                looks.BYTES_PER_SECOND,
+            ),
+            lines(
+                About(
+                    "Reassignment traffic",
+                    "Bytes that adding replicas fetched, by the broker that received them.",
+                    see=(board("replicas", "Replica health"),),
+                ),
+                [Query(rate("broker_reassignment_bytes_in_total", "broker"), "broker {{broker}}")],
+                looks.BYTES_PER_SECOND,
+                stack=True,
+            ),
+        ],
+    ),
+)
+
+SETTINGS: Final = (
+    Line(
+        9,
+        [
+            rows(
+                About(
+                    "What is wrong with throttles",
+                    "Problems by name, from the third poll on; docs/throttle-problems.md says what each means.",
+                    runbooks=THROTTLES,
+                    no_value="nothing is wrong",
+                ),
+                SIDE | {"problem": "Problem"},
+                [
+                    Value(
+                        "For",
+                        least("replication_throttle_problem_seconds", "broker, side, problem"),
+                        looks.SECONDS,
+                    )
+                ],
+            ),
+            rows(
+                About(
+                    "Limits in effect",
+                    "The limit of every broker and side, how many of its replicas the topics' throttled lists name, "
+                    "and where the limit comes from.",
+                    runbooks=("KafkaThrottleLeftBehind", "KafkaThrottleLopsided", "KafkaThrottleUneven"),
+                ),
+                SIDE | {"origin": "Set for"},
+                [
+                    Value(
+                        "Limit",
+                        most("replication_throttle_bytes_per_second", "broker, side"),
+                        looks.BYTES_PER_SECOND,
+                        mappings=[looks.UNLIMITED],
+                    ),
+                    Value(
+                        "Origin",
+                        most("replication_throttle_origin_info", "broker, side, origin"),
+                        looks.COUNT,
+                        hidden=True,
+                    ),
+                    Value("Listed replicas", most("replication_throttled_replicas", "broker, side"), looks.COUNT),
+                ],
+                sort="Listed replicas",
+            ),
+        ],
+    ),
+    Line(
+        7,
+        [
+            lines(
+                About(
+                    "Replicas being added and removed",
+                    "By all reassignments, of the chosen brokers.",
+                ),
+                [
+                    Query(total(most("reassignment_replicas", "broker, change"), "change"), "{{change}}"),
+                ],
+                looks.COUNT,
+            ),
+            rows(
+                About(
+                    "Moves between log directories",
+                    "Copies on the same broker, which only the throttle of side log_dirs holds back.",
+                    no_value=NOTHING_MOVES,
+                ),
+                {"topic": "Topic", "partition": "Partition", "broker": "Broker"},
+                [
+                    Value("To copy", most("log_dir_move_bytes_remaining", REPLICA), looks.BYTES),
+                    Value("Ends in", most("log_dir_move_eta_seconds", REPLICA), looks.SECONDS, mappings=[looks.NEVER]),
+                ],
+            ),
+        ],
+    ),
+)
