@@ -10,6 +10,8 @@ from grafana.kit.queries import FINITE, REPLICA, busiest, least, most, number, o
 from grafana.kit.tables import Value, rows
 
 CAUSE: Final = f"{REPLICA}, cause"
+# Two sidecars may name different causes for a poll: one of the two, so that a replica counts once.
+ONE_CAUSE: Final = f"topk by ({REPLICA}) (1, {most('reassignment_stuck', CAUSE)})"
 STUCK_ONLY: Final = f" and on ({REPLICA}) {most('reassignment_stuck', REPLICA)} == 1"
 MOVING: Final = {"topic": "Topic", "partition": "Partition", "broker": "To broker"}
 
@@ -158,6 +160,17 @@ REPLICAS: Final = (
                     Query(f"{most('reassignment_predicted_seconds')} {FINITE}", "MoveTime"),
                 ],
                 looks.SECONDS,
+            ),
+            lines(
+                About(
+                    "Stuck, by cause",
+                    "How many adding replicas are stuck, by the cause of that moment. Nothing is drawn while none is.",
+                    runbooks=("KafkaReassignmentStuck",),
+                    no_value="nothing is stuck",
+                ),
+                [Query(number(f"{ONE_CAUSE} == 1", "cause"), "{{cause}}")],
+                looks.COUNT,
+                stack=True,
             ),
         ],
     ),
