@@ -12,9 +12,11 @@ from exporter.catalogue import CATALOGUE
 from exporter.cli import _parser
 
 ROOT: Final = Path(__file__).parents[1]
-DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("alerts/**/*.md")])
+DOCUMENTS: Final = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("alerts/**/*.md"), *ROOT.glob("grafana/*.md")]
+)
 LINK: Final = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-FILE: Final = re.compile(r"`((?:alerts|bench|docs|exporter|sandbox|scripts|tests)/[\w./-]+)`")
+FILE: Final = re.compile(r"`((?:alerts|bench|deploy|docs|exporter|grafana|sandbox|scripts|tests)/[\w./-]+)`")
 NAMES: Final = {metric.full_name for metric in CATALOGUE}
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
