@@ -1,0 +1,172 @@
+"""The runbook pages: what they name exists, in the sidecar or in Kafka's own tools."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.config import FLAGS, OPTIONS
+from exporter.errors import REASONS
+from exporter.formulas import throttle_problems, tiered_problems
+from exporter.formulas.replica_state import ReplicaState
+from exporter.formulas.stuck import Cause
+from exporter.model import BrokerState, Origin, Side, Source
+from sandbox.monitoring import ALERTS, JOB
+
+ROOT = ALERTS.parent
+PAGES = sorted((ALERTS / "runbooks").glob("*.md"))
+HELP = Path(__file__).parent / "recorded"
+TARGET_LABELS = {"cluster", "job", "instance"}
+PARTS = ["Run this", "Look at this", "What to do", "When not to act"]
+DASHBOARDS = {"Moves", "Replica health", "Controller quotas", "Tiered storage", "Capacity", "Sidecar"}
+ENTITIES = {"topics", "brokers", "users", "clients"}
+VALUES = {
+    "side": set(Side),
+    "problem": {*throttle_problems.Problem, *tiered_problems.Problem},
+    "state": {*ReplicaState, *BrokerState},
+    "cause": set(Cause),
+    "source": set(Source),
+    "reason": set(REASONS),
+    "origin": set(Origin),
+    "job": {JOB},
+}
+"""Labels with a closed set of values."""
+
+METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")
+MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def served() -> dict[str, set[str]]:
+    """Labels by metric, from docs/metrics.md."""
+    text = (ROOT / "docs" / "metrics.md").read_text()
+    names = re.findall(r"^# HELP kafka_warden_(\w+)", text, re.MULTILINE)
+    samples = dict(re.findall(r"^kafka_warden_(\w+)(?:\{(.*)\})? \S+$", text, re.MULTILINE))
+    return {name: set(re.findall(r'(\w+)="', samples[name])) for name in names}
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def commands(page: Path) -> Iterator[tuple[str, str]]:
+    """Kafka's tools and what they are given, wherever on the page they stand."""
+    text = page.read_text().replace("\\\n", " ")
+    yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)
+
+
+@pages
+def test_page_has_its_form(page: Path) -> None:
+    """A page is named after its alert, says in one paragraph what it means, and then has its parts in order."""
+    title, meaning, rest = page.read_text().split("\n\n", 2)
+    assert title == f"# {page.stem}"
+    assert 200 < len(meaning) < 800, len(meaning)
+    assert not meaning.startswith(("#", "|", "`"))
+    found = [part for part in re.findall(r"^## (.*)$", rest, re.MULTILINE) if part in PARTS]
+    assert found == PARTS
+
+
+@pages
+def test_page_names_what_is_served(page: Path) -> None:
+    """Every metric that a page names, in a query or not, is in docs/metrics.md, with these labels and values."""
+    metrics = served()
+    for name, selector in METRIC.findall(page.read_text()):
+        assert name in metrics, name
+        for label, _, value in MATCHER.findall(selector):
+            assert label in metrics[name] | TARGET_LABELS, f"{label} of {name}"
+            known = VALUES.get(label)
+            assert known is None or set(value.split("|")) - {"", "unset"} <= known, f"{label}={value} of {name}"
+
+
+@pages
+def test_queries_keep_clusters_apart(page: Path) -> None:
+    """A query takes each metric by its cluster and by labels that the metric has; two sidecars are one series."""
+    metrics = served()
+    for block in blocks(page, "promql"):
+        for labels in re.findall(r"\b(?:by|on)\s*\(([^)]*)\)", block):
+            assert "cluster" in labels.split(", "), labels
+        for labels, inner in re.findall(r"\b(?:sum|min|max|count|avg) by \(([^)]*)\) \((?=\w*\(?kafka)([^\n]*)", block):
+            found = METRIC.search(inner)
+            assert found
+            assert set(labels.split(", ")) <= metrics[found[1]] | TARGET_LABELS, f"{labels} of {found[1]}"
+
+
+@pages
+def test_page_names_a_dashboard(page: Path) -> None:
+    """What to look at begins with a dashboard, by its title."""
+    part = page.read_text().split("## Look at this\n")[1]
+    named = re.findall(r"Dashboard \*\*([^*]+)\*\*", part.split("```")[0])
+    assert named
+    assert set(named) <= DASHBOARDS
+
+
+@pages
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every link is to a file that exists, and every alert that is named has a page."""
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (page.parent / target).is_file(), target
+    for name in re.findall(r"\bKafka[A-Z][a-z]+[A-Z]\w+", text):
+        assert (page.parent / f"{name}.md").is_file(), name
+
+
+@pages
+def test_commands_are_those_of_kafka(page: Path) -> None:
+    """Every option, entity and dynamic setting exists in the tool, by its own help (Kafka 4.1.1)."""
+    for tool, given in commands(page):
+        text = (HELP / f"{tool}.txt").read_text()
+        known = set(re.findall(r"(?<![\w-])--[a-z][a-z.-]*", text))
+        used = re.findall(r"(?<!\S)--?[a-z][\w.-]*", given)
+        assert set(used) <= known, f"{tool}: {set(used) - known}"
+        assert set(re.findall(r"--entity-type (\S+)", given)) <= ENTITIES
+        flat = re.sub(r"\s", "", text)
+        for keys in re.findall(r'--(?:add|delete)-config "?([\w.,=:\[\]]+)', given):
+            for key in re.sub(r"=(?:\[[^]]*\]|[^,]*)", "", keys).strip(".").split(","):
+                assert key in flat, f"{tool}: {key}"
+
+
+@pages
+def test_commands_need_a_cluster(page: Path) -> None:
+    """Every command of Kafka's tools says which cluster, by the variable that the block sets first."""
+    for tool, given in commands(page):
+        if "--" in given:  # else a tool is only named in a sentence
+            assert "--bootstrap-server $B" in given, f"{tool}{given}"
+    first = blocks(page, "sh")[0]
+    if "$B" in first:
+        assert re.search(r"^B=[\w-]+:\d+", first, re.MULTILINE)
+
+
+@pages
+def test_shell_blocks_parse(page: Path) -> None:
+    """Every block of commands is valid shell."""
+    for block in blocks(page, "sh"):
+        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pages
+def test_options_of_the_sidecar_exist(page: Path) -> None:
+    """Every flag of the command and every option of a section of its configuration exists."""
+    text = page.read_text()
+    options = {option.key for option in OPTIONS}
+    sections = "|".join(sorted({key.partition(".")[0] for key in options}))
+    named = set(re.findall(rf"`((?:{sections})\.[a-z_.]+)`", text))
+    assert named <= options, named - options
+    for given in re.findall(r"kafka-warden run ([^\n#`]*)", text):
+        flags = set(re.findall(r"--[\w-]+", given))
+        assert flags <= {*FLAGS, "--config", "--check-config"}, flags
+
+
+@pages
+def test_throttles_are_spoken_of(page: Path) -> None:
+    """A page about moves, throttles or replicas says to which value, or that none is to be touched."""
+    text = page.read_text()
+    if page.stem.startswith(("KafkaThrottle", "KafkaReassignment")):
+        assert "/ 0.8" in text or "divided by 0.8" in text or "replication_throttle_recommended" in text
+        assert "throttled.rate" in text or "--throttle" in text
+    else:
+        assert "throttle" in text.lower()
