@@ -1,0 +1,59 @@
+# Images of kafka-warden. `docker build --target sidecar .` is the one to run; it is also the default.
+# Both run as a user without a name, write only to /var/lib/kafka-warden, and hold no compiler and no pip.
+ARG PYTHON=python:3.11-slim-bookworm
+ARG JDK=eclipse-temurin:17-jdk-jammy
+
+# A Java runtime of the modules that the JMX child needs and no more: some 50 MB instead of some 200.
+FROM ${JDK} AS java
+RUN jlink --output /opt/jre --strip-java-debug-attributes --no-man-pages --no-header-files --compress=2 \
+      --add-modules java.base,java.logging,java.management,java.management.rmi,java.naming,java.rmi,java.security.sasl,jdk.crypto.ec
+
+# The command in a virtual environment of exactly the versions that constraints.txt names.
+FROM ${PYTHON} AS build
+WORKDIR /src
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+RUN python -m venv /opt/kafka-warden \
+ && /opt/kafka-warden/bin/pip install --constraint constraints.txt setuptools
+COPY exporter exporter
+RUN /opt/kafka-warden/bin/pip install --constraint constraints.txt --no-build-isolation '.[jmx]'
+# Nothing installs at run time.
+RUN /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
+
+# The extra for the pipeline beside the command, in an environment of its own.
+FROM build AS build-pipeline
+RUN python -m venv /opt/pipeline \
+ && /opt/pipeline/bin/pip install --constraint constraints.txt setuptools \
+ && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark]' \
+ && /opt/pipeline/bin/pip uninstall --yes setuptools pip
+
+# What comes is Python, Spark and a whole JDK 17, and nothing yet to run on them: `kafka-warden pipeline` does not exist in
+# this version. The image is here so that jobs of your own can use the same versions.
+FROM ${PYTHON} AS pipeline
+COPY --from=java /opt/java/openjdk /opt/java/openjdk
+COPY --from=build-pipeline /opt/pipeline /opt/pipeline
+ENV JAVA_HOME=/opt/java/openjdk PATH=/opt/pipeline/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden
+WORKDIR /var/lib/kafka-warden
+USER 10073:10073
+ENTRYPOINT ["/opt/pipeline/bin/kafka-warden"]
+CMD ["--help"]
+
+FROM ${PYTHON} AS sidecar
+LABEL org.opencontainers.image.title="kafka-warden" \
+      org.opencontainers.image.description="Prometheus exporter and alerting sidecar for Apache Kafka" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=java /opt/jre /opt/jre
+COPY --from=build /opt/kafka-warden /opt/kafka-warden
+ENV JAVA_HOME=/opt/jre PATH=/opt/kafka-warden/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# The state file is written to the working directory unless state.path says otherwise; all else may be read-only.
+RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden
+WORKDIR /var/lib/kafka-warden
+USER 10073:10073
+EXPOSE 10073
+STOPSIGNAL SIGTERM
+# For web.listen on port 10073 without TLS and authentication; with these, switch it off (--no-healthcheck) or replace it.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["/opt/kafka-warden/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:10073/-/healthy', timeout=4)"]
+ENTRYPOINT ["/opt/kafka-warden/bin/kafka-warden"]
+CMD ["run", "--config", "/etc/kafka-warden/warden.yml"]

@@ -1,0 +1,211 @@
+"""The Dockerfile: what it copies, runs and names exists; its steps work in a clean directory."""
+
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from exporter import cli
+from exporter.config import load
+from sandbox.monitoring_process import Program
+from sandbox.ports import LOOPBACK
+from tests.deploy.dockerfile import ROOT, Stage, stages
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FINAL = ("pipeline", "sidecar")
+KAFKA = {"--bootstrap-servers": "127.0.0.1:9092"}
+
+
+def ignored(path: Path) -> bool:
+    """Whether .dockerignore keeps a path of the repository out of the build; the last rule that matches wins."""
+    out = False
+    for rule in (ROOT / ".dockerignore").read_text().splitlines():
+        pattern = rule.removeprefix("!")
+        parents = [*map(str, path.parents), str(path)]
+        if rule and not rule.startswith("#") and any(fnmatch.fnmatch(part, pattern) for part in parents):
+            out = not rule.startswith("!")
+    return out
+
+
+def test_the_default_is_the_sidecar() -> None:
+    """The two targets exist, and the sidecar comes last."""
+    assert list(stages())[-2:] == list(FINAL)
+
+
+@pytest.mark.parametrize("stage", stages().values(), ids=lambda stage: stage.name)
+def test_sources_of_copies_exist(stage: Stage) -> None:
+    """What is copied is in the repository and let through, or was made by an earlier stage."""
+    earlier = list(stages())[: list(stages()).index(stage.name)]
+    assert stage.base in earlier or re.fullmatch(r"[\w./-]+:[\w.-]+", stage.base)
+    assert not stage.base.endswith(":latest")
+    for origin, sources, _ in stage.copies():
+        for source in sources:
+            if origin:
+                assert origin in earlier
+                made = " ".join(stages()[origin].all("RUN"))
+                assert f" {source} " in f"{made} " or source == "/opt/java/openjdk"  # where Temurin has its JDK
+            else:
+                assert (ROOT / source).exists(), source
+                assert not ignored(Path(source)), source
+
+
+def test_nothing_else_reaches_the_build() -> None:
+    """Secrets, caches, tests and the repository's history stay outside."""
+    copied = {
+        source
+        for stage in stages().values()
+        for origin, sources, _ in stage.copies()
+        if not origin
+        for source in sources
+    }
+    assert {entry.name for entry in ROOT.iterdir() if not ignored(Path(entry.name))} == copied
+    assert ignored(Path("exporter/__pycache__"))
+
+
+@pytest.mark.parametrize("name", FINAL)
+def test_image_has_no_rights(name: str) -> None:
+    """An image starts the console script directly, as a user with a number, and installs nothing."""
+    stage = stages()[name]
+    assert stage.one("USER") == "10073:10073"
+    (home,) = [made for made in stage.all("RUN") if "chown 10073:10073" in made]
+    assert stage.one("WORKDIR") in home
+    (script,) = PROJECT["scripts"]
+    (entry,) = stage.words("ENTRYPOINT")
+    assert Path(entry).name == script
+    (environment,) = [target for _, _, target in stage.copies() if entry.startswith(target + "/")]
+    assert f"PATH={environment}/bin:" in stage.one("ENV")
+    assert stage.words("CMD")
+    assert not any("pip install" in made or "apt" in made for made in stage.all("RUN"))
+    assert not stage.all("ADD")
+
+
+def test_sidecar_is_told_what_the_command_takes() -> None:
+    """The default command is one that the parser accepts, with the path that the manifests mount."""
+    parsed = cli._parser().parse_args(stages()["sidecar"].words("CMD"))
+    assert parsed.command == "run"
+    assert parsed.config == Path("/etc/kafka-warden/warden.yml")
+
+
+def test_port_is_the_default_one() -> None:
+    """The port that is exposed and asked for health is that of web.listen."""
+    stage = stages()["sidecar"]
+    port = str(load(KAFKA, {}).web.listen.port)
+    assert stage.one("EXPOSE") == port
+    assert f"http://127.0.0.1:{port}/-/healthy" in stage.one("HEALTHCHECK")
+
+
+def test_versions_are_new_enough() -> None:
+    """Python and Java are those that the project asks for, and the extras exist."""
+    python = re.search(r"python:(\d+)\.(\d+)", stages()["sidecar"].base)
+    java = re.search(r"temurin:(\d+)", stages()["java"].base)
+    assert python
+    assert java
+    assert f">={python[1]}.{python[2]}" == PROJECT["requires-python"]
+    assert int(java[1]) >= 17
+    text = (ROOT / "Dockerfile").read_text()
+    assert set(re.findall(r"'\.\[(\w+)\]'", text)) == {"jmx", "spark"} <= PROJECT["optional-dependencies"].keys()
+
+
+def test_java_home_is_what_jlink_makes() -> None:
+    """JPype finds the runtime by JAVA_HOME, which is where it was copied to."""
+    made = re.search(r"jlink --output (\S+)", stages()["java"].one("RUN"))
+    assert made
+    assert ("java", [made[1]], made[1]) in stages()["sidecar"].copies()
+    assert f"JAVA_HOME={made[1]} " in stages()["sidecar"].one("ENV")
+
+
+class Lonely(Program):
+    """The sidecar, of whose brokers none is there."""
+
+    ready_path = "/-/healthy"
+
+    def command(self) -> Sequence[str]:
+        """From this checkout, with its state in its own directory."""
+        options = ("--bootstrap-servers", f"{LOOPBACK}:1", "--listen", self.address)
+        state = f"KAFKA_WARDEN_STATE_PATH={self.directory / 'state'}"
+        return ("env", state, f"PYTHONPATH={ROOT}", sys.executable, "-m", "exporter.cli", "run", *options)
+
+
+def test_health_check_works(tmp_path: Path) -> None:
+    """The health check ends with 0 while the sidecar is healthy, whatever the brokers do, else with another code."""
+    check = re.search(r'"-c", "(.*)"\]', stages()["sidecar"].one("HEALTHCHECK"))
+    assert check
+    with Lonely("kafka-warden", tmp_path) as sidecar:
+        asked = [sys.executable, "-c", check[1].replace(":10073", f":{sidecar.port}")]
+        assert subprocess.run(asked, check=False).returncode == 0
+    assert subprocess.run(asked, check=False, stderr=subprocess.DEVNULL).returncode != 0
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder in which the steps of the stages `java` and `build` were done, with /opt and /src inside it."""
+    root = tmp_path_factory.mktemp("image")
+    (root / "opt").mkdir()
+    source = root / "src"
+    source.mkdir()
+    python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    environment = {key: value for key, value in os.environ.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    for name in ("java", "build"):
+        for word, given in stages()[name].steps:
+            if word == "COPY":
+                copy(given.split(), source)
+            elif word == "RUN":
+                command = given.replace("/opt/", f"{root}/opt/").replace("python -m venv", f"{python} -m venv")
+                done = subprocess.run(
+                    ["bash", "-ec", command], cwd=source, env=environment, capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 0, done.stdout + done.stderr
+    shutil.rmtree(source)
+    return root / "opt"
+
+
+def copy(words: list[str], source: Path) -> None:
+    """Do one COPY into the work directory."""
+    *names, target = words
+    for name in names:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / target)
+
+
+@pytest.mark.long
+def test_steps_build_the_command(built: Path) -> None:
+    """In a clean directory the steps leave the command, at the versions of constraints.txt, and no pip."""
+    command = built / "kafka-warden" / "bin" / "kafka-warden"
+    clean = {"PATH": "/usr/bin:/bin", "HOME": str(built)}
+    version = subprocess.run([command, "--version"], env=clean, capture_output=True, text=True, check=True).stdout
+    assert PROJECT["version"] in version
+    config = ROOT / "deploy" / "compose" / "warden.yml"
+    subprocess.run([command, "run", "--config", config, "--check-config"], env=clean, check=True)
+    listing = "import importlib.metadata as m; print(*(f'{d.name}=={d.version}' for d in m.distributions()), sep='\\n')"
+    python = command.with_name("python")
+    text = subprocess.run([python, "-c", listing], env=clean, capture_output=True, text=True, check=True).stdout
+    installed = {line.lower().replace("_", "-") for line in text.split()}
+    pinned = {line.lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert {line for line in installed if not line.startswith("kafka-warden")} <= pinned
+    assert not [line for line in installed if line.startswith(("pip=", "setuptools="))]
+
+
+@pytest.mark.long
+def test_java_runtime_is_enough(built: Path) -> None:
+    """The JMX child, with TLS and passwords too, works on the modules that jlink puts together."""
+    java = built / "jre"
+    tests = [ROOT / "tests" / "clients" / f"test_jmx_{name}.py" for name in ("security", "session")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *tests],
+        cwd=ROOT,
+        env=os.environ | {"JAVA_HOME": str(java)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert sum(file.stat().st_size for file in java.rglob("*") if file.is_file()) < 80e6

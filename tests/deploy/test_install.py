@@ -1,0 +1,54 @@
+"""docs/install.md: its files, links, flags and commands exist."""
+
+import re
+import subprocess
+
+from exporter import cli
+from exporter.config import OPTIONS
+from tests.deploy.dockerfile import ROOT, stages
+from tests.deploy.test_image import PROJECT
+
+PAGE = ROOT / "docs" / "install.md"
+TEXT = PAGE.read_text()
+ELSEWHERE = {"deploy/prometheusrule.yaml", "grafana/"}
+
+
+def test_files_exist() -> None:
+    """Every link and every path of the repository leads somewhere."""
+    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
+        path, _, anchor = target.partition("#")
+        assert not path or (PAGE.parent / path).is_file(), target
+        headings = {
+            re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-")
+            for line in re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
+        }
+        assert not anchor or anchor in headings, target
+    for path in re.findall(r"(?<![\w/])((?:deploy|docs|alerts|grafana|tests)/[\w./-]*)", TEXT):
+        assert (ROOT / path.rstrip(".")).exists() or path in ELSEWHERE, path
+
+
+def test_shell_blocks_parse() -> None:
+    """Every block of commands is valid shell."""
+    blocks = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_commands_exist() -> None:
+    """Flags are the command's, options the configuration's, targets the Dockerfile's, extras the project's."""
+    for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
+        cli._parser().parse_args(["run", *given.split()])
+    assert set(re.findall(r"--target (\w+)", TEXT)) == {"sidecar", "pipeline"} <= stages().keys()
+    assert set(re.findall(r"'\.\[(\w+)\]'", TEXT)) <= PROJECT["optional-dependencies"].keys()
+    options = {option.key for option in OPTIONS}
+    named = set(re.findall(r"`((?:web|jmx|state|limits|poll|moves)\.[a-z_.]+)", TEXT))
+    assert named <= options, named - options
+
+
+def test_steps_are_those_of_the_image() -> None:
+    """The virtual environment is made as the image makes its own."""
+    made = " ".join(stages()["build"].all("RUN"))
+    for command in re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE):
+        assert command in made
