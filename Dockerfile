@@ -3,10 +3,10 @@
 ARG PYTHON=python:3.11-slim-bookworm
 ARG JDK=eclipse-temurin:17-jdk-jammy
 
-# A Java runtime of the modules that the JMX child needs and no more: some 50 MB instead of some 200.
+# A Java runtime of the modules that the JMX child needs (jdk.crypto.ec for TLS) and no more: 36 MB instead of some 200.
 FROM ${JDK} AS java
 RUN jlink --output /opt/jre --strip-java-debug-attributes --no-man-pages --no-header-files --compress=2 \
-      --add-modules java.base,java.logging,java.management,java.management.rmi,java.naming,java.rmi,java.security.sasl,jdk.crypto.ec
+      --add-modules java.management.rmi,jdk.crypto.ec
 
 # The command in a virtual environment of exactly the versions that constraints.txt names.
 FROM ${PYTHON} AS build

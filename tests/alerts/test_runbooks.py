@@ -1,8 +1,12 @@
 """The runbook pages: what they name exists, in the sidecar or in Kafka's own tools."""
 
+import ast
+import math
 import re
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
+from operator import add, mul, sub, truediv
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ from sandbox.monitoring import ALERTS, JOB
 ROOT = ALERTS.parent
 PAGES = sorted((ALERTS / "runbooks").glob("*.md"))
 HELP = Path(__file__).parent / "recorded"
+"""What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
 TARGET_LABELS = {"cluster", "job", "instance"}
 PARTS = ["Run this", "Look at this", "What to do", "When not to act"]
 DASHBOARDS = {"Moves", "Replica health", "Controller quotas", "Tiered storage", "Capacity", "Sidecar"}
@@ -36,6 +41,10 @@ VALUES = {
 
 METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+
+EXAMPLE_END = re.compile(r"(?<![\w.])\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*$")
+EXAMPLE_START = re.compile(r"\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*")
+"""A sum of numbers before and after an equals sign."""
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -57,6 +66,28 @@ def commands(page: Path) -> Iterator[tuple[str, str]]:
     """Kafka's tools and what they are given, wherever on the page they stand."""
     text = page.read_text().replace("\\\n", " ")
     yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)
+
+
+def paragraphs(page: Path) -> list[str]:
+    """The text of a page without its blocks, a paragraph to a line."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return [re.sub(r"\s+", " ", paragraph) for paragraph in text.split("\n\n")]
+
+
+def value(text: str) -> float:
+    """What a sum comes to; `x` multiplies, and commas stand between thousands."""
+    return evaluate(ast.parse(text.strip(" ,.;:").replace(",", "").replace(" x ", " * "), mode="eval").body)
+
+
+def evaluate(node: ast.expr) -> float:
+    """The value of numbers and the four operations."""
+    if isinstance(node, ast.BinOp):
+        operation = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv}[type(node.op)]
+        return float(operation(evaluate(node.left), evaluate(node.right)))
+    if isinstance(node, ast.UnaryOp):
+        return -evaluate(node.operand)
+    assert isinstance(node, ast.Constant)
+    return float(node.value)
 
 
 @pages
@@ -159,6 +190,16 @@ def test_options_of_the_sidecar_exist(page: Path) -> None:
     for given in re.findall(r"kafka-warden run ([^\n#`]*)", text):
         flags = set(re.findall(r"--[\w-]+", given))
         assert flags <= {*FLAGS, "--config", "--check-config"}, flags
+
+
+@pages
+def test_examples_add_up(page: Path) -> None:
+    """What a worked example says to be equal is, to the digits that are given."""
+    for line in paragraphs(page):
+        for left, right in pairwise(line.split(" = ")):
+            before, after = EXAMPLE_END.search(left), EXAMPLE_START.match(right)
+            if before and after and re.search(r"[x/+-]", before[0]):
+                assert math.isclose(value(before[0]), value(after[0]), rel_tol=0.011), f"{before[0]} = {after[0]}"
 
 
 @pages

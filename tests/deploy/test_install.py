@@ -2,12 +2,17 @@
 
 import re
 import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
 
 from exporter import cli
 from exporter.config import OPTIONS
 from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.test_image import PROJECT
 
+RUNBOOKS = sorted((ROOT / "alerts" / "runbooks").glob("KafkaWarden*.md"))
 PAGE = ROOT / "docs" / "install.md"
 TEXT = PAGE.read_text()
 ELSEWHERE = {"deploy/prometheusrule.yaml", "grafana/"}
@@ -52,3 +57,20 @@ def test_steps_are_those_of_the_image() -> None:
     made = " ".join(stages()["build"].all("RUN"))
     for command in re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE):
         assert command in made
+
+
+@pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)
+def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
+    """Services, labels, and paths of web server and configuration in the runbooks are those that are installed."""
+    text = page.read_text()
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    deployment = yaml.safe_load((ROOT / "deploy" / "deployment.yaml").read_text())
+    name = deployment["metadata"]["name"]
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    served = (ROOT / "exporter" / "web" / "responses.py").read_text()
+    assert set(re.findall(r"docker compose \w+ (?:-\S+ )*([\w-]+)", text)) <= compose.keys()
+    assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden"}
+    assert set(re.findall(r"deployment/([\w-]+)", text)) <= {name}
+    assert {tuple(found.split("=")) for found in re.findall(r"-l (\S+=[\w-]+)", text)} <= set(labels.items())
+    assert set(re.findall(r"--config (/\S+)", text)) <= {stages()["sidecar"].words("CMD")[-1]}
+    assert all(f'"{path}"' in served for path in re.findall(r"\$W(/[\w/-]+)", text))

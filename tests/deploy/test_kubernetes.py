@@ -201,3 +201,12 @@ def test_image_is_of_this_version() -> None:
     assert container()["image"] == compose["services"]["kafka-warden"]["image"] == image
     named = re.findall(r"kafka-warden:\d[\w.]*", (ROOT / "docs" / "install.md").read_text())
     assert set(named) == {image}
+
+
+def test_documentation_makes_the_secret() -> None:
+    """The secret that docs/install.md makes has the keys that the Deployment takes."""
+    (secret,) = [volume["secret"] for volume in pod()["volumes"] if "secret" in volume]
+    made = re.search(r"kubectl create secret generic (\S+) (.*)", (ROOT / "docs" / "install.md").read_text())
+    assert made
+    assert made[1] == secret["secretName"]
+    assert set(re.findall(r"--from-file=(\S+)", made[2])) == {item["key"] for item in secret["items"]}
