@@ -211,3 +211,28 @@ def test_throttles_are_spoken_of(page: Path) -> None:
         assert "throttled.rate" in text or "--throttle" in text
     else:
         assert "throttle" in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("KafkaReassignmentStuck", set(Cause)),
+        ("KafkaPartitionUnderReplicated", set(ReplicaState) - {"unknown", "in_sync", "moving"}),
+        ("KafkaWardenPageStale", set(REASONS)),
+        ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),
+    ],
+)
+def test_every_value_has_an_answer(name: str, values: set[str]) -> None:
+    """What the alert may say to be the reason stands in the page's table of what to do."""
+    page = (ALERTS / "runbooks" / f"{name}.md").read_text().split("## What to do")[1]
+    first = [line.split("|")[1] for line in page.splitlines() if line.startswith("|")]
+    told = {value for cell in first for value in re.findall(r"`([a-z_]+)`", cell)}
+    assert values <= told, values - told
+
+
+def test_every_problem_has_a_page() -> None:
+    """Each problem of a throttle or of tiered storage that can page is asked for on the page of its alert."""
+    text = "".join(page.read_text() for page in PAGES)
+    asked = {value for found in re.findall(r'problem=~?"([^"]*)"', text) for value in found.split("|")}
+    problems = {*throttle_problems.Problem, *tiered_problems.Problem}
+    assert problems - asked == {"fetch_size", "idle_rate"}  # shown on the dashboard, and paged by nothing
