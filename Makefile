@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale verdict docs dashboards tools clean distclean
+.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale verdict docs dashboards rules tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -62,6 +62,9 @@ docs: setup ## make docs/metrics.md from the catalogue
 
 dashboards: setup ## make grafana/dashboards/*.json from grafana/boards; RUNBOOKS=address before alerts/runbooks/
 	$(VENV)/python -m grafana.build $(if $(RUNBOOKS),--runbooks '$(RUNBOOKS)')
+
+rules: setup ## make the alert rules from alerts/templates and alerts/thresholds.yml
+	$(VENV)/python -m alerts.render
 
 tools:
 	@scripts/need-java

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sandbox.monitoring import ALERTS
-from sandbox.monitoring_rules import seconds, shorten
+from sandbox.monitoring_rules import seconds
 from sandbox.monitoring_tools import Tools, tools
 
 RULE_FILES = sorted(ALERTS.glob("*.rules.yml"))
@@ -20,7 +20,6 @@ PREFIX = "kafka_warden_"
 METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 SELECTOR_LABEL = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
 LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
-THRESHOLD = re.compile(r"(?:[<>]=?)\s*(\d+(?:\.\d+)?)(\s*# seconds)?")
 
 
 @pytest.fixture(scope="module")
@@ -142,60 +141,3 @@ def test_runbook_queries_parse(page: Path, programs: Tools, tmp_path: Path) -> N
     done = run(programs.promtool, "check", "rules", file)
     assert rules
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def documented() -> dict[str, list[str]]:
-    """Values of the table of thresholds in README.md by alert or record, in seconds."""
-    found: dict[str, list[str]] = {}
-    name = ""
-    for line in (ALERTS / "README.md").read_text().splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 4 and cells[0] != "Alert or record":  # the header
-            name = cells[0].strip("`") or name
-            found.setdefault(name, []).append(cells[2])
-    return found
-
-
-@pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)
-def test_thresholds_are_documented(file: Path) -> None:
-    """Every duration and threshold of a rule stands in README.md with its reason, and no other."""
-    table = documented()
-    for rule in rules_of(file):
-        name = rule.get("alert") or rule["record"]
-        used = [f"{number} s" if mark else number for number, mark in THRESHOLD.findall(rule["expr"])]
-        used += sorted(set(re.findall(r"\[(\w+)\]", rule["expr"])))
-        used += [rule[key] for key in ("for", "keep_firing_for") if key in rule]
-        assert sorted(used) == sorted(value for value in table.get(name, []) if value), name
-
-
-@pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)
-def test_short_rendering_differs_in_durations_only(file: Path, programs: Tools, tmp_path: Path) -> None:
-    """The demo's rules are these rules with shorter durations and thresholds in seconds; nothing else differs."""
-    original = yaml.safe_load(file.read_text())
-    short = shorten(original, scale=1 / 30, floor=10.0)
-    rendered = tmp_path / file.name
-    rendered.write_text(yaml.safe_dump(short))
-    assert run(programs.promtool, "check", "rules", rendered).returncode == 0
-    assert short != original
-    assert without_durations(short) == without_durations(original)
-    for group, short_group in zip(original["groups"], short["groups"], strict=True):
-        for rule, short_rule in zip(group["rules"], short_group["rules"], strict=True):
-            for key in {"for", "keep_firing_for"} & rule.keys():
-                assert seconds(short_rule[key]) == max(10.0, seconds(rule[key]) / 30)
-            for before, after in zip(durations(rule["expr"]), durations(short_rule["expr"]), strict=True):
-                assert after == max(10.0, before / 30)
-
-
-def durations(expression: str) -> list[float]:
-    """Ranges, then thresholds of an expression, in seconds."""
-    ranges = [seconds(text) for text in re.findall(r"\[(\w+)\]", expression)]
-    return ranges + [float(number) for number, mark in THRESHOLD.findall(expression) if mark]
-
-
-def without_durations(rules: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rules of a file with durations and thresholds in seconds taken out of what is evaluated."""
-    return [
-        rule | {"expr": re.sub(r"\[\w+\]|\d+(?=\s*# seconds)", "", rule["expr"]), "for": "", "keep_firing_for": ""}
-        for group in rules["groups"]
-        for rule in group["rules"]
-    ]

@@ -12,12 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sandbox import SandboxError, wait_for
 from sandbox.jars import CACHE_VARIABLE
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
-from sandbox.monitoring_rules import seconds, shorten, shorten_files
+from sandbox.monitoring_rules import seconds, shorten_files
 from sandbox.monitoring_tools import tools
 
 STUCK = {"alertname": "KafkaReassignmentStuck", "severity": "warning", "cluster": "prod", "topic": "orders"}
@@ -172,25 +171,3 @@ def test_programs_on_the_path_are_used(tmp_path: Path, monkeypatch: pytest.Monke
 def test_seconds_of_a_duration(duration: str, expected: float) -> None:
     """Durations are read as Prometheus writes them."""
     assert seconds(duration) == expected
-
-
-def test_shorten_keeps_what_is_not_a_duration() -> None:
-    """Ranges, `for` and marked thresholds shrink to the floor at most; other numbers, labels and texts stay."""
-    text = """
-    groups:
-      - name: g
-        rules:
-          - alert: A
-            expr: |
-              max_over_time(x{y="5m"}[10m]) > 600  # seconds: how long
-                and
-              z > 0.9
-            for: 1h
-            keep_firing_for: 5s
-            annotations: {description: '600 [10m] for 1h'}
-    """
-    (rule,) = shorten(yaml.safe_load(text), scale=0.01, floor=10.0)["groups"][0]["rules"]
-    assert rule["expr"] == ('max_over_time(x{y="5m"}[10000ms]) > 10  # seconds: how long\n  and\nz > 0.9\n')
-    assert rule["for"] == "36000ms"
-    assert rule["keep_firing_for"] == "5000ms"
-    assert rule["annotations"] == {"description": "600 [10m] for 1h"}

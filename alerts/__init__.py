@@ -1,0 +1,1 @@
+"""Prometheus rules made from templates at a scale of time."""

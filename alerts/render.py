@@ -1,0 +1,108 @@
+"""Makes what is committed of the rules out of `templates/` and `thresholds.yml`: `make rules`.
+
+Those are the `alerts/*.rules.yml`, the table of thresholds in `alerts/README.md` and `deploy/prometheusrule.yaml`, at
+scale 1. Tests and the demo render the same templates at a smaller one, where nothing but durations differs.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from string import Template
+from typing import Any, Final
+
+import yaml
+
+from alerts.thresholds import Threshold, thresholds
+
+HERE: Final = Path(__file__).parent
+TEMPLATES: Final = HERE / "templates"
+README: Final = HERE / "README.md"
+MANIFEST: Final = HERE.parent / "deploy" / "prometheusrule.yaml"
+BEGIN: Final = "<!-- thresholds: made by `make rules` -->\n"
+END: Final = "<!-- end of thresholds -->\n"
+HEADER: Final = "# Made from templates/{name} and thresholds.yml by `make rules`: do not edit.\n"
+WIDTH: Final = 110
+
+
+class RuleTemplate(Template):
+    """Only `${name}` is a placeholder: Prometheus' own templates are full of `$labels` and `$value`."""
+
+    # typeshed gives the type that the class has once it is made
+    pattern = r"\$(?:(?P<escaped>(?!))|(?P<named>(?!))|\{(?P<braced>[a-z_]+)\}|(?P<invalid>(?!)))"  # type: ignore[assignment]
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes expressions as they are read: a line a line."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def templates() -> tuple[Path, ...]:
+    """Every template, one per subject."""
+    return tuple(sorted(TEMPLATES.glob("*.rules.yml")))
+
+
+def rules(template: Path, scale: float = 1.0, floor: float = 0.0) -> str:
+    """The text of one rule file.
+
+    Args:
+        template: The file to fill in.
+        scale: What durations, and thresholds in seconds, are multiplied by; above 0, at most 1.
+        floor: Seconds that none becomes shorter than, unless it is at scale 1: scrapes and polls take their time.
+
+    Raises:
+        KeyError: The template names a threshold that `thresholds.yml` has not.
+    """
+    values = {threshold.name: threshold.at(scale, floor) for threshold in thresholds()}
+    return HEADER.format(name=template.name) + RuleTemplate(template.read_text(encoding="utf-8")).substitute(values)
+
+
+def table() -> str:
+    """The table of thresholds, with the rules that each one is in."""
+    named = [(rule, text) for template in templates() for rule, text in _parts(template)]
+    lines = ["| Threshold | Value | In | Why |", "|---|---|---|---|"]
+    lines += [_row(threshold, named) for threshold in thresholds()]
+    return "\n".join(lines) + "\n"
+
+
+def manifest() -> str:
+    """All groups as one PrometheusRule, for the Prometheus operator."""
+    groups = [group for template in templates() for group in yaml.safe_load(rules(template))["groups"]]
+    document: dict[str, Any] = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
+        "spec": {"groups": groups},
+    }
+    text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
+    return f"# Made from alerts/templates and alerts/thresholds.yml by `make rules`: do not edit.\n{text}"
+
+
+def outputs() -> dict[Path, str]:
+    """What every made file has to hold."""
+    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    made = {HERE / template.name: rules(template) for template in templates()}
+    return {**made, README: f"{before}{BEGIN}{table()}{END}{after}", MANIFEST: manifest()}
+
+
+def _parts(template: Path) -> Iterable[tuple[str, str]]:
+    """The text of every rule of a template by its name."""
+    for text in re.split(r"\n(?= *- (?:record|alert): )", template.read_text(encoding="utf-8"))[1:]:
+        yield re.findall(r"- (?:record|alert): (\S+)", text)[0], text
+
+
+def _row(threshold: Threshold, named: Iterable[tuple[str, str]]) -> str:
+    placeholder = f"${{{threshold.name}}}"
+    where = dict.fromkeys(f"`{rule}`" for rule, text in named if placeholder in text)
+    return f"| `{threshold.name}` | {threshold.shown} | {', '.join(where)} | {threshold.reason} |"
+
+
+if __name__ == "__main__":
+    for path, content in outputs().items():
+        path.write_text(content, encoding="utf-8")

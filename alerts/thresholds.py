@@ -1,0 +1,60 @@
+"""The numbers of the rules (`thresholds.yml`), as they are at a scale of time."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+FILE: Final = Path(__file__).parent / "thresholds.yml"
+DURATION: Final = "duration"
+SECONDS: Final = "seconds"
+UNITS: Final = (DURATION, SECONDS, "bytes", "ratio")
+"""A duration stands in `for` and in ranges, seconds in a comparison; these two are what a scale changes."""
+
+_LENGTHS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
+_PART: Final = re.compile(r"(\d+)(ms|[smhdwy])")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One number that somebody chose.
+
+    Attributes:
+        name: What the templates call it, as `${name}`.
+        value: As written: 5m, 600, 0.8.
+        unit: One of `UNITS`.
+        reason: Why this value.
+    """
+
+    name: str
+    value: str
+    unit: str
+    reason: str
+
+    def at(self, scale: float, floor: float) -> str:
+        """The text that a rule has at this scale of time; see `alerts.render.rules`."""
+        if scale == 1 or self.unit not in {DURATION, SECONDS}:
+            return self.value
+        original = seconds(self.value) if self.unit == DURATION else float(self.value)
+        scaled = min(original, max(floor, original * scale))
+        return f"{round(scaled * 1000)}ms" if self.unit == DURATION else f"{scaled:g}"
+
+    @property
+    def shown(self) -> str:
+        """The value with its unit, for people."""
+        return f"{self.value} s" if self.unit == SECONDS else f"{self.value} B" if self.unit == "bytes" else self.value
+
+
+def thresholds() -> tuple[Threshold, ...]:
+    """Every threshold, in the order of the file."""
+    rows = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return tuple(
+        Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split())) for row in rows
+    )
+
+
+def seconds(duration: str) -> float:
+    """Seconds of a duration as Prometheus writes it, such as 1h30m."""
+    return sum(int(number) * _LENGTHS[unit] for number, unit in _PART.findall(duration))

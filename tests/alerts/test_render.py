@@ -1,0 +1,138 @@
+"""What is made of the rules is current, and a rendering at another scale of time differs in durations only."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from alerts.render import MANIFEST, TEMPLATES, outputs, rules, templates
+from alerts.thresholds import UNITS, Threshold, seconds, thresholds
+from sandbox.monitoring import ALERTS
+from sandbox.monitoring_rules import shorten_files
+from sandbox.monitoring_tools import tools
+
+RANGE = re.compile(r"(?<!%)\[(\w+)(?::(\w+))?\]")
+"""A range or a subquery, but not `%[1]s` of a format."""
+IN_SECONDS = re.compile(r"\d+(?:\.\d+)?(?=[ \t]*# seconds\b)")
+COMPARED = re.compile(r"(?:[<>]=?|[=!]=)\s*(?:bool\s*)?(-?\d+(?:\.\d+)?)")
+SCALE, FLOOR = 1 / 30, 10.0
+
+each_template = pytest.mark.parametrize("template", templates(), ids=lambda file: file.name)
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """Every rule of a file."""
+    return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+
+
+def texts(rule: dict[str, Any]) -> dict[str, str]:
+    """What may hold a duration or a threshold, by where it stands."""
+    return {"expr": rule["expr"], **rule.get("annotations", {})}
+
+
+def without_durations(text: str) -> str:
+    """An expression or a template without ranges and thresholds in seconds."""
+    return IN_SECONDS.sub("", RANGE.sub("[]", text))
+
+
+def durations(text: str) -> list[float]:
+    """The ranges, then the thresholds in seconds, of an expression or a template."""
+    ranges = [seconds(part) for match in RANGE.findall(text) for part in match if part]
+    return ranges + [float(number) for number in IN_SECONDS.findall(text)]
+
+
+@pytest.mark.parametrize("file", outputs(), ids=lambda file: file.name)
+def test_what_is_made_is_current(file: Path) -> None:
+    """Rule files, the table of thresholds and the manifest are what `make rules` makes as it stands."""
+    assert file.read_text() == outputs()[file], "run make rules"
+
+
+def test_every_rule_file_has_a_template() -> None:
+    """No rule file is written by hand beside the templates."""
+    assert {file.name for file in ALERTS.glob("*.rules.yml")} == {file.name for file in TEMPLATES.iterdir()}
+
+
+@each_template
+def test_numbers_stand_in_thresholds(template: Path) -> None:
+    """A template holds no duration, and compares with no number but 0 and 1, that is not a named threshold."""
+    for rule in rows(template.read_text()):
+        for key in {"for", "keep_firing_for"} & rule.keys():
+            assert re.fullmatch(r"\$\{[a-z_]+\}", rule[key]), rule
+        for text in texts(rule).values():
+            assert not RANGE.findall(text), text
+        assert set(COMPARED.findall(rule["expr"])) <= {"0", "1"}, rule["expr"]
+
+
+@pytest.mark.parametrize("threshold", thresholds(), ids=lambda threshold: threshold.name)
+def test_thresholds_are_used_and_have_a_reason(threshold: Threshold) -> None:
+    """Every threshold is in a rule, in the place of its unit, and says why it is what it is."""
+    text = "".join(template.read_text() for template in templates())
+    placeholder = re.escape(f"${{{threshold.name}}}")
+    assert threshold.unit in UNITS
+    assert len(threshold.reason) > 20
+    assert "|" not in threshold.reason
+    every = re.findall(placeholder, text)
+    assert every
+    if threshold.unit == "seconds":
+        assert len(every) == len(re.findall(rf"{placeholder}[ \t]*# seconds\b", text))
+    elif threshold.unit == "duration":
+        assert len(every) == len(re.findall(rf"(?:for: |[\[:]){placeholder}", text))
+        assert seconds(threshold.value) > 0
+    else:
+        assert len(every) == len(re.findall(rf"[<>]=? {placeholder}(?![ \t]*#)", text))
+        assert float(threshold.value) > 0
+
+
+@each_template
+def test_short_rendering_differs_in_durations_only(template: Path) -> None:
+    """The demo's rules are these rules with shorter durations and thresholds in seconds; nothing else differs."""
+    originals, shorts = rows(rules(template)), rows(rules(template, SCALE, FLOOR))
+    for original, short in zip(originals, shorts, strict=True):
+        fixed = {"record", "alert", "labels"} & original.keys()
+        assert original.keys() == short.keys()
+        assert {key: original[key] for key in fixed} == {key: short[key] for key in fixed}
+        for key in {"for", "keep_firing_for"} & original.keys():
+            assert seconds(short[key]) == pytest.approx(max(FLOOR, seconds(original[key]) * SCALE), abs=1e-3)
+        for where, text in texts(original).items():
+            assert without_durations(texts(short)[where]) == without_durations(text)
+            expected = [max(FLOOR, length * SCALE) for length in durations(text)]
+            assert durations(texts(short)[where]) == pytest.approx(expected, abs=1e-3)
+
+
+def test_short_rendering_loads(tmp_path: Path) -> None:
+    """Prometheus loads the rules at another scale."""
+    files = shorten_files(sorted(ALERTS.glob("*.rules.yml")), tmp_path, SCALE, FLOOR)
+    done = subprocess.run([tools().promtool, "check", "rules", *files], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "scale", "floor", "expected"),
+    [
+        ("5m", "duration", 1, 10, "5m"),
+        ("5m", "duration", 1 / 30, 0, "10000ms"),
+        ("5m", "duration", 1 / 300, 10, "10000ms"),
+        ("5s", "duration", 1 / 300, 10, "5000ms"),
+        ("600", "seconds", 1 / 30, 10, "20"),
+        ("600", "seconds", 1 / 300, 10, "10"),
+        ("600", "bytes", 1 / 30, 10, "600"),
+        ("0.8", "ratio", 1 / 30, 10, "0.8"),
+    ],
+)
+def test_a_scale_changes_time_only(value: str, unit: str, scale: float, floor: float, expected: str) -> None:
+    """Durations and seconds shrink to the floor at most, and never grow; bytes and ratios stay."""
+    assert Threshold("name", value, unit, "why").at(scale, floor) == expected
+
+
+def test_manifest_has_the_groups_of_all_files() -> None:
+    """The PrometheusRule holds the groups of the rule files, in the operator's shape."""
+    manifest = yaml.safe_load(MANIFEST.read_text())
+    groups = [
+        group for file in sorted(ALERTS.glob("*.rules.yml")) for group in yaml.safe_load(file.read_text())["groups"]
+    ]
+    assert (manifest["apiVersion"], manifest["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+    assert manifest["spec"] == {"groups": groups}
+    assert len({group["name"] for group in groups}) == len(groups)
