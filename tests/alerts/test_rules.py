@@ -71,7 +71,7 @@ def test_alertmanager_configuration_loads(programs: Tools) -> None:
 
 @pytest.mark.parametrize("rule", alerts())
 def test_alert_is_complete(rule: dict[str, Any]) -> None:
-    """Every alert has a severity, durations, texts, a runbook page and labels that do not change."""
+    """Every alert has a severity, durations, texts, a runbook and labels that do not change."""
     name = rule["alert"]
     assert rule["labels"].keys() == {"severity"}
     assert rule["labels"]["severity"] in {"critical", "warning", "info"}
@@ -79,6 +79,12 @@ def test_alert_is_complete(rule: dict[str, Any]) -> None:
     assert seconds(rule["keep_firing_for"]) > 0
     assert {"summary", "description", "runbook_url"} <= rule["annotations"].keys()
     assert rule["annotations"]["runbook_url"] == f"alerts/runbooks/{name}.md"
+
+
+@pytest.mark.parametrize("rule", alerts())
+def test_alert_has_a_runbook_page(rule: dict[str, Any]) -> None:
+    """Every alert has a page that says what to run, to look at and to do, and when not to act."""
+    name = rule["alert"]
     page = (ALERTS / "runbooks" / f"{name}.md").read_text()
     assert page.startswith(f"# {name}\n")
     for part in ("## Run this", "## Look at this", "## What to do", "## When not to act"):
