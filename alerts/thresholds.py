@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +48,7 @@ class Threshold:
         return f"{self.value} s" if self.unit == SECONDS else f"{self.value} B" if self.unit == "bytes" else self.value
 
 
+@cache
 def thresholds() -> tuple[Threshold, ...]:
     """Every threshold, in the order of the file."""
     rows = yaml.safe_load(FILE.read_text(encoding="utf-8"))

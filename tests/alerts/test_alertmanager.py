@@ -1,0 +1,146 @@
+"""Who is told of an alert, when, and which alerts keep others quiet: on a real Alertmanager, with no Kafka."""
+
+import json
+import re
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox import wait_for
+from sandbox.monitoring import ALERTS, Alertmanager
+from sandbox.monitoring_tools import tools
+
+CONFIG = ALERTS / "alertmanager.yml"
+NIGHTLY = {"KafkaThrottleLeftBehind"}
+"""Warnings that wait for the morning."""
+REPLICA = {"topic": "orders", "partition": "0"}
+
+
+def rules() -> list[dict[str, Any]]:
+    """Every alerting rule."""
+    files = [yaml.safe_load(file.read_text()) for file in sorted(ALERTS.glob("*.rules.yml"))]
+    return [rule for file in files for group in file["groups"] for rule in group["rules"] if "alert" in rule]
+
+
+SEVERITIES = {rule["alert"]: rule["labels"]["severity"] for rule in rules()}
+
+
+def labels_of_alerts() -> dict[str, set[str]]:
+    """Which labels each alert has, as its promtool tests show."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in sorted((ALERTS / "tests").glob("*.test.yml")):
+        for block in yaml.safe_load(file.read_text())["tests"]:
+            for case in block.get("alert_rule_test", ()):
+                for alert in case.get("exp_alerts") or ():
+                    found[case["alertname"]] |= set(alert["exp_labels"]) | {"alertname", "cluster"}
+    return found
+
+
+def named(matchers: list[str]) -> set[str]:
+    """The alerts that a rule's matchers name; none where they go by severity."""
+    found: set[str] = set()
+    for matcher in matchers:
+        if match := re.fullmatch(r'alertname =(~?) "(.+)"', matcher):
+            for part in match[2].split("|") if match[1] else [match[2]]:
+                alerts = {name for name in SEVERITIES if re.fullmatch(part, name)}
+                assert alerts, f"no alert is called {part}"
+                found |= alerts
+    return found
+
+
+def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
+    """Every alert that is named exists, and has every label that source and target must have alike.
+
+    A label that neither has is alike: it would keep every target in all clusters quiet.
+    """
+    labels = labels_of_alerts()
+    for rule in yaml.safe_load(CONFIG.read_text())["inhibit_rules"]:
+        assert "cluster" in rule["equal"]
+        for alert in named(rule["source_matchers"]) | named(rule["target_matchers"]):
+            assert set(rule["equal"]) <= labels[alert], (alert, rule)
+
+
+@pytest.mark.parametrize("alert", sorted(SEVERITIES))
+def test_alert_goes_to_the_receiver_of_its_severity(alert: str) -> None:
+    """What is critical pages, warnings go to who is on call, the rest is for information."""
+    command = [tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}"]
+    labels = [f"alertname={alert}", f"severity={SEVERITIES[alert]}", "cluster=prod"]
+    done = subprocess.run([*command, *labels], capture_output=True, text=True, check=True, timeout=60)
+    receivers = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kafka-info"}
+    assert done.stdout.strip() == receivers[SEVERITIES[alert]]
+
+
+def test_only_what_can_wait_is_muted_at_night() -> None:
+    """A throttle that was left behind and what is for information wait for the morning, nothing else does."""
+    muted = [route for route in yaml.safe_load(CONFIG.read_text())["route"]["routes"] if "mute_time_intervals" in route]
+    assert [route["matchers"] for route in muted] == [
+        [f'alertname = "{name}"' for name in sorted(NIGHTLY)],
+        ['severity = "info"'],
+    ]
+    assert {alert for alert, severity in SEVERITIES.items() if severity == "critical"} == {
+        "KafkaPartitionOffline",
+        "KafkaPartitionUnderMinIsr",
+    }
+
+
+BROKER = {"broker": "2"}
+CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
+    # a broker explains what is its own, and what is short of replicas or late anywhere
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, "broker": "3"}, False),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaThrottleBlocked", {"side": "leader", **BROKER}, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", BROKER, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionUnderReplicated", REPLICA, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
+    # how bad it is, and that nobody watches, is said in any case
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionOffline", {}, False),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionUnderMinIsr", {}, False),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
+    ("KafkaPartitionOffline", {}, "KafkaPartitionUnderReplicated", REPLICA, True),
+    # a move that is stuck is late, because of its throttle
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaSlow", {**REPLICA, "broker": "3"}, False),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
+    ("KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
+    # why says more than that, which replica more than which partition
+    ("KafkaReplicaStuck", {**REPLICA, **BROKER}, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
+    ("KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, "KafkaPartitionUnderReplicated", REPLICA, True),
+    ("KafkaReplicaOutOfSyncTooLong", {"topic": "b", **BROKER}, "KafkaPartitionUnderReplicated", {"topic": "c"}, False),
+    ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "a"}, True),
+    ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "b"}, False),
+    ("KafkaRemoteCopyHeldBack", BROKER, "KafkaRemoteCopyLagGrowing", {"topic": "orders"}, True),
+    ("KafkaBrokerOverPartitionLimit", BROKER, "KafkaBrokerNearPartitionLimit", BROKER, True),
+    ("KafkaBrokerOverPartitionLimit", BROKER, "KafkaBrokerNearPartitionLimit", {"broker": "3"}, False),
+    ("KafkaClusterOverPartitionLimit", {}, "KafkaClusterNearPartitionLimit", {}, True),
+    ("KafkaWardenBlind", {}, "KafkaWardenDown", {}, True),
+    ("KafkaWardenBlind", {}, "KafkaWardenPageStale", {}, True),
+]
+
+
+def test_one_cause_is_one_page(tmp_path: Path) -> None:
+    """An alert keeps quiet what it explains in its own cluster and nothing else; each case has a cluster of its own."""
+
+    def alert(name: str, labels: dict[str, str], cluster: str) -> dict[str, str]:
+        return {"alertname": name, "severity": SEVERITIES[name], "cluster": cluster, **labels}
+
+    posted = []
+    for number, (source, ours, target, theirs, _) in enumerate(CASES):
+        posted += [alert(source, ours, f"case-{number}"), alert(target, theirs, f"case-{number}")]
+        posted.append(alert(target, theirs, f"without-{number}"))
+    with Alertmanager(tmp_path) as alertmanager:
+        alertmanager.post(posted)
+        wait_for(lambda: len(alertmanager.alerts()) == len(posted), 30, "all alerts are there", interval=0.2)
+        quiet = {
+            json.dumps([alert.name, alert.labels["cluster"]]) for alert in alertmanager.alerts() if alert.inhibited_by
+        }
+    expected = {json.dumps([case[2], f"case-{number}"]) for number, case in enumerate(CASES) if case[4]}
+    assert sorted(quiet) == sorted(expected)
