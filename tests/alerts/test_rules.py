@@ -21,6 +21,8 @@ TARGET_LABELS = {"cluster", "job", "instance"}
 PREFIX = "kafka_warden_"
 METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 SELECTOR_LABEL = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
+SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
+"""A label and what it is compared with, alternatives and all."""
 LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 
 
@@ -135,6 +137,50 @@ def test_rules_name_only_what_is_served() -> None:
             assert {label.strip() for label in names.split(",") if label.strip()} <= known, text
         assert set(SELECTOR_LABEL.findall(text)) <= known | {"alertname", "alertstate"}, text
         assert set(re.findall(r"\w+:kafka_warden_\w+:\w+", text)) <= recorded, text
+
+
+def values_of_labels() -> dict[str, set[str]]:
+    """Labels whose values the code names, and these values."""
+    from exporter import model  # noqa: PLC0415  as above
+    from exporter.formulas import replica_state, stuck, throttle_problems, tiered_problems  # noqa: PLC0415  as above
+
+    return {
+        "cause": set(stuck.Cause),
+        "problem": set(throttle_problems.Problem) | set(tiered_problems.Problem),
+        "side": set(model.Side),
+        "source": set(model.Source),
+        "state": set(replica_state.ReplicaState) | set(model.BrokerState),
+    }
+
+
+def test_rules_compare_with_values_that_exist() -> None:
+    """Every value of a label whose values the code names is one of these: a misspelt one would never match."""
+    compared: dict[str, set[str]] = {}
+    for text in [text for file in RULE_FILES for rule in rules_of(file) for text in texts(rule)]:
+        for label, values in SELECTED.findall(text.replace('\\"', '"')):
+            compared.setdefault(label, set()).update(values.split("|"))
+    known = values_of_labels()
+    assert {label for label in compared if label in known} == {"problem", "side", "source", "state"}
+    for label in known:
+        assert compared.get(label, set()) <= known[label], label
+
+
+def test_every_problem_has_its_alert() -> None:
+    """Every problem that the sidecar tells is alerted on, but for those that are shown and page nobody."""
+    from exporter.formulas import throttle_problems, tiered_problems  # noqa: PLC0415  as above
+
+    shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
+    expressions = [rule["expr"] for file in RULE_FILES for rule in rules_of(file) if "alert" in rule]
+    alerted = set(re.findall(r'problem="(\w+)"', " ".join(expressions)))
+    assert alerted == (set(throttle_problems.Problem) | set(tiered_problems.Problem)) - shown_only
+
+
+def test_every_cause_of_a_stuck_move_is_told() -> None:
+    """The annotation of a stuck move says what to do of every cause that it names, and names only causes that exist."""
+    (rule,) = [rule for file in RULE_FILES for rule in rules_of(file) if rule.get("alert") == "KafkaReassignmentStuck"]
+    named = set(re.findall(r'eq \$cause "(\w+)"', rule["annotations"]["description"]))
+    assert named
+    assert named <= values_of_labels()["cause"]
 
 
 def queries(page: Path) -> list[str]:
