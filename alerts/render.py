@@ -1,7 +1,7 @@
 """Makes what is committed of the rules out of `templates/` and `thresholds.yml`: `make rules`.
 
-Those are the `alerts/*.rules.yml`, the table of thresholds in `alerts/README.md` and `deploy/prometheusrule.yaml`, at
-scale 1. Tests and the demo render the same templates at a smaller one, where nothing but durations differs.
+Those are the `alerts/*.rules.yml`, the tables in `alerts/README.md` and `deploy/prometheusrule.yaml`, at scale 1.
+Tests and the demo render the same templates at a smaller one, where nothing but durations differs.
 """
 
 import re
@@ -18,8 +18,10 @@ HERE: Final = Path(__file__).parent
 TEMPLATES: Final = HERE / "templates"
 README: Final = HERE / "README.md"
 MANIFEST: Final = HERE.parent / "deploy" / "prometheusrule.yaml"
-BEGIN: Final = "<!-- thresholds: made by `make rules` -->\n"
-END: Final = "<!-- end of thresholds -->\n"
+BEGIN: Final = "<!-- {}: made by `make rules` -->\n"
+END: Final = "<!-- end of {} -->\n"
+MANY: Final = 4
+"""Rules that a threshold's row names one by one."""
 HEADER: Final = "# Made from templates/{name} and thresholds.yml by `make rules`: do not edit.\n"
 WIDTH: Final = 110
 
@@ -62,7 +64,21 @@ def rules(template: Path, scale: float = 1.0, floor: float = 0.0) -> str:
     return HEADER.format(name=template.name) + RuleTemplate(template.read_text(encoding="utf-8")).substitute(values)
 
 
-def table() -> str:
+def alert_table() -> str:
+    """The table of alerts: after how long, and what each one says."""
+    values = {threshold.name: threshold.value for threshold in thresholds()}
+    lines = ["| File | Alert | Severity | `for` | Says |", "|---|---|---|---|---|"]
+    for template in templates():
+        document = yaml.safe_load(RuleTemplate(template.read_text(encoding="utf-8")).safe_substitute(values))
+        found = [rule for group in document["groups"] for rule in group["rules"] if "alert" in rule]
+        for number, rule in enumerate(found):
+            file = f"`{template.name}`" if number == 0 else ""
+            told = (rule["labels"]["severity"], rule["for"], rule["annotations"]["summary"])
+            lines.append(f"| {file} | `{rule['alert']}` | {' | '.join(told)} |")
+    return "\n".join(lines) + "\n"
+
+
+def threshold_table() -> str:
     """The table of thresholds, with the rules that each one is in."""
     named = [(rule, text) for template in templates() for rule, text in _parts(template)]
     lines = ["| Threshold | Value | In | Why |", "|---|---|---|---|"]
@@ -85,10 +101,13 @@ def manifest() -> str:
 
 def outputs() -> dict[Path, str]:
     """What every made file has to hold."""
-    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
+    readme = README.read_text(encoding="utf-8")
+    for what, table in (("alerts", alert_table()), ("thresholds", threshold_table())):
+        begin, end = BEGIN.format(what), END.format(what)
+        before, rest = readme.split(begin)
+        readme = f"{before}{begin}{table}{end}{rest.split(end)[1]}"
     made = {HERE / template.name: rules(template) for template in templates()}
-    return {**made, README: f"{before}{BEGIN}{table()}{END}{after}", MANIFEST: manifest()}
+    return {**made, README: readme, MANIFEST: manifest()}
 
 
 def _parts(template: Path) -> Iterable[tuple[str, str]]:
@@ -99,8 +118,9 @@ def _parts(template: Path) -> Iterable[tuple[str, str]]:
 
 def _row(threshold: Threshold, named: Iterable[tuple[str, str]]) -> str:
     placeholder = f"${{{threshold.name}}}"
-    where = dict.fromkeys(f"`{rule}`" for rule, text in named if placeholder in text)
-    return f"| `{threshold.name}` | {threshold.shown} | {', '.join(where)} | {threshold.reason} |"
+    where = list(dict.fromkeys(f"`{rule}`" for rule, text in named if placeholder in text))
+    told = f"{len(where)} rules" if len(where) > MANY else ", ".join(where)
+    return f"| `{threshold.name}` | {threshold.shown} | {told} | {threshold.reason} |"
 
 
 if __name__ == "__main__":

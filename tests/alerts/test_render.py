@@ -53,7 +53,7 @@ def made() -> dict[Path, str]:
 
 @pytest.mark.parametrize("file", made(), ids=lambda file: file.name)
 def test_what_is_made_is_current(file: Path) -> None:
-    """Rule files, the table of thresholds and the manifest are what `make rules` makes as it stands."""
+    """Rule files, the tables of the README and the manifest are what `make rules` makes as it stands."""
     assert file.read_text() == made()[file], "run make rules"
 
 
