@@ -40,8 +40,17 @@ END_WITHIN_SECONDS = 20.0
 KEEP_VARIABLE = "DEMO_KEEP"
 ALERT = "KafkaReassignmentStuck"
 CAUSE = "throttle_below_inbound"
-COMPANIONS = {"KafkaReassignmentWillMissItsTime", "KafkaThrottleBelowInbound", "KafkaThrottleLeftBehind"}
-"""What the same throttles rightly bring: two that the stuck move explains, and one for the move that has ended."""
+COMPANIONS = {
+    "KafkaReassignmentWillMissItsTime",
+    "KafkaThrottleBelowInbound",
+    "KafkaThrottleLeftBehind",
+    "KafkaThrottleUneven",
+}
+"""What the same throttles rightly bring.
+
+Two that the stuck move explains, one for the move that has ended, and one for two moves with limits of their own that
+share a broker.
+"""
 
 T = TypeVar("T")
 

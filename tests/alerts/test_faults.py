@@ -12,7 +12,8 @@ from sandbox.monitoring_sidecar import Sidecar
 
 POLLING = {"poll": {"interval": "2s", "deadline": "1500ms"}}
 
-DOWN, OUT, UNDER = "KafkaWardenBrokerUnreachable", "KafkaReplicaOutOfSyncTooLong", "KafkaPartitionUnderReplicated"
+DOWN, JMX = "KafkaWardenBrokerUnreachable", "KafkaWardenJmxUnreachable"
+OUT, UNDER = "KafkaReplicaOutOfSyncTooLong", "KafkaPartitionUnderReplicated"
 
 
 def named(alertmanager: Alertmanager, name: str) -> Alert | None:
@@ -53,7 +54,7 @@ def test_a_dead_follower_pages_and_resolves(make_cluster: Callable[..., Cluster]
         wait_for(
             lambda: loud(alertmanager) == {DOWN}, 120, "the broker that is down keeps the rest quiet", interval=0.5
         )
-        assert {alert.name for alert in alertmanager.alerts()} <= {DOWN, OUT, UNDER}
+        assert {alert.name for alert in alertmanager.alerts()} <= {DOWN, JMX, OUT, UNDER}
         cluster.start(2)
         cluster.wait_ready(2)
         wait_for(lambda: not alertmanager.alerts(), 120, "the alert resolves", interval=0.5)
