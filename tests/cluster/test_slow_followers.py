@@ -67,7 +67,7 @@ def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: P
 
     assert reached.polls <= limits.polls(max(LOOK_BACK * limits.window, limits.lag) + limits.wait)
     assert _grows([follower.one(page, "behind_seconds") for page in pages])
-    assert follower.one(pages[0], "lag_messages") < follower.one(pages[-1], "lag_messages")
+    assert min(follower.one(page, "lag_messages") for page in pages) > 0
     assert pages[0].time - follower.one(pages[0], "behind_seconds") >= began - limits.slack
     assert follower.one(pages[-1], "lag_seconds") <= follower.one(pages[-1], "behind_seconds")
     assert out
