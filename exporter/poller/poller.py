@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
+from exporter.clients.jmx.session import RawBeans
 from exporter.clients.kafka.network import Network
 from exporter.clients.kafka.properties import KafkaClientSettings
-from exporter.model import ControllerWindow, Snapshot, Source
+from exporter.errors import SourceError
+from exporter.model import NO_BROKER, ControllerWindow, Snapshot, Source
 from exporter.poller.asking import Desk, Round
 from exporter.poller.beans import JmxQuestions, fresh
 from exporter.poller.brokers import BrokerQuestions
@@ -68,13 +71,16 @@ class Poller:
         now, clock = time.time(), time.monotonic()
         self._desk.links.refresh()
         asked = Round(self._desk, clock, clock + self._settings.deadline)
+        begun = time.monotonic()
+        # Looking for somebody who answers may take all the time there is: beans need not wait for that.
+        beans = self._ask_jmx(asked) if self._desk.book.failing(Source.METADATA, NO_BROKER) else None
         self._network.run(ClusterQuestions(asked).find_cluster)
-        asked_jmx = time.monotonic()
-        beans = self._jmx.start(self._desk.memory.brokers, asked.deadline_at) if self._jmx else None
+        if asked.layout is not None or beans is None:
+            begun, beans = time.monotonic(), self._ask_jmx(asked)
         if asked.layout is not None:
             self._network.run(_remaining_questions(asked))
         if beans is not None and self._jmx is not None:
-            self._jmx.keep(beans.result(), self._desk.memory, self._desk.book, asked_jmx)
+            self._jmx.keep(beans.result(), self._desk.memory, self._desk.book, begun)
         self._last = self._snapshot(now, clock, asked)
         return self._last
 
@@ -89,6 +95,9 @@ class Poller:
             self._jmx.close()
         self._desk.links.close()
         self._network.close()
+
+    def _ask_jmx(self, asked: Round) -> Future[dict[str, RawBeans | SourceError]] | None:
+        return self._jmx.start(self._desk.memory.brokers, asked.deadline_at) if self._jmx else None
 
     def _snapshot(self, now: float, clock: float, asked: Round) -> Snapshot | None:
         memory, status = self._desk.memory, self._desk.book.publish()
