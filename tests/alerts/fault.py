@@ -1,0 +1,51 @@
+"""What a fault is: how it is caused, which alerts it must bring, and how it is undone."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from tests.alerts.stage import Fired, Stage
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        name: Short, unique.
+        what: For people.
+        alerts: Names of the alerts that it must bring.
+        happen: Causes it, yields the alerts that must fire and no others, and undoes it.
+    """
+
+    name: str
+    what: str
+    alerts: frozenset[str]
+    happen: Callable[[Stage], AbstractContextManager[set[Fired]]]
+
+
+def fault(name: str, what: str, *alerts: str) -> Callable[[Callable[[Stage], Iterator[set[Fired]]]], Fault]:
+    """Make a fault of a generator that causes it, yields its alerts and undoes it, whatever came of them."""
+
+    def make(happen: Callable[[Stage], Iterator[set[Fired]]]) -> Fault:
+        @contextmanager
+        def caused(stage: Stage) -> Iterator[set[Fired]]:
+            steps = happen(stage)
+            brought = next(steps)
+            try:
+                yield brought
+            finally:
+                for _ in steps:
+                    raise AssertionError(f"{name} yields its alerts once")
+
+        return Fault(name, what, frozenset(alerts), caused)
+
+    return make
+
+
+@dataclass(frozen=True)
+class Round:
+    """Faults at the same time on one cluster, caused in this order and undone in the other one."""
+
+    name: str
+    faults: tuple[Fault, ...]

@@ -1,0 +1,31 @@
+"""Every fault that an alert is there for, in rounds."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import yaml
+
+from sandbox.monitoring import ALERTS
+from tests.alerts import faults_brokers as brokers
+from tests.alerts import faults_quiet as quiet
+from tests.alerts import matrix
+from tests.alerts.fault import Round
+
+ROUNDS: Final = (
+    Round("nothing", (quiet.quiet,)),
+    Round("rolling restart", (quiet.rolling_restart,)),
+    Round("broker killed", (brokers.no_leader, brokers.min_isr, brokers.killed)),
+)
+FAULTS: Final = tuple(fault for each in ROUNDS for fault in each.faults)
+
+
+def every_alert() -> list[str]:
+    """Names of all alerts, as they stand in the rule files."""
+    files = sorted(ALERTS.glob("*.rules.yml"))
+    groups = [group for file in files for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
+    return [rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule]
+
+
+def render(cells: Mapping[tuple[str, str], str]) -> str:
+    """The matrix with all faults and all alerts."""
+    return matrix.render(cells, [(fault.name, fault.what) for fault in FAULTS], every_alert())

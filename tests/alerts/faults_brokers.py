@@ -1,0 +1,62 @@
+"""Brokers that die or hang, and what that does to replicas."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sandbox import wait_for
+from tests.alerts.fault import fault
+from tests.alerts.stage import Fired, Stage, fired
+
+VICTIM: Final = 2
+PARTITIONS: Final = range(3)
+
+
+@fault(
+    "broker-killed",
+    "A broker is killed",
+    "KafkaWardenBrokerUnreachable",
+    "KafkaWardenJmxUnreachable",
+    "KafkaReplicaOutOfSyncTooLong",
+    "KafkaPartitionUnderReplicated",
+)
+def killed(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGKILL; every replica that it hosts is out of sync, and nothing else is."""
+    cluster = stage.cluster
+    cluster.admin.create_topic("orders", partitions=len(PARTITIONS), replication_factor=3)
+    with cluster.load.background("orders", 100_000, partitions=PARTITIONS, acks=1):
+        produced = 'kafka_warden_partition_bytes_in_per_second{topic="orders"} > 0'
+        wait_for(lambda: len(stage.prometheus.query(produced)) == len(PARTITIONS), what="the sidecar has seen them")
+        cluster.kill(VICTIM)
+        wait_for(lambda: VICTIM not in cluster.admin.brokers(), what="it is fenced")
+        missing = cluster.admin.out_of_sync()
+        assert {broker for replicas in missing.values() for broker in replicas} == {VICTIM}
+        yield {
+            fired("KafkaWardenBrokerUnreachable", broker=VICTIM),
+            fired("KafkaWardenJmxUnreachable", broker=VICTIM),
+            *_short(missing),
+        }
+        cluster.start(VICTIM)
+        cluster.wait_ready(VICTIM)
+    cluster.wait_in_sync()
+
+
+@fault("no-leader", "The broker with the only replica of a partition dies", "KafkaPartitionOffline")
+def no_leader(stage: Stage) -> Iterator[set[Fired]]:
+    """The only replica is on the broker that is about to die."""
+    stage.cluster.admin.create_topic("single", assignment={0: [VICTIM]})
+    yield {fired("KafkaPartitionOffline")}
+
+
+@fault("min-isr", "A broker dies whose replicas `min.insync.replicas` needs", "KafkaPartitionUnderMinIsr")
+def min_isr(stage: Stage) -> Iterator[set[Fired]]:
+    """Two replicas, two of which must be in sync, and one of them is on the broker that is about to die."""
+    stage.cluster.admin.create_topic("strict", assignment={0: [1, VICTIM]}, config={"min.insync.replicas": 2})
+    yield {fired("KafkaPartitionUnderMinIsr")}
+
+
+def _short(missing: dict[tuple[str, int], tuple[int, ...]]) -> Iterator[Fired]:
+    """What replicas outside the ISR bring."""
+    for (topic, partition), replicas in missing.items():
+        yield fired("KafkaPartitionUnderReplicated", topic=topic, partition=partition)
+        for broker in replicas:
+            yield fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=partition, broker=broker)

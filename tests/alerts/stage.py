@@ -1,0 +1,191 @@
+"""A real cluster, the sidecar, a real Prometheus with the rules at a short scale of time, a real Alertmanager."""
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from sandbox import Cluster, ClusterSettings, wait_for
+from sandbox.errors import SandboxError
+from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
+from sandbox.monitoring_process import READY_SECONDS, STOP_SECONDS
+from sandbox.monitoring_rules import shorten_files
+from sandbox.monitoring_sidecar import Sidecar
+
+CLUSTER: Final = "matrix"
+SCALE: Final = 1 / 90
+"""15 minutes are 10 seconds, two hours are 80."""
+FLOOR: Final = 10.0
+SECTIONS: Final = {"poll": {"interval": "2s", "deadline": "1800ms", "log_dirs": "2s"}, "moves": {"grace": "5s"}}
+FIRES_WITHIN: Final = 180.0
+RESOLVES_WITHIN: Final = 120.0
+BESIDE: Final = {"alertname", "cluster", "severity"}
+
+
+@dataclass(frozen=True, order=True)
+class Fired:
+    """An alert by its name and its labels, but for those that all have."""
+
+    alert: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, labels: Mapping[str, str]) -> "Fired":
+        """The alert that has these labels, of this cluster.
+
+        Raises:
+            AssertionError: It is of another cluster, or has no severity.
+        """
+        assert labels["cluster"] == CLUSTER, labels
+        assert labels["severity"] in {"critical", "warning", "info"}, labels
+        return cls(
+            labels["alertname"],
+            tuple(sorted((key, text) for key, text in labels.items() if key not in BESIDE and text)),
+        )
+
+
+def fired(alert: str, **labels: object) -> Fired:
+    """An alert that is to come."""
+    return Fired(alert, tuple(sorted((key, str(value)) for key, value in labels.items())))
+
+
+class Watcher(Sidecar):
+    """The sidecar, which may be killed and come back with another configuration."""
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._end(signal.SIGKILL)
+
+    def restart(self, **sections: Mapping[str, Any]) -> None:
+        """SIGTERM where it runs, and start again with these options by section; None takes one back."""
+        if self.running:
+            self._end(signal.SIGTERM)
+        for name, options in sections.items():
+            merged = {**self._config.get(name, {}), **options}
+            self._config[name] = {key: option for key, option in merged.items() if option is not None}
+        self.start()
+        wait_for(self.is_ready, READY_SECONDS, "the sidecar is ready again")
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._guard is None or self.pid is None:
+            raise SandboxError("the sidecar does not run")
+        os.kill(self.pid, number)
+        self._guard.wait(STOP_SECONDS)
+
+
+class Stage:
+    """Where faults happen: everything runs while its block does.
+
+    Attributes:
+        cluster: The cluster.
+        sidecar: What watches it.
+        prometheus: With all rules of `alerts/` at `SCALE`.
+        alertmanager: With the configuration of `alerts/`.
+    """
+
+    def __init__(self, directory: Path, settings: ClusterSettings) -> None:
+        self._directory = directory
+        self._stack = ExitStack()
+        self.cluster = Cluster(settings)
+
+    def __enter__(self) -> Self:
+        try:
+            self._stack.enter_context(self.cluster)
+            self._prepare()
+            self.sidecar = Watcher(self._directory / "sidecar", self.cluster, SECTIONS)
+            self._stack.enter_context(self.sidecar)
+            self.alertmanager = self._stack.enter_context(Alertmanager(self._directory / "alertmanager"))
+            rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), self._directory / "rules", SCALE, FLOOR)
+            self.prometheus = self._stack.enter_context(
+                Prometheus(
+                    self._directory / "prometheus",
+                    [self.sidecar.address],
+                    rules,
+                    self.alertmanager.address,
+                    target_labels={"cluster": CLUSTER},
+                )
+            )
+            wait_for(lambda: self.value("min(kafka_warden_up)") == 1, 60, "every source answers, and Prometheus knows")
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _prepare(self) -> None:
+        """Client quotas, which the sidecar reads once a minute only."""
+        for client, rate in QUOTAS.items():
+            self.cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": rate})
+
+    def until_quiet(self) -> None:
+        """Wait until no alert fires or is about to.
+
+        Raises:
+            AssertionError: It did not come to that.
+        """
+        deadline = time.monotonic() + RESOLVES_WITHIN
+        while left := self._left():
+            assert time.monotonic() < deadline, f"did not resolve: {left}"
+            time.sleep(0.5)
+
+    def until_held(self, expected: AbstractSet[Fired]) -> dict[Fired, bool]:
+        """Wait until Alertmanager holds all of these; return every alert that it holds, and whether it is muted.
+
+        Raises:
+            AssertionError: It did not come to that.
+        """
+        deadline = time.monotonic() + FIRES_WITHIN
+        while missing := expected - (held := self.held()).keys():
+            if time.monotonic() > deadline:
+                pending = [(alert.name, dict(alert.labels)) for alert in self.prometheus.alerts()]
+                raise AssertionError(f"did not fire: {sorted(missing)}; in Prometheus: {pending}")
+            time.sleep(0.5)
+        return held
+
+    def until_gone(self, alert: Fired) -> None:
+        """Wait until Alertmanager does not hold an alert any more."""
+        wait_for(lambda: alert not in self.held(), RESOLVES_WITHIN, f"{alert} has resolved", interval=0.5)
+
+    def held(self) -> dict[Fired, bool]:
+        """What Alertmanager holds, and whether another alert keeps it quiet."""
+        alerts = self.alertmanager.alerts()
+        for alert in alerts:
+            assert "<error" not in alert.annotations["description"], alert
+        return {Fired.of(alert.labels): bool(alert.inhibited_by) for alert in alerts}
+
+    def fired_for(self, seconds: float) -> set[Fired]:
+        """Every alert that fired within the last so many seconds, however shortly."""
+        rows = self.prometheus.query(f'count_over_time(ALERTS{{alertstate="firing"}}[{round(seconds * 1000)}ms])')
+        return {
+            Fired.of({key: text for key, text in row.labels.items() if key not in {"alertstate", "__name__"}})
+            for row in rows
+        }
+
+    def restart_sidecar(self, **sections: Mapping[str, Any]) -> None:
+        """Restart it, with other options where some are given, and wait until Prometheus has its page."""
+        self.sidecar.restart(**sections)
+        ready = time.time()
+        wait_for(lambda: self.value(f"kafka_warden_snapshot_timestamp_seconds > {ready:.3f}"), 60, "a new page")
+
+    def value(self, expression: str) -> float | None:
+        """The answer to a query that has one row, None where it has none."""
+        rows = self.prometheus.query(expression)
+        return rows[0].value if rows else None
+
+    def _left(self) -> list[Fired]:
+        held = list(self.held())
+        return held + [Fired.of({"severity": "info", **alert.labels}) for alert in self.prometheus.alerts()]
+
+
+QUOTAS: Final = {"batch": 1.0, "steady": 2.0}
+"""Mutations a second by client id."""
