@@ -7,7 +7,9 @@ import yaml
 
 from sandbox.monitoring import ALERTS
 from tests.alerts import faults_brokers as brokers
+from tests.alerts import faults_clients as clients
 from tests.alerts import faults_quiet as quiet
+from tests.alerts import faults_throttles as throttles
 from tests.alerts import matrix
 from tests.alerts.fault import Round
 
@@ -15,6 +17,9 @@ ROUNDS: Final = (
     Round("nothing", (quiet.quiet,)),
     Round("rolling restart", (quiet.rolling_restart,)),
     Round("broker killed", (brokers.no_leader, brokers.min_isr, brokers.killed)),
+    Round("throttle below inbound", (throttles.below_inbound, throttles.lopsided)),
+    Round("throttle blocked", (throttles.blocked, clients.throttled, clients.draining)),
+    Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
 )
 FAULTS: Final = tuple(fault for each in ROUNDS for fault in each.faults)
 

@@ -1,0 +1,69 @@
+"""Clients that work against their controller mutation quota (KIP-599)."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Final
+
+from tests.alerts.fault import fault
+from tests.alerts.stage import QUOTAS, Fired, Stage, fired
+from tests.cluster.mutating import WINDOW, create_topic
+
+LEFT: Final = 1.0
+"""Tokens that the careful client leaves."""
+
+
+@fault(
+    "mutations-refused",
+    "A client creates topics above its mutation quota",
+    "KafkaControllerMutationThrottled",
+    "KafkaControllerMutationTokensDraining",
+)
+def throttled(stage: Stage) -> Iterator[set[Fired]]:
+    """Topics of three bursts each, again and again: rejected, until it waits for long enough."""
+    size, topics = round(3 * QUOTAS["batch"] * WINDOW), (f"batch-{number}" for number in count())
+
+    def refused() -> None:
+        create_topic(stage.cluster, "batch", next(topics), size)
+
+    with _again(refused):
+        yield {
+            fired("KafkaControllerMutationThrottled", client_id="batch"),
+            fired("KafkaControllerMutationTokensDraining", client_id="batch"),
+        }
+
+
+@fault("tokens-draining", "A client creates as many partitions as it just may", "KafkaControllerMutationTokensDraining")
+def draining(stage: Stage) -> Iterator[set[Fired]]:
+    """Always just as many partitions as there are tokens."""
+    rate, topics = QUOTAS["steady"], (f"steady-{number}" for number in count())
+    tokens, counted = rate * WINDOW, time.monotonic()
+
+    def careful() -> None:
+        nonlocal tokens, counted
+        now = time.monotonic()
+        tokens, counted = min(rate * WINDOW, tokens + rate * (now - counted)), now
+        if (size := int(tokens - LEFT)) >= rate:
+            assert create_topic(stage.cluster, "steady", next(topics), size).error_code == 0
+            tokens -= size
+
+    with _again(careful):
+        yield {fired("KafkaControllerMutationTokensDraining", client_id="steady")}
+
+
+@contextmanager
+def _again(work: Callable[[], None]) -> Iterator[None]:
+    """Do it again and again, on a thread of its own, until the block ends."""
+    end = threading.Event()
+
+    def repeat() -> None:
+        while not end.wait(0.5):
+            work()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
