@@ -9,6 +9,7 @@ from sandbox.monitoring import ALERTS
 from tests.alerts import faults_brokers as brokers
 from tests.alerts import faults_clients as clients
 from tests.alerts import faults_quiet as quiet
+from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import matrix
 from tests.alerts.fault import Round
@@ -20,6 +21,9 @@ ROUNDS: Final = (
     Round("throttle below inbound", (throttles.below_inbound, throttles.lopsided)),
     Round("throttle blocked", (throttles.blocked, clients.throttled, clients.draining)),
     Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
+    Round("sidecar killed", (sidecar.sidecar_killed,)),
+    Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
+    Round("all brokers hang", (sidecar.cluster_hangs,)),
 )
 FAULTS: Final = tuple(fault for each in ROUNDS for fault in each.faults)
 

@@ -14,10 +14,6 @@ from tests.alerts.stage import Stage
 
 NOT_FIRED_YET: frozenset[str] = frozenset(
     {
-        "KafkaBrokerNearPartitionLimit",
-        "KafkaBrokerOverPartitionLimit",
-        "KafkaClusterNearPartitionLimit",
-        "KafkaClusterOverPartitionLimit",
         "KafkaRemoteCopyHeldBack",
         "KafkaRemoteCopyLagGrowing",
         "KafkaRemoteFetchHeldBack",
@@ -26,10 +22,6 @@ NOT_FIRED_YET: frozenset[str] = frozenset(
         "KafkaReplicaSlow",
         "KafkaReplicaStuck",
         "KafkaThrottleHoldsOriginals",
-        "KafkaWardenBlind",
-        "KafkaWardenDown",
-        "KafkaWardenPageStale",
-        "KafkaWardenSeriesDropped",
     }
 )
 """Alerts that no fault here has brought about."""

@@ -1,0 +1,104 @@
+"""Sidecars that are down, that see nothing, or that are told other limits."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from sandbox import wait_for
+from tests.alerts.fault import fault
+from tests.alerts.stage import Fired, Stage, fired
+from tests.cluster.forwarder import Forwarder
+
+JMX_OF: Final = 2
+
+
+@fault("sidecar-killed", "The sidecar is killed", "KafkaWardenDown", "KafkaWardenBlind")
+def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGKILL, and nobody starts it again."""
+    stage.sidecar.kill()
+    yield {fired("KafkaWardenDown"), fired("KafkaWardenBlind")}
+    stage.restart_sidecar()
+
+
+@fault(
+    "cluster-hangs",
+    "Every broker hangs",
+    "KafkaWardenPageStale",
+    "KafkaWardenBlind",
+    "KafkaWardenBrokerUnreachable",
+    "KafkaWardenJmxUnreachable",
+)
+def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
+    """Every broker under SIGSTOP: a sidecar that answers and knows nothing new."""
+    cluster = stage.cluster
+    for broker in cluster.broker_ids:
+        cluster.pause(broker)
+    yield {
+        fired("KafkaWardenPageStale"),
+        fired("KafkaWardenBlind"),
+        *(fired("KafkaWardenBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),
+        *(fired("KafkaWardenJmxUnreachable", broker=broker) for broker in cluster.broker_ids),
+    }
+    for broker in cluster.broker_ids:
+        cluster.resume(broker)
+    for broker in cluster.broker_ids:
+        cluster.wait_ready(broker)
+    cluster.wait_in_sync()
+
+
+@fault("jmx-refused", "The JMX port of a broker refuses", "KafkaWardenJmxUnreachable")
+def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
+    """The sidecar is told a port that refuses."""
+    brokers = stage.cluster.jmx_brokers
+    forwarder = Forwarder(brokers[JMX_OF])
+    stage.restart_sidecar(jmx={"brokers": {**brokers, JMX_OF: forwarder.address}})
+    yield {fired("KafkaWardenJmxUnreachable", broker=JMX_OF)}
+    with forwarder:
+        stage.until_gone(fired("KafkaWardenJmxUnreachable", broker=JMX_OF))
+        stage.restart_sidecar(jmx={"brokers": brokers})
+
+
+@fault(
+    "partition-limits",
+    "More partitions than broker and cluster shall have",
+    "KafkaBrokerNearPartitionLimit",
+    "KafkaBrokerOverPartitionLimit",
+    "KafkaClusterNearPartitionLimit",
+    "KafkaClusterOverPartitionLimit",
+)
+def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
+    """One broker above its limit, one close to it and one far below; the cluster above its own."""
+    admin = stage.cluster.admin
+    wait_for(lambda: admin.describe("__remote_log_metadata"), what="the brokers have made their own topic")
+    assignment = [[1]] * 20 + [[2]] * 10
+    admin.create_topic("many", assignment=dict(enumerate(assignment)))
+    hosted = Counter(broker for states in _states(stage) for broker in states)
+    limits = {"max_broker_partitions": hosted[2] + 1, "max_partitions": sum(1 for _ in _states(stage)) - 1}
+    assert hosted[1] > limits["max_broker_partitions"]
+    assert hosted[3] < 0.7 * limits["max_broker_partitions"]
+    assert hosted[2] > 0.8 * limits["max_broker_partitions"]
+    stage.restart_sidecar(limits=limits)
+    yield {
+        fired("KafkaBrokerOverPartitionLimit", broker=1),
+        fired("KafkaBrokerNearPartitionLimit", broker=1),
+        fired("KafkaBrokerNearPartitionLimit", broker=2),
+        fired("KafkaClusterOverPartitionLimit"),
+        fired("KafkaClusterNearPartitionLimit"),
+    }
+    stage.restart_sidecar(limits=dict.fromkeys(limits))
+
+
+@fault("series-budget", "More series than the budget has room for", "KafkaWardenSeriesDropped")
+def page_too_small(stage: Stage) -> Iterator[set[Fired]]:
+    """A budget of series that the partitions do not fit into."""
+    stage.restart_sidecar(limits={"series": 1})
+    yield {fired("KafkaWardenSeriesDropped")}
+    stage.restart_sidecar(limits={"series": None})
+
+
+def _states(stage: Stage) -> Iterator[tuple[int, ...]]:
+    """The replicas of every partition that a limit counts."""
+    admin = stage.cluster.admin
+    for topic in ("__remote_log_metadata", *admin.topics()):
+        for state in admin.describe(topic).values():
+            yield state.replicas
