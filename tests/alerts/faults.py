@@ -8,9 +8,11 @@ import yaml
 from sandbox.monitoring import ALERTS
 from tests.alerts import faults_brokers as brokers
 from tests.alerts import faults_clients as clients
+from tests.alerts import faults_followers as followers
 from tests.alerts import faults_quiet as quiet
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
+from tests.alerts import faults_tiered as tiered
 from tests.alerts import matrix
 from tests.alerts.fault import Round
 
@@ -24,8 +26,14 @@ ROUNDS: Final = (
     Round("sidecar killed", (sidecar.sidecar_killed,)),
     Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
     Round("all brokers hang", (sidecar.cluster_hangs,)),
+    Round(
+        "broker wiped, remote storage",
+        (followers.wiped, tiered.copy_held_back, tiered.fetch_held_back, tiered.remote_fails),
+    ),
 )
-FAULTS: Final = tuple(fault for each in ROUNDS for fault in each.faults)
+SMALL_ROUNDS: Final = (Round("broker hangs", (followers.hangs,)), Round("follower slow", (followers.slow,)))
+"""Those on `followers.SMALL`."""
+FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS) for fault in each.faults)
 
 
 def every_alert() -> list[str]:

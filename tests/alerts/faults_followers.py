@@ -1,0 +1,127 @@
+"""Followers that hang, cannot keep up, or have lost everything."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sandbox import ClusterSettings, wait_for
+from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from tests.alerts.fault import fault
+from tests.alerts.stage import Fired, Stage, fired
+
+MEGABYTE: Final = 1_000_000
+RECORD: Final = 10_000
+RUNS, STOPS = 0.05, 0.45
+"""Seconds of a duty cycle in which a follower gets some ten fetches a round."""
+SMALL: Final = ClusterSettings(
+    brokers=2,
+    # A broker that runs a tenth of the time answers over JMX now and then, which is no part of these faults.
+    jmx=False,
+    tiered=False,
+    broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
+    controller_properties={"broker.session.timeout.ms": 120_000},
+)
+"""Nobody is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
+
+
+@fault(
+    "broker-hangs",
+    "A broker hangs and is not fenced",
+    "KafkaReplicaStuck",
+    "KafkaWardenBrokerUnreachable",
+    "KafkaReplicaOutOfSyncTooLong",
+    "KafkaPartitionUnderReplicated",
+)
+def hangs(stage: Stage) -> Iterator[set[Fired]]:
+    """Under SIGSTOP and not fenced: it advances no more, though it is alive for all that the cluster knows."""
+    with _outrun(stage, "hung"):
+        stage.cluster.pause(2)
+        yield {
+            fired("KafkaReplicaStuck", topic="hung", partition=0, broker=2),
+            fired("KafkaWardenBrokerUnreachable", broker=2),
+            *_out("hung", 2),
+        }
+        stage.cluster.resume(2)
+
+
+@fault(
+    "follower-slow",
+    "A broker runs a tenth of the time",
+    "KafkaReplicaSlow",
+    "KafkaReplicaOutOfSyncTooLong",
+    "KafkaPartitionUnderReplicated",
+)
+def slow(stage: Stage) -> Iterator[set[Fired]]:
+    """A broker that runs a tenth of the time."""
+    end = threading.Event()
+
+    def cycle() -> None:
+        while not end.wait(RUNS):
+            stage.cluster.pause(2)
+            end.wait(STOPS)
+            stage.cluster.resume(2)
+
+    with _outrun(stage, "slow"):
+        thread = threading.Thread(target=cycle, daemon=True)
+        thread.start()
+        yield {fired("KafkaReplicaSlow", topic="slow", partition=0, broker=2), *_out("slow", 2)}
+        end.set()
+        thread.join()
+
+
+@fault(
+    "broker-wiped",
+    "A throttled broker comes back with empty disks",
+    "KafkaReplicaBootstrappingTooLong",
+    "KafkaThrottleHoldsOriginals",
+    "KafkaReplicaOutOfSyncTooLong",
+    "KafkaPartitionUnderReplicated",
+)
+def wiped(stage: Stage) -> Iterator[set[Fired]]:
+    """Disks are emptied, and a throttle that was there before holds back what must come again."""
+    cluster, admin, rate = stage.cluster, stage.cluster.admin, MEGABYTE // 4
+    admin.create_topic("wiped", assignment={0: [1, 3]})
+    cluster.load.produce("wiped", bytes=45 * MEGABYTE, record_size=RECORD)
+    admin.alter_topic_config("wiped", {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:3"})
+    admin.alter_broker_config(1, {LEADER_RATE: rate})
+    admin.alter_broker_config(3, {FOLLOWER_RATE: rate})
+    # It reads the configuration of what is at rest once a minute, and all when it starts.
+    stage.restart_sidecar()
+    limit = 'kafka_warden_replication_throttle_bytes_per_second{broker="3",side="follower"}'
+    wait_for(lambda: stage.value(limit) == rate, 30, "the throttle is seen")
+    cluster.kill(3)
+    cluster.wipe(3)
+    cluster.start(3)
+    cluster.wait_ready(3)
+    yield {
+        fired("KafkaReplicaBootstrappingTooLong", topic="wiped", partition=0, broker=3),
+        fired("KafkaThrottleHoldsOriginals", broker=1, side="leader"),
+        fired("KafkaThrottleHoldsOriginals", broker=3, side="follower"),
+        *_out("wiped", 3),
+    }
+    admin.alter_broker_config(1, {LEADER_RATE: None})
+    admin.alter_broker_config(3, {FOLLOWER_RATE: None})
+    admin.alter_topic_config("wiped", {LEADER_REPLICAS: None, FOLLOWER_REPLICAS: None})
+    cluster.wait_in_sync()
+
+
+@contextmanager
+def _outrun(stage: Stage, topic: str) -> Iterator[None]:
+    """A topic with more inbound than small fetches bring to a follower that does not run all the time."""
+    stage.cluster.admin.create_topic(topic, assignment={0: [1, 2]})
+    load = stage.cluster.load.background(
+        topic, 2.5 * MEGABYTE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0
+    )
+    with load:
+        wait_for(lambda: stage.value(f'kafka_warden_partition_bytes_in_per_second{{topic="{topic}"}} > 1e6'), 60)
+        yield
+    stage.cluster.wait_in_sync()
+
+
+def _out(topic: str, broker: int) -> set[Fired]:
+    """What every replica brings that is outside the ISR for long."""
+    return {
+        fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=0, broker=broker),
+        fired("KafkaPartitionUnderReplicated", topic=topic, partition=0),
+    }

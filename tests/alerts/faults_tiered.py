@@ -1,0 +1,72 @@
+"""Remote storage that is held back by a quota, or takes nothing."""
+
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from sandbox import wait_for
+from sandbox.admin_topics import EARLIEST_LOCAL, LATEST_TIERED
+from tests.alerts.fault import fault
+from tests.alerts.stage import Fired, Stage, fired
+
+COPY_QUOTA: Final = "remote.log.manager.copy.max.bytes.per.second"
+FETCH_QUOTA: Final = "remote.log.manager.fetch.max.bytes.per.second"
+MIB: Final = 1 << 20
+COPYING, OTHER = 1, 2
+"""The broker with a copy quota, and the one with a fetch quota whose copies fail."""
+
+
+@fault("copy-quota", "A copy quota far below what is produced", "KafkaRemoteCopyHeldBack")
+def copy_held_back(stage: Stage) -> Iterator[set[Fired]]:
+    """A sixth of what is produced may be copied: a whole segment in a quota window, so that none stands still."""
+    admin = stage.cluster.admin
+    admin.alter_broker_config(COPYING, {COPY_QUOTA: 100_000})
+    _create(stage, "held", COPYING)
+    with stage.cluster.load.background("held", 600_000):
+        yield {fired("KafkaRemoteCopyHeldBack", broker=COPYING)}
+    admin.alter_broker_config(COPYING, {COPY_QUOTA: None})
+
+
+@fault("fetch-quota", "A consumer of history against a low fetch quota", "KafkaRemoteFetchHeldBack")
+def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
+    """A consumer reads from remote storage what is no longer local."""
+    admin = stage.cluster.admin
+    admin.alter_broker_config(OTHER, {FETCH_QUOTA: 150_000})
+    _create(stage, "history", OTHER)
+    stage.cluster.load.produce("history", bytes=30 * MIB)
+    wait_for(lambda: admin.offsets("history", EARLIEST_LOCAL)[0] > 25 * 1000, 120, "segments are deleted locally")
+    consumer = threading.Thread(target=lambda: stage.cluster.load.consume("history", timeout=300), daemon=True)
+    consumer.start()
+    yield {fired("KafkaRemoteFetchHeldBack", broker=OTHER)}
+    admin.alter_broker_config(OTHER, {FETCH_QUOTA: None})
+    consumer.join()
+
+
+@fault(
+    "remote-fails",
+    "Remote storage takes nothing of a partition",
+    "KafkaRemoteStorageErrors",
+    "KafkaRemoteCopyLagGrowing",
+)
+def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
+    """A file stands where the directory of a partition was."""
+    admin, cluster = stage.cluster.admin, stage.cluster
+    _create(stage, "failing", OTHER)
+    cluster.load.produce("failing", bytes=3 * MIB)
+    wait_for(lambda: admin.offsets("failing", LATEST_TIERED)[0] > 0, 120, "a segment is copied")
+    (there,) = cluster.root.glob("remote/*/failing-0-*")
+    aside = there.rename(there.with_name("aside"))
+    there.touch()
+    cluster.load.produce("failing", bytes=4 * MIB)
+    yield {
+        fired("KafkaRemoteStorageErrors", broker=OTHER),
+        fired("KafkaRemoteCopyLagGrowing", topic="failing"),
+    }
+    there.unlink()
+    aside.rename(there)
+    wait_for(lambda: admin.offsets("failing", LATEST_TIERED)[0] > 5 * 1000, 120, "the segments are copied")
+
+
+def _create(stage: Stage, topic: str, broker: int) -> None:
+    config = {"remote.storage.enable": True, "segment.bytes": MIB, "local.retention.bytes": MIB}
+    stage.cluster.admin.create_topic(topic, assignment={0: [broker]}, config=config)
