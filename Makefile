@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long demo sandbox bench eta law scale verdict docs dashboards rules tools clean distclean
+.PHONY: help setup run lint test unit test-long test-alerts demo sandbox bench eta law scale verdict docs dashboards rules tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -31,10 +31,13 @@ unit: setup ## the tests that need no Kafka
 	$(VENV)/python -m pytest -m 'not cluster and not long' $(ARGS)
 
 test: tools lint ## style, types and every test of less than minutes, on real Kafka clusters
-	$(VENV)/python -m pytest -m 'not long' $(ARGS)
+	$(VENV)/python -m pytest -m 'not long and not matrix' $(ARGS)
 
 test-long: tools setup ## the tests that take minutes: real moves against the law of docs/throttle-law.md
 	$(VENV)/python -m pytest -m long $(ARGS)
+
+test-alerts: tools setup ## every alert, fired by a real fault; a quarter of an hour. ALERT_MATRIX=write writes alerts/README.md
+	$(VENV)/python -m pytest -m matrix $(ARGS)
 
 demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays
 	$(VENV)/python -m sandbox.demo $(ARGS)

@@ -6,7 +6,7 @@ from typing import Final
 
 from alerts.render import README
 
-BEGIN: Final = "<!-- matrix: made by `ALERT_MATRIX=write pytest tests/alerts -m long` -->\n"
+BEGIN: Final = "<!-- matrix: made by `ALERT_MATRIX=write make test-alerts` -->\n"
 END: Final = "<!-- end of matrix -->\n"
 FIRED, MUTED, SILENT = "●", "○", ""
 Cells = dict[tuple[str, str], str]

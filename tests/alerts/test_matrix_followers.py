@@ -10,7 +10,7 @@ from tests.alerts.faults_followers import SMALL
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.matrix]
 
 
 @pytest.fixture(scope="module")
