@@ -14,6 +14,8 @@ MEGABYTE: Final = 1_000_000
 RECORD: Final = 10_000
 RUNS, STOPS = 0.05, 0.45
 """Seconds of a duty cycle in which a follower gets some ten fetches a round."""
+SAMPLES: Final = 8
+"""One in two seconds. Of a follower that hangs before it was seen three times nobody can tell that it stands still."""
 SMALL: Final = ClusterSettings(
     brokers=2,
     # A broker that runs a tenth of the time answers over JMX now and then, which is no part of these faults.
@@ -114,7 +116,8 @@ def _outrun(stage: Stage, topic: str) -> Iterator[None]:
         topic, 2.5 * MEGABYTE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0
     )
     with load:
-        wait_for(lambda: stage.value(f'kafka_warden_partition_bytes_in_per_second{{topic="{topic}"}} > 1e6'), 60)
+        rates = f'count_over_time(kafka_warden_partition_bytes_in_per_second{{topic="{topic}"}}[1m]) >= {SAMPLES}'
+        wait_for(lambda: stage.value(rates), what=f"{topic} was looked at for longer than a quota window")
         yield
     stage.cluster.wait_in_sync()
 
