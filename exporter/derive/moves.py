@@ -80,8 +80,9 @@ def derive_moves(
     stalls: dict[int, Stall | None] = {}
     keys = {row: move_key(frame, row) for row in rows.tolist()}
     memory = _forget(memory, {key for row, key in keys.items() if lag.anew[row]})
+    oldest = frame.snapshot.clock - (moves.LONGEST_SLOPE + 2) * longest_settling(frame)
     for row, key in keys.items():
-        tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row])
+        tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row], oldest)
     groups = group_by_pair(frame, rows.tolist())
     counted, floors = follow_floors(frame, throttles, memory.counted)
     changes = derive_changes(frame, throttles, groups, keys, memory.changes, floors)
@@ -127,13 +128,13 @@ def _forget(memory: MovesMemory, anew: AbstractSet[MoveKey]) -> MovesMemory:
     )
 
 
-def _follow(track: Track, frame: Frame, row: int, remaining: float | None) -> tuple[Track, Stall | None]:
+def _follow(track: Track, frame: Frame, row: int, remaining: float | None, oldest: float) -> tuple[Track, Stall | None]:
     clock = frame.snapshot.clock
     minimum, stalled = stall(track.minimum, clock, remaining)
     size = int(frame.snapshot.replicas.size[row])
     if remaining is None or size == UNKNOWN:
         return Track(track.times, track.remaining, track.copied, minimum), stalled
-    kept = moves.first_kept(track.times, clock - (moves.LONGEST_SLOPE + 2) * longest_settling(frame))
+    kept = moves.first_kept(track.times, oldest)
     return (
         Track(
             (*track.times[kept:], clock),
