@@ -76,22 +76,20 @@ def messages(end: Longs, leader_end: Longs, elected: Bools | None = None) -> Mes
     return Messages(values, int(np.count_nonzero(negative & known)))
 
 
-def lag_bytes(lag: Longs, held: Longs, per_offset: Floats) -> Floats:
-    """Lag of R replicas in bytes, NaN where unknown. Shapes (R,).
-
-    `held`: offsets that the leader has locally, `UNKNOWN` if its start is; then nothing is capped. `per_offset`: of the
-    leader's log, NaN before the first answer of log dirs. No lag is no bytes, whatever else is unknown.
-    """
-    return weighed(to_copy(lag, held), per_offset)
-
-
 def to_copy(lag: Longs, held: Longs) -> Longs:
-    """Offsets that R replicas must copy, at most what their leader holds where that is known. Shapes (R,)."""
+    """Offsets that R replicas must copy, at most what their leader holds. Shapes (R,).
+
+    `held`: offsets that the leader has locally, `UNKNOWN` if its start is; then nothing is capped.
+    """
     return np.where(held == UNKNOWN, lag, np.minimum(lag, held))
 
 
 def weighed(lacking: Longs, per_offset: Floats) -> Floats:
-    """Bytes of R runs of offsets, NaN where either is unknown; no offsets are no bytes. Shapes (R,)."""
+    """Bytes of R runs of offsets, NaN where unknown. Shapes (R,).
+
+    `per_offset`: of the leader's log, NaN before the first answer of log dirs. No offsets are no bytes, whatever else is
+    unknown.
+    """
     known = np.where(lacking == UNKNOWN, np.nan, lacking * per_offset)
     return np.where(lacking == 0, 0.0, known)
 

@@ -59,7 +59,7 @@ def test_a_silent_follower_counts_from_its_last_known_end() -> None:
 )
 def test_lag_bytes(why: str, messages: int, held: int, per_offset: float, expected: float) -> None:
     """Lag in bytes is messages x bytes per offset, at most what there is to copy."""
-    seen = lag.lag_bytes(longs(messages), longs(held), np.array([per_offset]))
+    seen = lag.weighed(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))
 
     np.testing.assert_equal(seen, [expected], err_msg=why)
 
@@ -189,7 +189,7 @@ def test_more_written_is_never_less_lag(end: int, leader_end: int, more: int) ->
 @given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.floats(0, 1e6))
 def test_scalar_and_table_bytes_agree(messages: int, held: int, per_offset: float) -> None:
     """One formula for a number and for a column."""
-    table = lag.lag_bytes(longs(messages), longs(held), np.array([per_offset]))[0]
+    table = lag.weighed(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))[0]
 
     assert table == pytest.approx(lag.replica_lag_bytes(NUMBERS, messages, held, per_offset), rel=1e-12)
     assert table >= 0
