@@ -16,9 +16,10 @@ def clear(admin: Admin, defaults: Configs) -> None:
         defaults: The dynamic defaults of all brokers to come back to: Kafka sets some itself.
     """
     admin.cancel()
-    for topic in admin.topics():
+    topics = admin.topics()
+    for topic in topics:
         _unlist(admin, topic)
-    admin.delete_topic(*admin.topics())
+    admin.delete_topic(*topics)
     admin.clear_client_quotas()
     for broker in admin.running():
         _restore(admin, broker, admin.dynamic_broker_config(broker), {})

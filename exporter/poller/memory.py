@@ -126,7 +126,6 @@ class Memory:
         self.layout, self.rows, self.columns = layout, Rows(layout), known
         if old is not None:
             self.columns.lead(self.rows.leading & ~led_before(old, layout))
-        if old is not None:
             self._forget_topics(old, layout)
         return layout
 
