@@ -87,8 +87,8 @@ def to_copy(lag: Longs, held: Longs) -> Longs:
 def weighed(lacking: Longs, per_offset: Floats) -> Floats:
     """Bytes of R runs of offsets, NaN where unknown. Shapes (R,).
 
-    `per_offset`: of the leader's log, NaN before the first answer of log dirs. No offsets are no bytes, whatever else is
-    unknown.
+    `per_offset`: of the leader's log, NaN before the first answer of log dirs. No offsets are no bytes, whatever else
+    is unknown.
     """
     known = np.where(lacking == UNKNOWN, np.nan, lacking * per_offset)
     return np.where(lacking == 0, 0.0, known)
