@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alerts.render import TEMPLATES, rules
-from alerts.thresholds import seconds
-
-__all__ = ["seconds", "shorten_files"]
 
 
 def shorten_files(files: Sequence[Path], directory: Path, scale: float, floor: float) -> list[Path]:

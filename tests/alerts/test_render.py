@@ -1,7 +1,6 @@
 """What is made of the rules is current, and a rendering at another scale of time differs in durations only."""
 
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from alerts.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_tools import tools
+from tests.support.processes import run
 
 RANGE = re.compile(r"(?<!%)\[(\w+)(?::(\w+))?\]")
 """A range or a subquery, but not `%[1]s` of a format."""
@@ -112,7 +112,7 @@ def test_short_rendering_differs_in_durations_only(template: Path) -> None:
 def test_short_rendering_loads(tmp_path: Path) -> None:
     """Prometheus loads the rules at another scale."""
     files = shorten_files(sorted(ALERTS.glob("*.rules.yml")), tmp_path, SCALE, FLOOR)
-    done = subprocess.run([tools().promtool, "check", "rules", *files], capture_output=True, text=True, check=False)
+    done = run(tools().promtool, "check", "rules", *files)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

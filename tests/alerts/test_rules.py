@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from alerts.thresholds import seconds
 from sandbox.monitoring import ALERTS
-from sandbox.monitoring_rules import seconds
 from sandbox.monitoring_tools import Tools, tools
+from tests.support.processes import run
 
 RULE_FILES = sorted(ALERTS.glob("*.rules.yml"))
 TEST_FILES = sorted((ALERTS / "tests").glob("*.test.yml"))
@@ -46,11 +46,6 @@ def alerts() -> list[Any]:
 def texts(rule: dict[str, Any]) -> list[str]:
     """The expression and the annotations' templates."""
     return [rule["expr"], *rule.get("annotations", {}).values()]
-
-
-def run(*command: object) -> subprocess.CompletedProcess[str]:
-    """Run a program and keep what it printed."""
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)

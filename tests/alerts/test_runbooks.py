@@ -3,7 +3,6 @@
 import ast
 import math
 import re
-import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from operator import add, mul, sub, truediv
@@ -18,6 +17,7 @@ from exporter.formulas.replica_state import ReplicaState
 from exporter.formulas.stuck import Cause
 from exporter.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
+from tests.support.processes import run
 
 ROOT = ALERTS.parent
 PAGES = sorted((ALERTS / "runbooks").glob("*.md"))
@@ -175,7 +175,7 @@ def test_commands_need_a_cluster(page: Path) -> None:
 def test_shell_blocks_parse(page: Path) -> None:
     """Every block of commands is valid shell."""
     for block in blocks(page, "sh"):
-        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True, check=False)
+        done = run("bash", "-n", given=block)
         assert done.returncode == 0, done.stderr
 
 

@@ -1,7 +1,6 @@
 """compose.yaml and what it mounts: fields that exist, paths that exist, settings that Kafka and the sidecar know."""
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from exporter.config import load
 from sandbox.monitoring import ALERTS, JOB
 from sandbox.monitoring_tools import tools
 from tests.deploy.dockerfile import ROOT, stages
+from tests.support.processes import run
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -144,7 +144,7 @@ def test_prometheus_loads_its_configuration(tmp_path: Path) -> None:
     assert sorted(ALERTS.glob(pattern.removeprefix(target + "/"))) == sorted(ALERTS.glob("*.rules.yml"))
     file = tmp_path / "prometheus.yml"
     file.write_text(text.replace(target, str(ALERTS)))
-    done = subprocess.run([tools().promtool, "check", "config", file], capture_output=True, text=True, check=False)
+    done = run(tools().promtool, "check", "config", file)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(list(ALERTS.glob('*.rules.yml')))} rule files found" in done.stdout + done.stderr
 

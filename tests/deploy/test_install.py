@@ -1,7 +1,6 @@
 """docs/install.md: its files, links, flags and commands exist."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from exporter import cli
 from exporter.config import OPTIONS
 from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.test_image import PROJECT
+from tests.support.processes import run
 
 RUNBOOKS = sorted((ROOT / "alerts" / "runbooks").glob("KafkaWarden*.md"))
 PAGE = ROOT / "docs" / "install.md"
@@ -36,7 +36,7 @@ def test_shell_blocks_parse() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
     assert blocks
     for block in blocks:
-        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True, check=False)
+        done = run("bash", "-n", given=block)
         assert done.returncode == 0, done.stderr
 
 

@@ -6,9 +6,9 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from alerts.thresholds import seconds
 from exporter import cli
 from exporter.app import STOP_WITHIN
-from sandbox.monitoring_rules import seconds
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
 

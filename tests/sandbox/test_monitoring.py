@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from alerts.thresholds import seconds
 from sandbox import SandboxError, wait_for
 from sandbox.jars import CACHE_VARIABLE
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
-from sandbox.monitoring_rules import seconds, shorten_files
+from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_tools import tools
 
 STUCK = {"alertname": "KafkaReassignmentStuck", "severity": "warning", "cluster": "prod", "topic": "orders"}
