@@ -8,7 +8,7 @@ import numpy as np
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.throttles import Throttles
-from exporter.formulas import law, mean_rate, moves
+from exporter.formulas import law, mean_rate
 from exporter.formulas.ops import NUMBERS, as_known
 from exporter.formulas.shares import fair_shares
 from exporter.model import UNKNOWN, BrokerConfig, Floats, Longs, Side
@@ -153,26 +153,3 @@ def may_lose(
     if not law.may_lose(headroom, burst, mean, window):
         return False
     return law.may_lose(headroom, burst, least, window) or None
-
-
-def flow_net(flow: Flow, measured: tuple[float, float] | None) -> float | None:
-    """Net rate of a flow that an ETA stands on: the law's at first, the measured one once there is enough of it."""
-    return believed(flow.net, measured, flow.bytes_in, flow.burst, flow.window)
-
-
-def believed(
-    predicted: float | None,
-    measured: tuple[float, float] | None,
-    bytes_in: float | None,
-    burst: float,
-    window: law.Window,
-) -> float | None:
-    """The same of anything that has a net rate by the law and one that was measured. judgement.md 5, ETA."""
-    if predicted is not None and predicted <= 0 and measured is not None:
-        # A loss that the law is sure of never ends, and is no matter of rates; of any other it may be wrong.
-        return measured[0]
-    if measured is not None and measured[0] <= 0 and measured[1] < law.FLAT_SLOPE_SECONDS and predicted is not None:
-        # One burst of what comes in makes a short slope fall.
-        return measured[0] if math.isinf(predicted) else predicted
-    copied = (measured[0] + (bytes_in or 0.0)) * measured[1] if measured is not None else 0.0
-    return moves.believed_net(predicted, measured, copied, burst, window)

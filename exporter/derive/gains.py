@@ -4,8 +4,9 @@ The slope of what the unfinished ones lack would miss what the finished ones too
 with it up to half of the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
 """
 
-from collections.abc import Collection, Container, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from exporter.derive.changes import Change, MoveKey
 from exporter.derive.flows import Flow, Pair
 from exporter.derive.frame import Frame
 from exporter.formulas import law, moves
+from exporter.formulas.moves import Trend
+from exporter.model import Floats
 
 LONGEST: Final = 10
 """Slopes that an ETA stands on span at most this many times 12 s: bursts are coarse, two minutes average them out."""
@@ -27,15 +30,19 @@ class Gains:
     """What each replica lacked when it was last counted."""
     times: tuple[float, ...] = ()
     total: tuple[float, ...] = ()
+    finished: tuple[tuple[float, float], ...] = ()
+    """When replicas finished, and the bytes a second that came in for them: no gain is lost to that any more."""
+    ended: bool = False
+    """None of its replicas is being added any more. What it gained is kept for those that shared a limit with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Net rates in bytes per second, each with the seconds that it spans; `None` before there is one to believe."""
+    """Net rates in bytes per second; `None` before there is one to believe."""
 
     recent: tuple[float, float] | None = None
-    """Over 36 s at most: tells soon that nothing is gained any more."""
-    steady: tuple[float, float] | None = None
+    """Over the seconds beside it, 36 at most: tells soon that nothing is gained any more."""
+    steady: Trend | None = None
     """Over two minutes at most: what an ETA stands on."""
 
 
@@ -44,6 +51,7 @@ def follow_gains(
     groups: Mapping[Pair, list[int]],
     keys: Mapping[int, MoveKey],
     remaining: Mapping[int, float | None],
+    bytes_in: Floats,
     before: Mapping[Pair, Gains],
 ) -> dict[Pair, Gains]:
     """Add what was gained since the last poll in which everything was known.
@@ -53,15 +61,25 @@ def follow_gains(
         groups: rows of the replicas that are being added, by pair of brokers.
         keys: row to move.
         remaining: row to the bytes that the replica lacks.
+        bytes_in: bytes per second that come in for each partition, NaN where unknown. Shape (P,).
         before: as of the previous poll.
     """
     now = {pair: {keys[row]: remaining[row] for row in rows} for pair, rows in groups.items()}
     # A pair that cannot be counted now keeps what has gone until it can.
-    counted = {pair for pair, left in now.items() if None not in left.values()}
-    gone = {key for pair in counted if pair in before for key in before[pair].left} - set(keys.values())
-    finished, clock = _finished(frame, gone), frame.snapshot.clock
+    counted = {pair for pair in before if None not in now.get(pair, {}).values()}
+    gone = {key for pair in counted for key in before[pair].left} - set(keys.values())
+    finished, clock = _finished(frame, gone, bytes_in), frame.snapshot.clock
     oldest = clock - (LONGEST + 2) * longest_settling(frame)
-    return {pair: _add(before.get(pair, Gains()), clock, oldest, left, finished) for pair, left in now.items()}
+    going = {pair: _add(_begun(before, pair), clock, oldest, left, finished) for pair, left in now.items()}
+    over = {pair: _add(before[pair], clock, oldest, {}, finished) for pair in before if pair not in now}
+    return going | {
+        pair: replace(gains, ended=True) for pair, gains in over.items() if gains.total[0] != gains.total[-1]
+    }
+
+
+def _begun(before: Mapping[Pair, Gains], pair: Pair) -> Gains:
+    known = before.get(pair, Gains())
+    return Gains() if known.ended else known
 
 
 def longest_settling(frame: Frame) -> float:
@@ -70,28 +88,46 @@ def longest_settling(frame: Frame) -> float:
     return max((law.Window(*window).settling for window in windows), default=law.DEFAULT_WINDOW.settling)
 
 
-def _finished(frame: Frame, gone: Collection[MoveKey]) -> set[MoveKey]:
-    """Find those no longer being added that stay where they went, and were not cancelled."""
+def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats) -> dict[MoveKey, float]:
+    """Find those that have got where they went, and were not cancelled: each with what comes in for it."""
     if not gone:
-        return set()
+        return {}
     snapshot = frame.snapshot
     topics = {key: index for index, key in enumerate(zip(snapshot.topic_ids, snapshot.topics, strict=True))}
-    return {key for key in gone if _stays(frame, topics.get(key[:2]), key)}
+    rows = {key: _row(frame, topics.get(key[:2]), key) for key in gone}
+    inbound = {key: float(bytes_in[snapshot.replicas.partition[row]]) for key, row in rows.items() if row is not None}
+    return {key: 0.0 if math.isnan(rate) else rate for key, rate in inbound.items()}
 
 
-def _stays(frame: Frame, topic: int | None, key: MoveKey) -> bool:
+def _row(frame: Frame, topic: int | None, key: MoveKey) -> int | None:
     row = None if topic is None else frame.find_replica(topic, *key[2:])
-    return row is not None and bool(frame.snapshot.replicas.in_isr[row])
+    return row if row is not None and frame.snapshot.replicas.in_isr[row] else None
 
 
 def measure(gains: Gains, change: Change, window: law.Window) -> Measured:
     """Measure from one settling time after the last change on: what lies before tells of another throttle."""
     first = int(np.searchsorted(gains.times, change.at + window.settling))
-    times, total = gains.times[first:], gains.total[first:]
+    times = gains.times[first:]
+    if not times:
+        return Measured()
     return Measured(
-        recent=moves.slope(times, total, window) if times else None,
-        steady=moves.slope(times, total, window, LONGEST) if times else None,
+        recent=moves.slope(times, gains.total[first:], window),
+        steady=moves.trend(times, _unburdened(gains)[first:], window, LONGEST),
     )
+
+
+def trend_over(gains: Gains, seconds: float, window: law.Window) -> Trend | None:
+    """Measure over the last so many seconds, a multiple of the settling time, or over all that was seen if less."""
+    return moves.trend(gains.times, _unburdened(gains), window, round(seconds / window.settling))
+
+
+def _unburdened(gains: Gains) -> tuple[float, ...]:
+    """Return what would have been gained by each time, had nothing come in for replicas that have finished since."""
+    if not gains.finished:
+        return gains.total
+    ended, rates = np.array(gains.finished).T
+    spared = np.minimum(np.subtract.outer(gains.times, ended), 0.0) @ rates
+    return tuple((gains.total + spared).tolist())
 
 
 def measure_all(
@@ -101,6 +137,7 @@ def measure_all(
     return {
         pair: measure(found, changes[pair], flows[pair].window if pair in flows else law.DEFAULT_WINDOW)
         for pair, found in gains.items()
+        if not found.ended
     }
 
 
@@ -109,7 +146,7 @@ def _add(
     clock: float,
     oldest: float,
     now: Mapping[MoveKey, float | None],
-    finished: Container[MoveKey],
+    finished: Mapping[MoveKey, float],
 ) -> Gains:
     known = {key: left for key, left in now.items() if left is not None}
     if len(known) < len(now):
@@ -117,4 +154,11 @@ def _add(
     gained = sum(left - known.get(key, 0.0) for key, left in before.left.items() if key in known or key in finished)
     kept = moves.first_kept(before.times, oldest)
     total = (before.total[-1] if before.total else 0.0) + gained
-    return Gains(known, (*before.times[kept:], clock), (*before.total[kept:], total))
+    spared = sum(finished.get(key, 0.0) for key in before.left)
+    over = (*before.finished, (clock, spared)) if spared else before.finished
+    return Gains(
+        known,
+        (*before.times[kept:], clock),
+        (*before.total[kept:], total),
+        tuple(entry for entry in over if entry[0] >= oldest),
+    )

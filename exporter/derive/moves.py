@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from exporter.derive.changes import Change, MoveKey, derive_changes, group_by_pair, move_key
+from exporter.derive.etas import replica_eta
 from exporter.derive.floors import Counted, follow_floors
 from exporter.derive.floors import realign as realign_floors
-from exporter.derive.flows import Flow, Pair, believed
+from exporter.derive.flows import Flow, Pair
 from exporter.derive.frame import Frame
 from exporter.derive.gains import Gains, follow_gains, longest_settling, measure_all
 from exporter.derive.lag import Lag
@@ -18,7 +19,8 @@ from exporter.derive.stuck import Scene, StuckMemory, judge_stuck
 from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves
 from exporter.formulas.folds import Minimum, Stall, stall
-from exporter.formulas.ops import NUMBERS, as_finite, as_known
+from exporter.formulas.moves import Trend
+from exporter.formulas.ops import NUMBERS, as_known
 from exporter.formulas.stuck import Cause
 from exporter.model import UNKNOWN, Floats, Longs, Parameters
 
@@ -86,7 +88,7 @@ def derive_moves(
     groups = group_by_pair(frame, rows.tolist())
     counted, floors = follow_floors(frame, throttles, memory.counted)
     changes = derive_changes(frame, throttles, groups, keys, memory.changes, floors)
-    gains = follow_gains(frame, groups, keys, remaining, memory.gains)
+    gains = follow_gains(frame, groups, keys, remaining, bytes_in, memory.gains)
     measured = measure_all(gains, changes, flows)
     scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     stuck_memory, stuck = judge_stuck(scene, memory.stuck)
@@ -102,8 +104,8 @@ def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMem
     return replace(memory, counted=realign_floors(memory.counted, partitions, replicas))
 
 
-def measured_nets(frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory) -> dict[Pair, tuple[float, float]]:
-    """Measured net rates that an ETA stands on, and the seconds they span: of flows that only moves catch up over."""
+def measured_nets(frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory) -> dict[Pair, Trend]:
+    """Measured net rates that an ETA stands on: of flows that only moves catch up over."""
     moving = frame.snapshot.replicas.adding
     return {
         pair: steady
@@ -189,19 +191,11 @@ def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: floa
         return None
     if scene.verdict(pair) is law.Verdict.NEVER:
         return math.inf if scene.never(pair, remaining) else None
-    own = _own_net(flow, track, bytes_in, scene.changes[pair].at)
-    alone = moves.eta(NUMBERS, remaining, own) if own is not None else None
-    together = scene.flow_eta(pair)
-    if alone is None or together is None:
-        return together if alone is None else as_finite(alone)
-    # A flow goes on at its full rate while one of its replicas lacks anything, so none ends after the flow does.
-    return min(alone, together)
+    own = _own_trend(flow, track, scene.changes[pair].at)
+    return replica_eta(flow, remaining, own, as_known(bytes_in), scene.flow_eta(pair))
 
 
-def _own_net(flow: Flow, track: Track, bytes_in: float, changed_at: float) -> float | None:
+def _own_trend(flow: Flow, track: Track, changed_at: float) -> Trend | None:
     first = int(np.searchsorted(track.times, changed_at + flow.window.settling))
     measured = moves.slope(track.times[first:], track.remaining[first:], flow.window)
-    share = flow.gross / len(flow.rows) if flow.gross is not None else None
-    by_law = None if share is None or math.isnan(bytes_in) else law.net(share, bytes_in)
-    net = (-measured[0], measured[1]) if measured is not None else None
-    return believed(by_law, net, as_known(bytes_in), flow.burst / len(flow.rows), flow.window)
+    return None if measured is None else Trend(-measured[0], measured[1])

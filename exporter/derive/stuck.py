@@ -8,13 +8,14 @@ import numpy as np
 
 from exporter.derive.changes import Change, MoveKey
 from exporter.derive.disks import Disks
-from exporter.derive.flows import Flow, Pair, flow_net
+from exporter.derive.etas import flow_eta
+from exporter.derive.flows import Flow, Pair
 from exporter.derive.frame import Frame
 from exporter.derive.gains import Measured
 from exporter.derive.throttles import Throttles
-from exporter.formulas import law, moves, stuck
+from exporter.formulas import law, stuck
 from exporter.formulas.folds import Minimum, Stall, stall
-from exporter.formulas.ops import NUMBERS, as_finite
+from exporter.formulas.ops import as_finite
 from exporter.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2
@@ -73,7 +74,7 @@ class Scene:
     def gross(self, pair: Pair) -> float | None:
         """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""
         flow, steady = self.flows.get(pair), self.measured.get(pair, Measured()).steady
-        return None if flow is None or steady is None else steady[0] + (flow.bytes_in or 0.0)
+        return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
 
     def flow_eta(self, pair: Pair) -> float | None:
         """Seconds until a whole flow has caught up, `None` when that cannot be said: nothing was gained so far, say."""
@@ -84,11 +85,9 @@ class Scene:
     def _flow_eta(self, pair: Pair) -> float | None:
         flow = self.flows[pair]
         parts = [self.remaining.get(row) for row in flow.rows.tolist()]
-        total = sum(part for part in parts if part is not None)
-        if None in parts:
-            return None
-        net = flow_net(flow, self.measured.get(pair, Measured()).steady)
-        return None if net is None else as_finite(moves.eta(NUMBERS, total, net))
+        total = None if None in parts else sum(part for part in parts if part is not None)
+        eta = flow_eta(flow, total, self.measured.get(pair, Measured()).steady)
+        return None if eta is None else as_finite(eta)
 
 
 @dataclass(frozen=True, slots=True)

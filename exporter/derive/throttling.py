@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair, flow_net
+from exporter.derive.etas import flow_eta
+from exporter.derive.flows import Flow, Pair
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
@@ -36,8 +37,8 @@ class Throttling:
 
     remaining: Mapping[Pair, float | None]
     """Bytes that the replicas of each flow lack."""
-    nets: Mapping[Pair, float | None]
-    """Net rate of each flow that an ETA stands on."""
+    etas: Mapping[Pair, float | None]
+    """Seconds until each flow has caught up, by itself."""
     sides: Mapping[SideKey, Load]
     problems: Mapping[ProblemKey, float]
     """Age of every problem that is raised."""
@@ -66,12 +67,12 @@ def derive_throttling(
     left = dict(zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True))
     remaining = remaining_by_flow(flows, left)
     measured = measured_nets(frame, flows, moves)
-    sides = derive_sides(frame, flows, throttles, remaining, measured)
+    sides = derive_sides(frame, flows, throttles, remaining, measured, moves.gains)
     problems_memory, problems = derive_problems(frame, lag, throttles, sides, memory.problems, parameters)
     log_dirs_memory, log_dir_moves = derive_log_dir_moves(frame, throttles, bytes_in, memory.log_dirs)
     return ThrottlingMemory(problems_memory, log_dirs_memory), Throttling(
         remaining=remaining,
-        nets={pair: flow_net(flow, measured.get(pair)) for pair, flow in flows.items()},
+        etas={pair: flow_eta(flow, remaining[pair], measured.get(pair)) for pair, flow in flows.items()},
         sides=sides,
         problems=problems,
         recommended=_recommended(frame, throttles, sides, bytes_in, parameters),

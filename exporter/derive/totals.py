@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from exporter.derive.etas import last_eta, side_etas
 from exporter.derive.frame import Frame
 from exporter.derive.moves import Move
-from exporter.derive.sides import SideKey, binding_sides, side_net
+from exporter.derive.sides import SideKey
 from exporter.derive.throttles import SIDES, Throttles
 from exporter.derive.throttling import Throttling
 from exporter.formulas import moves as formulas
-from exporter.formulas.ops import NUMBERS, as_finite
+from exporter.formulas.ops import NUMBERS
 from exporter.model import UNKNOWN, UNLIMITED, Floats, Side
 
 
@@ -60,8 +61,11 @@ def bound_by_sides(moves: tuple[Move, ...], throttling: Throttling) -> tuple[Mov
     Flows that share a limit have turns: one is ahead for a minute and the other then, while their sum is steady. A
     slope of the slower one alone would say a quarter too much. One that never ends stays so.
     """
-    ends = _ends(throttling)
-    return tuple(_bounded(move, ends.get((move.broker, move.leader), math.inf)) for move in moves)
+    sides = side_etas(throttling.sides, throttling.remaining)
+    return tuple(
+        move if move.leader is None else _bounded(move, sides.get((move.broker, move.leader), math.inf))
+        for move in moves
+    )
 
 
 def _bounded(move: Move, end: float) -> Move:
@@ -69,33 +73,14 @@ def _bounded(move: Move, end: float) -> Move:
     return move if soon else replace(move, eta=end)
 
 
-def _ends(throttling: Throttling) -> dict[tuple[int, int | None], float]:
-    """Seconds until everything through the side that holds each flow back has caught up, where that is known."""
-    ends: dict[tuple[int, int | None], float] = {}
-    for pair, key in binding_sides(throttling.sides, throttling.remaining).items():
-        load = throttling.sides[key]
-        net = side_net(load)
-        if net is not None and load.remaining is not None:
-            ends[pair] = formulas.eta(NUMBERS, load.remaining, net)
-    return ends
-
-
 def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
-    """Tell when the last flow, and the last broker and side, is done; never before a single move. judgement.md 5."""
+    """Tell when everything is done; never where one is not, unknown where one is."""
     etas = [move.eta for move in moves if move.eta is not None]
     if not etas or math.inf in etas:
         return math.inf if etas else None
     if len(etas) < len(moves):
         return None
-    ends = _ends(throttling)
-    alone = {
-        pair: formulas.eta(NUMBERS, left, net)
-        for pair, left in throttling.remaining.items()
-        if left and (net := throttling.nets.get(pair)) is not None
-    }
-    last = max([*etas, *ends.values(), *(min(end, ends.get(pair, math.inf)) for pair, end in alone.items())])
-    # No move was said never to end.
-    return as_finite(last)
+    return last_eta(etas, throttling.etas, side_etas(throttling.sides, throttling.remaining))
 
 
 def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:

@@ -5,6 +5,7 @@ judgement.md 5; throttle-law.md. Bytes and seconds. `stuck.py` says whether a mo
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import numpy as np
@@ -63,13 +64,48 @@ def slope(
     None below 12 s, which is noise: bursts come every 11.5 s. The value at the start of the span is interpolated.
     `times` ascend; samples from before a change are the caller's to leave out. judgement.md 5.
     """
-    grain = window.settling
-    covered = times[-1] - times[0] if len(times) else 0.0
-    grains = min(int((covered + ROUNDING) / grain), longest)
-    if grains < 1:
+    span = _span(times, window, longest)
+    if not span:
         return None
-    span = grains * grain
     return (values[-1] - float(np.interp(times[-1] - span, times, values))) / span, span
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A line through a series."""
+
+    rate: float
+    """Change per second."""
+    seconds: float
+    """That it spans."""
+    ahead: float = 0.0
+    """The last value less the line's: what a burst was early, negative what it is late."""
+
+
+def trend(
+    times: Sequence[float], values: Sequence[float], window: Window = DEFAULT_WINDOW, longest: int = LONGEST_SLOPE
+) -> Trend | None:
+    """The line of least squares over the span that `slope` takes; None where that has none.
+
+    Bursts make a series of steps, and the two polls that `slope` stands on may lie anywhere on theirs: over many polls
+    that evens out, and the line tells where between two steps the last poll lies. Arguments as of `slope`.
+    """
+    span = _span(times, window, longest)
+    if not span:
+        return None
+    start = times[-1] - span
+    first = int(np.searchsorted(times, start, side="right"))
+    seen = np.array([start, *times[first:]]) - times[-1]
+    told = np.array([float(np.interp(start, times, values)), *values[first:]])
+    x, y = seen - seen.mean(), told - told.mean()
+    rate = float((x * y).sum() / (x * x).sum())
+    return Trend(rate, span, float(told[-1] - told.mean() + rate * seen.mean()))
+
+
+def _span(times: Sequence[float], window: Window, longest: int) -> float:
+    """Seconds of the longest multiple of 12 s that a series covers; 0 where it covers none."""
+    covered = times[-1] - times[0] if len(times) else 0.0
+    return window.settling * min(int((covered + ROUNDING) / window.settling), longest)
 
 
 def first_kept(times: Sequence[float], oldest: float) -> int:
@@ -103,10 +139,34 @@ def believed_net(
     if seconds < BELIEVED_WINDOWS * window.settling or copied < BELIEVED_BURSTS * burst:
         return law_net
     of_slope, of_law = SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds
-    if abs(rate - law_net) > EXPLAINED * math.hypot(of_slope, of_law):
+    if not _agree(law_net, rate, of_slope, of_law):
         return rate
     weight = of_law**2 / (of_law**2 + of_slope**2) if of_law > 0 else 1.0
     return weight * rate + (1 - weight) * law_net
+
+
+def is_bound(law_net: float, measured: tuple[float, float], copied: float, burst: float) -> bool:
+    """Whether a measured net rate is what the law says, as far as the errors of both explain: its limit holds it back.
+
+    Arguments as of `believed_net`.
+    """
+    rate, seconds = measured
+    return _agree(law_net, rate, SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds)
+
+
+def _agree(law_net: float, rate: float, of_slope: float, of_law: float) -> bool:
+    return abs(rate - law_net) <= EXPLAINED * math.hypot(of_slope, of_law)
+
+
+def remaining_by_line(ops: Ops[V], remaining: V, ahead: V, grain: V) -> V:
+    """Bytes that remain, counted from the line through the steps of bursts and not from the step of the last poll.
+
+    `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
+    correction never takes more than half of what remains.
+    """
+    half = grain * 0.5
+    off = ops.least(ops.greatest(ahead, half * -1.0), half)
+    return ops.greatest(remaining + off, remaining * 0.5)
 
 
 def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:

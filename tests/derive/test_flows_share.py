@@ -49,6 +49,81 @@ def test_the_flow_that_waits_ends_with_the_side(until: int) -> None:
     assert all((move.eta or math.inf) <= (derived.totals.eta or 0) + 1e-6 for move in derived.moves)
 
 
+ENDS = 100.0
+"""When broker 2 has caught up, and 3 has all of the limit."""
+
+AT_LIMIT = 26_000
+"""Offsets a second that the law gives to one flow or both under `LIMIT`."""
+
+
+def after_the_other(clock: float, alone: float) -> Topics:
+    """Brokers 2 and 3 share what 1 sends; then 3 is copied to at the rate `alone`."""
+    shared, rest = min(clock, ENDS), max(clock - ENDS, 0.0)
+    half = AT_LIMIT / 2
+    partitions = {2: (int(half * ENDS), half * shared), 3: (SIZE, half * shared + alone * rest)}
+    return {
+        "t": [
+            Partition(replicas=(1, target), adding=(target,), removing=(1,), end=end, lag={target: int(end - done)})
+            if done < end
+            else Partition(replicas=(target,), end=end)
+            for target, (end, done) in partitions.items()
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("why", "limit", "alone"),
+    [
+        ("the limit holds it back, so that it has all of it now", LIMIT, AT_LIMIT),
+        ("something else does, so that it goes on as before", 100 * LIMIT, AT_LIMIT / 2),
+    ],
+)
+def test_the_flow_that_is_left(why: str, limit: float, alone: float) -> None:
+    """What one flow leaves goes to the other where they share a limit that binds: known at once, not in two minutes."""
+    limits = {side: Limit(limit, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
+    configs = {broker: BrokerConfig(limits=limits) for broker in (1, 2, 3)}
+    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:3")}
+    clocks = [float(clock) for clock in range(0, int(ENDS) + 6 * EVERY + 1, EVERY)]
+    polls = (
+        snapshot(after_the_other(clock, alone), clock=clock, broker_configs=configs, topic_configs=lists)
+        for clock in clocks
+    )
+    for clock, derived in zip(clocks, judge_each(*polls), strict=True):
+        if clock > ENDS:
+            remaining = sum(move.remaining_bytes or 0 for move in derived.moves)
+            taken = remaining / (alone * 100)
+            assert derived.totals.eta == pytest.approx(taken, rel=0.06), (why, clock)
+
+
+def shrinking(clock: float) -> Topics:
+    """Half of the partitions end together at `ENDS`; what comes in for them is lost to the others until then."""
+    inbound, copied = 5_000.0, 13_000.0
+    lag = 3_000_000 - (copied - inbound) * clock
+    over = clock >= ENDS
+    end = 4_000_000 + int(inbound * clock)
+    first = Partition(
+        replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: int((copied - inbound) * (ENDS - clock))}
+    )
+    # The rate of both together stays what it is.
+    left = lag if not over else lag - copied * (clock - ENDS)
+    return {
+        "t": [
+            Partition(replicas=(2,), end=end) if over else first,
+            Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: int(left)}),
+        ]
+    }
+
+
+def test_what_comes_in_for_those_that_finished_is_no_loss_any_more() -> None:
+    """One rate is copied for all; the sooner some end, the less of it goes into what comes in."""
+    clocks = [float(clock) for clock in range(0, int(ENDS) + 3 * EVERY, EVERY)]
+    derived = judge_each(
+        *(snapshot(shrinking(clock), clock=clock, topic_configs={"t": TopicConfig()}) for clock in clocks)
+    )[-1]
+    (move,) = derived.moves
+    assert derived.totals.eta == pytest.approx((move.remaining_messages or 0) / (26_000 - 5_000), rel=0.05)
+
+
 def test_more_fetcher_threads_have_larger_bursts() -> None:
     """Each thread has responses of its own: two of them let twice as much through before it is counted."""
     wide = {number: Partition(replicas=(1, 2), adding=(2,), end=SIZE, lag={2: SIZE}) for number in range(40)}

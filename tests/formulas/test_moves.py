@@ -65,6 +65,76 @@ def test_slope(why: str, times: list[float], values: list[float], expected: tupl
 
 
 @pytest.mark.parametrize(
+    ("why", "times", "values", "expected"),
+    [
+        ("no sample", [], [], None),
+        ("10 s are noise", [0, 10], [100, 90], None),
+        ("two samples make the slope", [0, 12], [100, 88], (-1.0, 12, 0.0)),
+        ("a line is met", [0, 10, 20, 30], [100, 90, 80, 70], (-1.0, 24, 0.0)),
+        ("the start is interpolated", [0, 10, 20], [100, 100, 88], None),
+        ("standing still", [0, 12], [100, 100], (0.0, 12, 0.0)),
+        ("one that is early is ahead", [0, 12, 24, 36], [0, 10, 20, 38], (1.0333, 36, 2.4)),
+        ("the clock stands still", [5, 5, 5], [100, 90, 80], None),
+    ],
+)
+def test_trend(why: str, times: list[float], values: list[float], expected: tuple[float, float, float] | None) -> None:
+    """The line of least squares over the span of the slope, and how far the last value is off it."""
+    seen, slope = moves.trend(times, values), moves.slope(times, values)
+    assert (seen is None) == (slope is None), why
+    if seen is not None and expected is not None:
+        assert (seen.rate, seen.seconds, seen.ahead) == pytest.approx(expected, abs=1e-3), why
+
+
+@given(st.floats(0, 11.5), st.floats(3, 15), st.integers(1, 4))
+def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope_can_be_off(
+    first: float, step: float, grains: int
+) -> None:
+    """Bursts of 11.5 every 11.5 s: a slope may be off by one of them over its span, a line by less."""
+    times = [first + step * poll for poll in range(int(120 / step))]
+    seen = moves.trend(times, [11.5 * (then // 11.5) for then in times], longest=3 * grains)
+    assert seen is not None
+    assert abs(seen.rate - 1) * seen.seconds <= 11.5
+    assert abs(seen.ahead) <= 11.5
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1e5), st.floats(-1e15, 1e15)), min_size=2, max_size=30),
+    st.integers(1, 10),
+)
+def test_a_trend_is_a_number(points: list[tuple[float, float]], longest: int) -> None:
+    """Over the span of the slope and whatever was seen."""
+    times, values = zip(*sorted(points), strict=True)
+    seen = moves.trend(times, values, longest=longest)
+    assert (seen is None) == (moves.slope(times, values, longest=longest) is None)
+    assert seen is None or (math.isfinite(seen.rate) and math.isfinite(seen.ahead))
+
+
+@pytest.mark.parametrize(
+    ("why", "remaining", "ahead", "grain", "expected"),
+    [
+        ("just after a burst", 100.0, 4.0, 10.0, 104.0),
+        ("just before one", 100.0, -4.0, 10.0, 96.0),
+        ("never more than half a window", 100.0, 40.0, 10.0, 105.0),
+        ("nor less", 100.0, -40.0, 10.0, 95.0),
+        ("nor than half of what remains", 4.0, -4.0, 10.0, 2.0),
+    ],
+)
+def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:
+    """What remains between two bursts."""
+    assert moves.remaining_by_line(NUMBERS, remaining, ahead, grain) == expected, why
+    columns = [np.array([value]) for value in (remaining, ahead, grain)]
+    assert moves.remaining_by_line(ARRAYS, *columns)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("law", "rate", "expected"), [(5.0, 4.9, True), (5.0, 4.4, True), (5.0, 2.5, False), (5.0, 9.0, False)]
+)
+def test_is_bound(law: float, rate: float, expected: bool) -> None:
+    """A rate within three errors of the law's is that of its limit."""
+    assert moves.is_bound(law, (rate, 120.0), rate * 120, 10.0) is expected
+
+
+@pytest.mark.parametrize(
     ("why", "law", "measured", "copied", "expected"),
     [
         ("at first the law", 1.0, None, 0, 1.0),
