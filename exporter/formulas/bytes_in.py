@@ -45,6 +45,8 @@ class BytesIn:
     """Learned bytes per offset of the whole log: what one lacks of it weighs."""
     appended: Floats
     """Learned bytes per offset of what is appended: of a compacted log much more than `per_offset`."""
+    unpaced: Bools
+    """Rows of which that was learned before it was known how fast the log grows."""
 
 
 def same_leader(before: LeaderLogs, now: LeaderLogs) -> Bools:
@@ -68,20 +70,31 @@ def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
     return np.where(same_leader(sized, now) & fresh & nothing_deleted & (growth >= 0), growth, np.nan)
 
 
-def learn_bytes_per_offset(learned: Floats, sized: LeaderLogs, now: LeaderLogs, pace: Floats | None = None) -> Floats:
-    """What one offset weighs (P,), learned anew in rows where log dirs answered with this poll. judgement.md 1.
+def bytes_per_offset(logs: LeaderLogs, pace: Floats) -> Floats:
+    """What one offset weighs (P,), NaN where log dirs did not tell. judgement.md 1.
 
     size / (end - local start) of the leader's log, compacted or not: whoever copies it copies what is left of it.
 
     `pace`: offsets a second (P,), NaN where unknown. The size is told after the end, and holds what came in between: of
     a log that retention keeps to some seconds of traffic that is a good part.
     """
-    between = np.maximum(now.sized_at - now.ended_at, 0.0)
-    later = np.zeros(len(now.end)) if pace is None else np.nan_to_num(pace) * between
-    held = now.end - now.start + later
-    told = (now.size != UNKNOWN) & (now.start != UNKNOWN) & (now.end != UNKNOWN) & (held > 0)
-    fresh = told & ((now.sized_at > sized.sized_at) | np.isnan(learned))
-    return np.where(fresh, now.size / np.where(held > 0, held, 1), learned)
+    between = np.maximum(logs.sized_at - logs.ended_at, 0.0)
+    held = logs.end - logs.start + np.nan_to_num(pace) * between
+    told = (logs.size != UNKNOWN) & (logs.start != UNKNOWN) & (logs.end != UNKNOWN) & (held > 0)
+    return np.where(told, logs.size / np.where(held > 0, held, 1), np.nan)
+
+
+def learn_bytes_per_offset(state: BytesIn, now: LeaderLogs, pace: Floats) -> tuple[Floats, Bools]:
+    """What one offset weighs, and where that was learned without a pace. Shapes (P,).
+
+    Learned anew in rows where log dirs answered with this poll, and from their last answer once the pace is known.
+    """
+    fresh, paced = now.sized_at > state.sized.sized_at, ~np.isnan(pace)
+    told = bytes_per_offset(now, pace)
+    anew = (fresh | np.isnan(state.per_offset)) & ~np.isnan(told)
+    told = np.where(anew, told, bytes_per_offset(state.sized, pace))
+    again = ~anew & state.unpaced & paced & ~np.isnan(told)
+    return np.where(anew | again, told, state.per_offset), np.where(anew, ~paced, state.unpaced & ~again)
 
 
 def learn_appended(learned: Floats, per_offset: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools) -> Floats:
@@ -123,14 +136,14 @@ def step(state: BytesIn | None, now: LeaderLogs, compacted: Bools) -> tuple[Byte
     """
     if state is None:
         unknown = np.full(len(now.leader), np.nan)
-        first = learn_bytes_per_offset(unknown, now, now)
-        return BytesIn(now, now, first, first), unknown
+        first = bytes_per_offset(now, unknown)
+        return BytesIn(now, now, first, first, np.isfinite(first)), unknown
     pace = _over(offsets_gained(state.previous, now), now.ended_at - state.previous.ended_at)
-    learned = learn_bytes_per_offset(state.per_offset, state.sized, now, pace)
+    learned, unpaced = learn_bytes_per_offset(state, now, pace)
     appended = learn_appended(state.appended, learned, state.sized, now, compacted)
-    rates = bytes_in_rate(BytesIn(state.previous, state.sized, learned, appended), now, compacted)
+    rates = bytes_in_rate(BytesIn(state.previous, state.sized, learned, appended, unpaced), now, compacted)
     fresh = (now.size != UNKNOWN) & (now.sized_at > state.sized.sized_at)
-    return BytesIn(now, _choose(fresh, now, state.sized), learned, appended), rates
+    return BytesIn(now, _choose(fresh, now, state.sized), learned, appended, unpaced), rates
 
 
 def blank(rows: int) -> BytesIn:
@@ -138,7 +151,7 @@ def blank(rows: int) -> BytesIn:
     nothing, never = np.full(rows, UNKNOWN, np.int64), np.zeros(rows)
     nobody = np.full(rows, UNKNOWN, np.int32)
     logs = LeaderLogs(nobody, nobody, nothing, nothing, never, nothing, never)
-    return BytesIn(logs, logs, np.full(rows, np.nan), np.full(rows, np.nan))
+    return BytesIn(logs, logs, np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, bool))
 
 
 def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
@@ -148,8 +161,11 @@ def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
     """
     new = rows == UNKNOWN
     kept = np.where(new, 0, rows)
-    weights = (np.where(new, np.nan, old[kept] if len(old) else np.nan) for old in (state.per_offset, state.appended))
-    return BytesIn(_take(state.previous, kept, new), _take(state.sized, kept, new), *weights)
+    per_offset, appended = (
+        np.where(new, np.nan, old[kept] if len(old) else np.nan) for old in (state.per_offset, state.appended)
+    )
+    unpaced = ~new & (state.unpaced[kept] if len(state.unpaced) else False)
+    return BytesIn(_take(state.previous, kept, new), _take(state.sized, kept, new), per_offset, appended, unpaced)
 
 
 def _take(logs: LeaderLogs, rows: Ints | Longs, new: Bools) -> LeaderLogs:

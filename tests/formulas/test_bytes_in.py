@@ -60,7 +60,7 @@ CASES = [
     ("nothing written", [log(1000, 0, 100_000, 0), log(1000, 10, 100_000, 10)], 0),
     ("nothing written and never any size: a known 0", [log(1000, 0), log(1000, 10)], 0),
     ("offsets gained, but what one weighs is not known", [log(1000, 0), log(1100, 10)], NAN),
-    ("between two answers of log dirs", [log(1000, 0, 100_000, 0.1), log(1500, 10, 100_000, 0.1)], 5_000),
+    ("between two answers of log dirs", [log(1000, 0.1, 100_000, 0.1), log(1500, 10.1, 100_000, 0.1)], 5_000),
     ("600 MB in while retention deletes 500 MB", [log(1 * MB, 0, 100 * MB, 0.1), RETAINED], 10 * MB),
     ("the first size is no growth", [log(1000, 0), log(1100, 10, 110_000, 10)], 1_000),
     ("empty log", [log(0, 0, 0, 0.1), log(0, 10, 0, 10)], 0),
@@ -111,7 +111,7 @@ def test_growth_is_not_used_when_the_epoch_changed_between_two_answers() -> None
 
 def test_learned_bytes_per_offset_are_of_one_moment() -> None:
     """What an offset weighs is learned with an answer of log dirs only: an old size over a new end is too little."""
-    state, _ = run([log(1000, 0, 100_000, 0.1), log(9000, 10, 100_000, 0.1)])
+    state, _ = run([log(1000, 0.1, 100_000, 0.1), log(9000, 10, 100_000, 0.1)])
 
     assert state.per_offset.tolist() == [100.0]
 
@@ -168,12 +168,12 @@ def test_an_empty_log_teaches_nothing() -> None:
 
 def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
     """When partitions come and go the state moves with them; a new row is a first sample."""
-    state, _ = run([log(1000, 0, 100_000, 1)])
+    state, _ = run([log(1000, 1, 100_000, 1)])
     state = realign(state, np.array([U, 0], dtype=np.int32))
     two = replace(
         log(1000, 10),
         **{
-            column: np.repeat(getattr(log(1500, 10, 100_000, 1), column), 2)
+            column: np.repeat(getattr(log(1500, 11, 100_000, 1), column), 2)
             for column in ("leader", "epoch", "start", "end", "ended_at", "size", "sized_at")
         },
     )
@@ -220,25 +220,41 @@ def test_rates_are_never_negative(polls: list[LeaderLogs], compacted: bool) -> N
 def test_size_and_offsets_agree_on_steady_records(weight: int, gained: int, seconds: float) -> None:
     """With records of one size both ways give the same rate."""
     by_size = run([log(100, 0, 100 * weight, 0), log(100 + gained, seconds, (100 + gained) * weight, seconds)])[1]
-    by_offsets = run([log(100, 0, 100 * weight, 0.1), log(100 + gained, seconds, 100 * weight, 0.1)])[1]
+    by_offsets = run([log(100, 0.1, 100 * weight, 0.1), log(100 + gained, seconds + 0.1, 100 * weight, 0.1)])[1]
 
     assert by_size == pytest.approx(by_offsets)
     assert by_size == pytest.approx(weight * gained / seconds)
 
 
-def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> None:
-    """100 bytes an offset, 1,000 offsets a second; the size is told 0.5 s after the end, of a log of 5 s of traffic."""
-    end, start = np.array([10_000]), np.array([5_000])
-    logs = LeaderLogs(
-        leader=np.array([1], np.int32),
-        epoch=np.array([0], np.int32),
-        start=start,
-        end=end,
-        ended_at=np.array([10.0]),
-        size=np.array([550_000]),
-        sized_at=np.array([10.5]),
-    )
-    unknown = np.array([np.nan])
+BETWEEN = log(10_000, 10.0, 550_000, 10.5, start=5_000)
+"""Of 100 bytes an offset and 1,000 offsets a second: the size is told 0.5 s after the end, of 5 s of traffic."""
 
-    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs, pace=np.array([1000.0])).tolist() == [100.0]
-    assert bytes_in.learn_bytes_per_offset(unknown, logs, logs).tolist() == [110.0]
+
+def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> None:
+    """It takes the pace to tell."""
+    assert bytes_in.bytes_per_offset(BETWEEN, np.array([1000.0])).tolist() == [100.0]
+    assert bytes_in.bytes_per_offset(BETWEEN, np.array([NAN])).tolist() == [110.0]
+
+
+def test_the_first_weight_is_put_right_once_the_pace_is_known() -> None:
+    """With the second poll, although log dirs are asked once a minute; and then no more."""
+    later = [
+        log(end, seconds, 550_000, 10.5, start=5_000)
+        for end, seconds in ((20_000, 20.0), (31_000, 30.0), (42_000, 40.0))
+    ]
+    first, _ = run([BETWEEN])
+    second, rate = run([BETWEEN, later[0]])
+    third, _ = run([BETWEEN, *later[:2]])
+    assert (first.per_offset.tolist(), first.unpaced.tolist()) == ([110.0], [True])
+    assert (second.per_offset.tolist(), second.unpaced.tolist(), rate) == ([100.0], [False], 100_000.0)
+    assert third.per_offset.tolist() == [100.0]
+
+
+def test_a_partition_that_comes_later_is_put_right_too() -> None:
+    """Its first poll tells no pace either; and who never answered about disks has no weight."""
+    state = realign(run([log(0, 0)])[0], np.array([UNKNOWN]))
+    state, _ = step(state, BETWEEN, PLAIN)
+    assert state.unpaced.tolist() == [True]
+    state, _ = step(state, log(20_000, 20.0, 550_000, 10.5, start=5_000), PLAIN)
+    assert (state.per_offset.tolist(), state.unpaced.tolist()) == ([100.0], [False])
+    assert run([log(0, 0), log(10, 10)])[0].unpaced.tolist() == [False]
