@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from exporter.derive.adding import Weights
+from exporter.derive.adding import blank as no_weights
 from exporter.derive.adding import realign as realign_weights
+from exporter.derive.ages import never
 from exporter.derive.frame import Frame
 from exporter.derive.logs import LogsMemory
 from exporter.derive.moves import MovesMemory
 from exporter.derive.moves import realign as realign_moves
-from exporter.derive.replicas import ReplicasMemory
+from exporter.derive.replicas import ReplicasMemory, empty_memory
 from exporter.derive.replicas import realign as realign_replicas
 from exporter.derive.throttling import ThrottlingMemory
 from exporter.derive.throttling import realign as realign_throttling
@@ -66,9 +68,25 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
     )
 
 
-def remembered(memory: Memory | None, seen: Frame) -> Memory | None:
-    """Bring the memory to the rows of this snapshot."""
-    if memory is None or memory.keys.same(seen.keys):
+def blank(seen: Frame) -> Memory:
+    """Begin a memory, with nothing known of any row of the first snapshot."""
+    partitions, replicas = len(seen.led_by), len(seen.host)
+    return Memory(
+        keys=seen.keys,
+        bytes_in=bytes_in.blank(partitions),
+        known_end=np.full(replicas, UNKNOWN, np.int64),
+        weights=no_weights(replicas),
+        out_since=never(replicas),
+        under_since=never(partitions),
+        replicas=empty_memory(replicas),
+    )
+
+
+def remembered(memory: Memory | None, seen: Frame) -> Memory:
+    """Bring the memory to the rows of this snapshot; without one, begin it."""
+    if memory is None:
+        return blank(seen)
+    if memory.keys.same(seen.keys):
         return memory
     partitions = match_partitions(memory.keys, seen.keys)
     return take(memory, seen.keys, partitions, match_replicas(memory.keys, seen.keys, partitions))

@@ -129,15 +129,11 @@ def bytes_in_rate(state: BytesIn, now: LeaderLogs, compacted: Bools) -> Floats:
     return np.where(np.isnan(by_size), by_offsets, by_size)
 
 
-def step(state: BytesIn | None, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Floats]:
+def step(state: BytesIn, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Floats]:
     """One poll: `(state, bytes a second)`. Absent on the first sample and on an epoch change until the next.
 
-    The rows of `state` are those of `now`; `realign` brings them there when partitions came or went.
+    The rows of `state` are those of `now`, `blank` at first; `realign` brings them there when partitions came or went.
     """
-    if state is None:
-        unknown = np.full(len(now.leader), np.nan)
-        first = bytes_per_offset(now, unknown)
-        return BytesIn(now, now, first, first, np.isfinite(first)), unknown
     pace = _over(offsets_gained(state.previous, now), now.ended_at - state.previous.ended_at)
     learned, unpaced = learn_bytes_per_offset(state, now, pace)
     appended = learn_appended(state.appended, learned, state.sized, now, compacted)

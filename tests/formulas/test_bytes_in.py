@@ -28,25 +28,24 @@ def log(
     epoch: int = 1,
     leader: int = 1,
 ) -> LeaderLogs:
-    """One partition's leader log."""
+    """One partition's leader log; a second is added to all times, as no answer comes at the beginning of the clock."""
     return LeaderLogs(
         leader=np.array([leader], dtype=np.int32),
         epoch=np.array([epoch], dtype=np.int32),
         start=np.array([start]),
         end=np.array([end]),
-        ended_at=np.array([ended_at]),
+        ended_at=np.array([ended_at + 1.0]),
         size=np.array([size]),
-        sized_at=np.array([sized_at]),
+        sized_at=np.array([sized_at + 1.0 if size != U else 0.0]),
     )
 
 
 def run(polls: list[LeaderLogs], *, compacted: bool = False) -> tuple[BytesIn, float]:
     """The state and the last rate after some polls."""
-    state: BytesIn | None = None
+    state = bytes_in.blank(1)
     rates: Floats = np.array([NAN])
     for poll in polls:
         state, rates = step(state, poll, COMPACTED if compacted else PLAIN)
-    assert state is not None
     return state, float(rates[0])
 
 

@@ -74,7 +74,6 @@ def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory
     if seconds <= longest:
         return memory
     kept = remembered(memory, frame(snapshot))
-    assert kept is not None  # noqa: S101  # for mypy: a memory was given
     in_isr, before = snapshot.replicas.in_isr, kept.replicas
     caught_up_at, passed_at = (np.where(in_isr, np.nan, times) for times in (before.caught_up_at, before.passed_at))
     return replace(kept, replicas=replace(before, caught_up_at=caught_up_at, passed_at=passed_at))
