@@ -8,7 +8,7 @@ import numpy as np
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.sides import Load, SideKey
-from exporter.derive.throttle_checks import Checks, ProblemKey, limit_of_rows
+from exporter.derive.throttle_checks import Facts, ProblemKey, judge, limit_of_rows
 from exporter.derive.throttle_lists import ListsMemory, derive_named
 from exporter.derive.throttle_needs import Needs, derive_needs
 from exporter.derive.throttles import SIDES, Throttles
@@ -57,8 +57,8 @@ def derive_problems(
     needs = derive_needs(frame, lag, throttles)
     lists, named = derive_named(frame, throttles, memory.lists)
     in_sync = {side: _in_sync(frame, needs, side, memory.in_sync.get(side)) for side in SIDES}
-    checks = Checks(frame, throttles, needs, named, in_sync, sides, parameters)
-    clock, told = frame.snapshot.clock, checks.judge()
+    facts = Facts(frame, throttles, needs, named, in_sync, sides, parameters)
+    clock, told = frame.snapshot.clock, judge(facts)
     held = {
         key: state
         for key in memory.held.keys() | told.keys()
