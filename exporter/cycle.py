@@ -107,8 +107,7 @@ class Cycle:
                 derived=derived,
                 sidecar=self._sidecar(snapshot),
                 topics=self._allowed(snapshot.topics),
-                max_broker_partitions=self._parameters.max_broker_partitions,
-                max_partitions=self._parameters.max_partitions,
+                parameters=self._parameters,
             )
             self._shown = _Shown(snapshot, view)
         self._publish(self._shown.view)

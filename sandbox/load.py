@@ -32,6 +32,7 @@ class Load:
         bytes: int | None = None,  # noqa: A002  the contract's name, and what it counts
         record_size: int = 1000,
         partitions: Sequence[int] = (0,),
+        keys: int = 0,
         **properties: object,
     ) -> dict[int, int]:
         """Produce to each partition so many records, or so many bytes of payload, and wait for every acknowledgement.
@@ -42,6 +43,7 @@ class Load:
             bytes: Bytes of payload per partition, rounded up to whole records, in place of `records`.
             record_size: Bytes of payload of one record; random, so nothing compresses it.
             partitions: To which.
+            keys: How many different keys the records have, in turn; none have one by default.
             **properties: librdkafka's, underscores for dots. For hundreds of replicated partitions pass acks=1:
                 librdkafka sends each partition a request of its own, and with acks=all a broker takes one at a time.
 
@@ -55,9 +57,10 @@ class Load:
             raise SandboxError("produce needs either records or bytes")
         count = records if records is not None else -(-(bytes or 0) // record_size)
         sender = _Sender(self._properties, properties, record_size)
-        for _ in range(count):
+        for number in range(count):
+            key = str(number % keys).encode() if keys else None
             for partition in partitions:
-                sender.send(topic, partition)
+                sender.send(topic, partition, key=key)
         sender.flush()
         return {partition: sender.records[topic, partition] for partition in partitions}
 
@@ -188,11 +191,13 @@ class _Sender:
             }
         )
 
-    def send(self, topic: str, partition: int, give_up: Callable[[], bool] = lambda: False) -> None:
+    def send(
+        self, topic: str, partition: int, give_up: Callable[[], bool] = lambda: False, key: bytes | None = None
+    ) -> None:
         """Queue one record; where the queue is full, wait until there is room or `give_up` says so."""
         while not give_up():
             try:
-                self._producer.produce(topic, self._payload(), partition=partition, on_delivery=self._delivered)
+                self._producer.produce(topic, self._payload(), key, partition=partition, on_delivery=self._delivered)
             except BufferError:
                 self._producer.poll(TICK_SECONDS)
             else:

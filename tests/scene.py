@@ -57,7 +57,7 @@ def view() -> View:
     """Everything that the golden page is read from, but the page's own families."""
     derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
     topics = np.array([name != "hidden" for name in derived.frame.snapshot.topics])
-    return View(derived, sidecar(), topics, PARAMETERS.max_broker_partitions, PARAMETERS.max_partitions)
+    return View(derived, sidecar(), topics, PARAMETERS)
 
 
 def sidecar() -> Sidecar:

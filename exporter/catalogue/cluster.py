@@ -50,12 +50,12 @@ def _cluster(view: View) -> Iterator[Sample]:
 
 
 def _room(view: View) -> Iterator[Sample]:
-    return view.brokers(headroom(ARRAYS.lit(view.max_broker_partitions), view.derived.cluster.counted))
+    return view.brokers(headroom(ARRAYS.lit(view.parameters.max_broker_partitions), view.derived.cluster.counted))
 
 
 def _limit(view: View) -> Iterator[Sample]:
     for broker in view.derived.frame.brokers.tolist():
-        yield (str(broker),), view.max_broker_partitions
+        yield (str(broker),), view.parameters.max_broker_partitions
 
 
 def _directory(value: Callable[[LogDir], float]) -> Read:
@@ -134,13 +134,13 @@ CLUSTER = (
         "cluster_partition_limit",
         "Partitions that the cluster may have (option limits.max_partitions). KIP-578",
         (),
-        lambda view: [((), view.max_partitions)],
+        lambda view: [((), view.parameters.max_partitions)],
     ),
     Metric(
         "cluster_partition_headroom",
         "Limit less partitions; negative when over (Metadata). KIP-578",
         (),
-        lambda view: [((), headroom(view.max_partitions, view.derived.cluster.partitions))],
+        lambda view: [((), headroom(view.parameters.max_partitions, view.derived.cluster.partitions))],
     ),
     Metric(
         "broker_replicas_without_log",

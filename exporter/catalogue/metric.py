@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from exporter.derive import Derived
-from exporter.model import Bools, Snapshot, Source, SourceStatus
+from exporter.model import Bools, Parameters, Snapshot, Source, SourceStatus
 
 PREFIX: Final = "kafka_warden_"
 
@@ -56,8 +56,7 @@ class View:
     sidecar: Sidecar
     topics: Bools
     """(T,) topics that may have series of their own: `topics.allow` and `topics.deny`."""
-    max_broker_partitions: float = float("inf")
-    max_partitions: float = float("inf")
+    parameters: Parameters = field(default_factory=Parameters)
 
     @property
     def snapshot(self) -> Snapshot:

@@ -149,6 +149,12 @@ MOVES = (
         _total(lambda view: view.derived.totals.eta),
     ),
     Metric(
+        "reassignment_deadline_seconds",
+        "Within which moves are to end (option moves.deadline): what the recommended throttle aims at",
+        (),
+        lambda view: [((), view.parameters.moves_deadline)],
+    ),
+    Metric(
         "reassignment_predicted_seconds",
         "MoveTime of KIP-73; absent when nothing moves or nothing is limited (DescribeLogDirs, DescribeConfigs)",
         (),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from exporter.model import Parameters
 from tests.building import Partition, judge, snapshot
 
 TOPICS = {
@@ -18,7 +19,8 @@ TOPICS = {
 def read(broker_limit: float, cluster_limit: float) -> dict[str, dict[tuple[str, ...], float]]:
     """Every family of the page by its labels."""
     derived = judge(snapshot(TOPICS))
-    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(4, bool), broker_limit, cluster_limit)
+    parameters = Parameters(max_broker_partitions=broker_limit, max_partitions=cluster_limit)
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(4, bool), parameters)
     return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
 
 

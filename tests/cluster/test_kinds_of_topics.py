@@ -1,0 +1,80 @@
+"""Moves of compacted and of tiered topics: what remains is what is left on disk, not what was ever written."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox import Cluster, wait_for
+from sandbox.admin_topics import EARLIEST_LOCAL
+from tests.cluster.page import Page
+from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.watching import LONG_ENOUGH, Watch
+
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
+
+MEGABYTE = 1_000_000
+RECORD = 10_000
+SEGMENT = 1 << 20
+TOPIC = "kind"
+COMPACTED = {"cleanup.policy": "compact", "segment.bytes": SEGMENT, "min.cleanable.dirty.ratio": 0.01}
+TIERED = {"remote.storage.enable": True, "segment.bytes": SEGMENT, "local.retention.bytes": 6 * SEGMENT}
+ETA_WITHIN = 8.0
+"""Seconds. Where a move takes half a minute, its bursts alone are worth some."""
+
+
+def test_a_compacted_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
+    """2,000 records were cleaned down to 20: an offset of what is left weighs half of one that is appended."""
+    cluster.admin.create_topic(TOPIC, assignment={0: [1]}, config=COMPACTED)
+    cluster.load.produce(TOPIC, bytes=20 * MEGABYTE, record_size=RECORD, keys=20)
+    wait_for(lambda: _size(cluster, 1) < 3 * MEGABYTE, LONG_ENOUGH, "the log is cleaned")
+    cluster.load.produce(TOPIC, bytes=20 * MEGABYTE, record_size=RECORD, keys=2000)
+    _follow(cluster, tmp_path, throttle=MEGABYTE)
+
+
+def test_a_tiered_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
+    """What lies in remote storage only is not copied: 6 of 30 MB are."""
+    cluster.admin.create_topic(TOPIC, assignment={0: [1]}, config=TIERED)
+    cluster.load.produce(TOPIC, bytes=30 * MEGABYTE, record_size=RECORD)
+    wait_for(lambda: cluster.admin.offsets(TOPIC, EARLIEST_LOCAL)[0] > 2000, LONG_ENOUGH, "segments are remote only")
+    wait_for(lambda: _size(cluster, 1) < 9 * MEGABYTE, LONG_ENOUGH, "and gone from the disk")
+    _follow(cluster, tmp_path, throttle=MEGABYTE // 4)
+
+
+def _follow(cluster: Cluster, folder: Path, throttle: int) -> None:
+    """Move the only partition to broker 2 and hold every page against the disks and the clock."""
+    size = _size(cluster, 1)
+    with Sidecar(configuration(cluster), folder) as sidecar:
+        watch = Watch(sidecar)
+        watch.until(lambda page: not page.down(), "everybody answers")
+        cluster.admin.reassign({(TOPIC, 0): [2]}, throttle=throttle)
+        pages: list[Page] = []
+        watch.until(lambda page: pages.append(page) or _is_over(pages), "it has moved")
+        cluster.admin.clear_throttle([TOPIC])
+
+    moving = [page for page in pages if _remaining(page)]
+    remaining = [_remaining(page) for page in moving]
+    end = next(page.time for page in pages if page.time > moving[-1].time)
+    off = [page.one("reassignment_eta_seconds", **_labels()) - (end - page.time) for page in moving[1:]]
+    print(f"{size} B on the leader's disk; remaining {remaining}; ETAs off by {[round(seconds, 1) for seconds in off]}")
+    assert remaining == sorted(remaining, reverse=True)
+    assert 0.7 * size <= remaining[0] <= 1.02 * size
+    assert max(abs(seconds) for seconds in off) <= ETA_WITHIN
+    copied = pages[-1].one("broker_reassignment_bytes_in_total", broker=2)
+    assert copied == pytest.approx(size, rel=0.1)
+
+
+def _is_over(pages: list[Page]) -> bool:
+    return any(_remaining(page) for page in pages) and pages[-1]["reassigning_partitions"] == 0
+
+
+def _labels() -> dict[str, object]:
+    return {"topic": TOPIC, "partition": 0, "broker": 2}
+
+
+def _remaining(page: Page) -> float:
+    return page.get("reassignment_bytes_remaining", **_labels()) or 0.0
+
+
+def _size(cluster: Cluster, broker: int) -> int:
+    """Bytes of the log on the disk of a broker."""
+    return sum(log.size for log in cluster.admin.log_dirs(broker) if log.topic == TOPIC)
