@@ -98,7 +98,7 @@ def _copy(
     remaining = float(max(int(replicas.size[row]) - moving.size, 0))
     told_at = float(replicas.sized_at[row])
     if not track.times or told_at > track.times[-1]:
-        kept = next((i for i, then in enumerate(track.times) if told_at - then <= REMEMBERED), len(track.times))
+        kept = moves.first_kept(track.times, told_at - REMEMBERED)
         track = Track(limit, (*track.times[kept:], told_at), (*track.remaining[kept:], remaining))
     return _Copy(key, moving, track, remaining, as_known(float(bytes_in[replicas.partition[row]])))
 

@@ -54,6 +54,14 @@ def test_remaining_and_eta_from_the_slope() -> None:
     assert move.eta == pytest.approx(10)
 
 
+def test_two_answers_make_a_slope_however_far_apart_they_are() -> None:
+    """`poll.log_dirs` of five minutes: 60 MB in ten of them, 40 MB are left."""
+    watch = Watch(every=300.0)
+    for number in range(3):
+        derived = see(watch, future_replicas=copying(p0=number * 30 * MB))
+    assert etas(derived) == [pytest.approx(400)]
+
+
 def test_without_slope_and_limit_nothing_is_known() -> None:
     """At the first poll."""
     assert etas(see(Watch(), future_replicas=copying(p0=0))) == [None]

@@ -74,17 +74,18 @@ def poll(topics: Topics, clock: float, **fields: Any) -> Snapshot:
 class Watch:
     """Judges one poll after another."""
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, every: float = STEP, **parameters: Any) -> None:
         self._memory: Memory | None = None
         self._parameters = Parameters(**parameters)
         self._clock = 0.0
+        self._every = every
 
     def see(self, topics: Topics, polls: int = 1, **fields: Any) -> Derived:
-        """Judge some polls of 10 s each that all see the same."""
+        """Judge some polls that all see the same."""
         for _ in range(polls):
             seen = poll(topics, self._clock, **fields)
             self._memory, derived = derive(seen, self._memory, self._parameters)
-            self._clock += STEP
+            self._clock += self._every
         return derived
 
     def problems(self, topics: Topics, polls: int = 1, **fields: Any) -> Found:
