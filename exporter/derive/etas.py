@@ -40,7 +40,8 @@ def flow_eta(flow: Flow, remaining: float | None, measured: Trend | None) -> flo
 def side_eta(load: Load) -> float | None:
     """Judge all flows through a broker and side; None while that cannot be said."""
     pace = side_pace(load)
-    net = believed(load.predicted, pace, load.bytes_in, load.burst, load.window)
+    drift = moves.DRIFT if load.flows + len(load.ended) > 1 else 0.0
+    net = believed(load.predicted, pace, load.bytes_in, load.burst, load.window, drift)
     if net is None or load.remaining is None:
         return None
     return moves.eta(NUMBERS, _by_line(load.remaining, pace, load.gross, load.window), net)
@@ -81,7 +82,12 @@ def last_eta(
 
 
 def believed(
-    predicted: float | None, measured: Trend | None, bytes_in: float | None, burst: float, window: law.Window
+    predicted: float | None,
+    measured: Trend | None,
+    bytes_in: float | None,
+    burst: float,
+    window: law.Window,
+    drift: float = 0.0,
 ) -> float | None:
     """Net rate that an ETA stands on: the law's at first, the measured one once there is enough of it."""
     if predicted is not None and predicted <= 0 and measured is not None:
@@ -97,7 +103,7 @@ def believed(
         return measured.rate if math.isinf(predicted) else predicted
     copied = (measured.rate + (bytes_in or 0.0)) * measured.seconds if measured is not None else 0.0
     told = None if measured is None else (measured.rate, measured.seconds)
-    return moves.believed_net(predicted, told, copied, burst, window)
+    return moves.believed_net(predicted, told, copied, burst, window, drift)
 
 
 def _by_line(remaining: float, measured: Trend | None, gross: float | None, window: law.Window) -> float:

@@ -27,6 +27,12 @@ SLOPE_ERROR: Final = 1 / math.sqrt(6)
 LAW_ERROR: Final = 0.06
 """Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs (throttle-law.md)."""
 
+DRIFT: Final = 0.06
+"""Standard error, in shares of the gross rate, of taking the last two minutes of flows that share a limit for the next.
+
+Such flows have turns, and faster and slower minutes together: 7 % in the mean over three moves (bench/README.md, ETA).
+"""
+
 EXPLAINED: Final = 3.0
 """Standard errors by which law and slope may differ and still be about the same thing."""
 
@@ -122,6 +128,7 @@ def believed_net(
     copied: float,
     burst: float,
     window: Window = DEFAULT_WINDOW,
+    drift: float = 0.0,
 ) -> float | None:
     """The net rate that an ETA stands on: the law's at first, then with the measured one, weighed by their errors.
 
@@ -129,7 +136,7 @@ def believed_net(
     law is off by a share of the gross rate. Where they differ by more than both errors explain, the law is about
     another bottleneck, and the slope stands alone. Without a throttle (`law_net` is `+inf`) or a law, whatever was
     measured. `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes seen in that
-    span. judgement.md 5, ETA; docs/throttle-law.md.
+    span. `drift`: `DRIFT` where flows share a limit. judgement.md 5, ETA; docs/throttle-law.md.
     """
     if law_net is None or math.isinf(law_net):
         return None if measured is None else measured[0]
@@ -141,7 +148,8 @@ def believed_net(
     of_slope, of_law = SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds
     if not _agree(law_net, rate, of_slope, of_law):
         return rate
-    weight = of_law**2 / (of_law**2 + of_slope**2) if of_law > 0 else 1.0
+    to_come = drift * copied / seconds
+    weight = of_law**2 / (of_law**2 + of_slope**2 + to_come**2) if of_law > 0 else 1.0
     return weight * rate + (1 - weight) * law_net
 
 

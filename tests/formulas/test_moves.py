@@ -182,6 +182,12 @@ def test_law_and_slope_are_weighed() -> None:
     assert nets[-1] == pytest.approx(2.2, abs=1e-3)
 
 
+def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
+    """However long it is, the next minutes may be others: the law counts for half."""
+    net = moves.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=moves.DRIFT)
+    assert net == pytest.approx(2.1, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("why", "remaining", "rates", "expected"),
     [
