@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long test-alerts demo sandbox bench eta law scale verdict docs dashboards rules tools clean distclean
+.PHONY: help setup run lint test unit test-long test-alerts demo demo-look sandbox bench eta law scale verdict docs dashboards rules tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -42,6 +42,9 @@ test-alerts: tools setup ## every alert, fired by a real fault; a quarter of an 
 demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays
 	$(VENV)/python -m sandbox.demo $(ARGS)
 
+demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends it
+	$(VENV)/python -m sandbox.demo_look $(ARGS)
+
 sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
 	$(VENV)/python -m sandbox $(ARGS)
 
@@ -72,8 +75,8 @@ rules: setup ## make the alert rules from alerts/templates and alerts/thresholds
 tools:
 	@scripts/need-java
 
-clean: ## remove .venv and what was built, but not .cache
-	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+clean: ## remove .venv, what was built and the last demo, but not .cache
+	rm -rf .venv build dist demo .demo-* *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

@@ -2,7 +2,8 @@
 
 `python -m sandbox.demo` ends by itself: exit code 0 when the stuck move paged and both ended, 1 when something of that
 did not happen in time, 128 + the signal's number after Ctrl-C or SIGTERM.
-With DEMO_KEEP=1 it stays until then, and ends with 0.
+With DEMO_KEEP=1 it stays until then, and ends with 0. However it ends, what Prometheus saw stays in a folder that
+`python -m sandbox.demo_look` serves again (sandbox/demo_folder.py).
 """
 
 import os
@@ -19,6 +20,8 @@ from rich.console import Console
 
 from sandbox import demo_scene as scene
 from sandbox.cluster import Cluster
+from sandbox.demo_folder import FolderError, default_folder, require_replaceable
+from sandbox.demo_keep import Recorder
 from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Board, Row, Screen
 from sandbox.errors import SandboxError
@@ -38,6 +41,8 @@ REFRESH_SECONDS = 1.0
 END_WITHIN_SECONDS = 20.0
 """In which the stuck move shall end once its throttle is raised."""
 KEEP_VARIABLE = "DEMO_KEEP"
+CLUSTER = "demo"
+"""The target label of that name."""
 ALERT = "KafkaReassignmentStuck"
 CAUSE = "throttle_below_inbound"
 COMPANIONS = {
@@ -75,17 +80,17 @@ class Demo:
         self._say("Starting the sidecar, Prometheus and Alertmanager")
         sidecar = stack.enter_context(Sidecar(directory / "sidecar", self.cluster, {"poll": POLLING}))
         self.alertmanager = stack.enter_context(Alertmanager(directory / "alertmanager", programs=programs))
-        rules = shorten_files(
-            sorted(ALERTS.glob("*.rules.yml")), directory / "prometheus" / "rules", RULE_SCALE, RULE_FLOOR_SECONDS
-        )
+        seen = directory / "prometheus"
+        rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), seen / "rules", RULE_SCALE, RULE_FLOOR_SECONDS)
+        self.recorder = stack.enter_context(Recorder(default_folder(), seen, CLUSTER, SCRAPE_SECONDS, self._say))
         self.prometheus = stack.enter_context(
             Prometheus(
-                directory / "prometheus",
+                seen,
                 [sidecar.address],
                 rules,
                 self.alertmanager.address,
                 SCRAPE_SECONDS,
-                {"cluster": "demo"},
+                {"cluster": CLUSTER},
                 programs,
             )
         )
@@ -98,9 +103,13 @@ class Demo:
             DemoError: Something did not happen in time.
         """
         self._say_addresses()
+        # Dashboards mark a move's start where there was none before.
+        self._wait(self._page_is_scraped, 60, "Prometheus scrapes the sidecar's page")
+        self.recorder.begin()
         self._start_moves()
         alert = self._wait(self._stuck_alert, 120, f"{ALERT} reaches Alertmanager")
         if alert is not None:
+            self.recorder.alert()
             self._say_alert(alert)
             if CAUSE not in alert.annotations["description"]:
                 raise DemoError(f"the alert does not name the cause {CAUSE}")
@@ -120,6 +129,9 @@ class Demo:
         except InterruptedDemo as interrupt:
             interrupt.code = 0
             raise
+
+    def _page_is_scraped(self) -> bool:
+        return bool(self.prometheus.query("kafka_warden_reassigning_partitions"))
 
     def _start_moves(self) -> None:
         for transfer in scene.TRANSFERS:
@@ -216,6 +228,11 @@ def _mb(count: float) -> str:
 
 def main() -> int:
     """Run the demo and return its exit code."""
+    try:
+        require_replaceable(default_folder())
+    except FolderError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
     listen()
     directory = Path(tempfile.mkdtemp(prefix="kafka-warden-demo-"))
     code = 0
@@ -230,6 +247,8 @@ def main() -> int:
         if interrupt is None:
             print(f"demo: {error}\ndemo: the logs are in {directory}", file=sys.stderr)
             return 1
+        if isinstance(error, FolderError):
+            print(f"demo: {error}", file=sys.stderr)
         print("demo: interrupted, everything is stopped", file=sys.stderr)
         code = interrupt.code
     shutil.rmtree(directory, ignore_errors=True)

@@ -3,21 +3,28 @@
 import io
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from sandbox import wait_for
+from sandbox.demo_folder import FOLDER_VARIABLE, Outcome, read
 from sandbox.demo_scene import STUCK, limit_for
 from sandbox.demo_table import Move, Row, Screen
+from tests.sandbox.demo_looking import LAST_LINE, Looking
+from tests.support.dashboards import Target, targets
 
 ROOT = Path(__file__).parents[2]
 MOVE = Move("payments", 0, source=3, target=1)
 MARKER = "DEMO_UNDER_TEST"
+ETA = "kafka_warden_reassignment_eta_seconds{"
+FIRED = 'ALERTS{alertname="KafkaReassignmentStuck",alertstate="firing"}'
 
 
 @pytest.mark.parametrize(
@@ -83,15 +90,36 @@ def processes() -> list[str]:
 
 
 def start_demo(directory: Path) -> subprocess.Popen[str]:
-    """Start the demo with its temporary files below `directory`."""
+    """Start the demo with temporary files in `scratch` of this directory; what it leaves behind goes to `demo`."""
+    (directory / "scratch").mkdir()
+    places = {"TMPDIR": str(directory / "scratch"), FOLDER_VARIABLE: str(directory / "demo")}
     return subprocess.Popen(
         [sys.executable, "-m", "sandbox.demo"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
-        env={**os.environ, MARKER: str(os.getpid()), "TMPDIR": str(directory)},
+        env={**os.environ, MARKER: str(os.getpid()), **places},
     )
+
+
+def require_nothing_left(directory: Path) -> None:
+    """Wait until the demo's processes and its temporary files are gone."""
+    scratch = directory / "scratch"
+    wait_for(lambda: not processes() and not list(scratch.iterdir()), 20, "nothing is left")
+
+
+def ask(looking: Looking, target: Target) -> list[dict[str, Any]]:
+    """The answer to a query of a dashboard over the time of the run."""
+    run = read(looking.folder)
+    over = {"start": run.began, "end": run.ended, "step": run.scrape_seconds}
+    rows: list[dict[str, Any]] = looking.ask("query_range", query=target.filled(cluster=run.cluster), **over)["result"]
+    return rows
+
+
+def of_moves(title: str) -> Target:
+    """The first query of a panel, or of an annotation, of the dashboard Moves."""
+    return next(target for target in targets() if (target.board, target.panel) == ("moves", title))
 
 
 @pytest.mark.cluster
@@ -102,13 +130,37 @@ def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> Non
         wait_for(lambda: sum(line.startswith("java ") for line in processes()) == 4, 120, "all nodes are starting")
         demo.send_signal(number)
         assert demo.wait(60) == 128 + number
-    wait_for(lambda: not processes() and not list(tmp_path.iterdir()), 20, "nothing is left")
+    require_nothing_left(tmp_path)
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.cluster
+@pytest.mark.long
+def test_an_interrupted_demo_can_be_looked_at(tmp_path: Path) -> None:
+    """After Ctrl-C during the moves what Prometheus has seen of them is served again."""
+    with start_demo(tmp_path) as demo:
+        assert demo.stdout is not None
+        # The first of these lines that has numbers: the move is on the page, and Prometheus has scraped it.
+        line = next(line for line in demo.stdout if re.search(r"payments-0 .* of \d+ MB", line))
+        demo.send_signal(signal.SIGINT)
+        printed, _ = demo.communicate(timeout=60)
+    assert demo.returncode == 128 + signal.SIGINT, line + printed
+    assert "make demo-look" in printed
+    require_nothing_left(tmp_path)
+    assert read(tmp_path / "demo").outcome is Outcome.INTERRUPTED
+    with Looking(tmp_path / "demo", tmp_path / "look", "--port", "0", "--no-grafana") as looking:
+        looking.until(LAST_LINE)
+        rows = ask(looking, of_moves("Bytes to copy, by replica"))
+    assert "payments" in {row["metric"]["topic"] for row in rows}
 
 
 @pytest.mark.cluster
 @pytest.mark.long
 def test_the_whole_demo(tmp_path: Path) -> None:
-    """The demo ends by itself with exit code 0, having shown the alert with its cause, both ends and the all-clear."""
+    """The demo ends by itself with exit code 0, having shown the alert with its cause, both ends and the all-clear.
+
+    What it leaves behind shows the same: the ETA that was never, the alert, and the marks at start and end.
+    """
     with start_demo(tmp_path) as demo:
         printed, _ = demo.communicate(timeout=360)
     assert demo.returncode == 0, printed
@@ -117,9 +169,25 @@ def test_the_whole_demo(tmp_path: Path) -> None:
         "cause throttle_below_inbound",
         "Raising the throttle",
         "Both moves have ended and the alert has resolved",
+        "make demo-look",
     ]
     positions = [printed.index(text) for text in order]
     assert positions == sorted(positions)
     for text in ("orders has moved", "payments has moved", "RESOLVED in Alertmanager"):
         assert text in printed
-    wait_for(lambda: not processes() and not list(tmp_path.iterdir()), 20, "nothing is left")
+    require_nothing_left(tmp_path)
+
+    run = read(tmp_path / "demo")
+    assert run.outcome is Outcome.COMPLETE
+    with Looking(tmp_path / "demo", tmp_path / "look", "--port", "0", "--no-grafana") as looking:
+        looking.until(LAST_LINE)
+        eta = next(target for target in targets() if target.board == "moves" and ETA in target.expr)
+        by_topic = {row["metric"]["topic"]: {value for _, value in row["values"]} for row in ask(looking, eta)}
+        never = looking.ask("query", query=eta.filled(cluster=run.cluster), time=run.alerted)["result"]
+        marks = [ask(looking, of_moves(title)) for title in ("Moves started", "All moves ended")]
+        fired = looking.ask("query", query=f"last_over_time({FIRED}[10m])", time=run.ended)["result"]
+    assert by_topic.keys() == {"orders", "payments"}
+    assert any(math.isfinite(float(value)) for value in by_topic["orders"])
+    assert {row["metric"]["topic"]: row["value"][1] for row in never}["payments"] == "+Inf"
+    assert all(marks)
+    assert {row["metric"]["topic"] for row in fired} == {"payments"}

@@ -1,0 +1,124 @@
+"""Prometheus over what a run of the demo has left, and addresses of queries in it."""
+
+import math
+import os
+import shutil
+import socket
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlencode
+
+import yaml
+
+from sandbox.demo_folder import DATA, RULES, FolderError, Run, anew
+from sandbox.errors import SandboxError
+from sandbox.monitoring import ALERTS
+from sandbox.monitoring_process import Program
+from sandbox.monitoring_tools import Tools
+from sandbox.ports import LOOPBACK
+
+FOR_EVER = "100y"
+QUERIES = (
+    ("Bytes to go, by replica", "kafka_warden_reassignment_bytes_remaining"),
+    ("Seconds to go (never is not drawn)", "kafka_warden_reassignment_eta_seconds"),
+    ("What is copied, in bytes per second", "kafka_warden_reassignment_bytes_per_second"),
+    ("What was stuck, and why", "kafka_warden_reassignment_stuck"),
+    ("Throttles, in bytes per second", "kafka_warden_replication_throttle_bytes_per_second < Inf"),
+    ("Alerts that fired", 'ALERTS{alertstate="firing"}'),
+)
+"""Title and PromQL of what is worth a look."""
+MINUTE = 60
+PAGE = "kafka_warden_build_info"
+"""On every page of a sidecar."""
+
+
+class Archive(Program):
+    """Prometheus on a copy of a run's data: it scrapes nothing, evaluates no rule, and forgets nothing.
+
+    The copy keeps the folder as the run left it, whatever Prometheus does to its data when it starts. The runbooks are
+    served at `/user/alerts/runbooks/`.
+
+    Args:
+        directory: Everything that it writes; made when it does not exist.
+        folder: That of the run.
+        port: On loopback; 0 takes a free one.
+        programs: Where the programs are.
+
+    Raises:
+        SandboxError: The port is taken.
+    """
+
+    def __init__(self, directory: Path, folder: Path, port: int, programs: Tools) -> None:
+        super().__init__("prometheus", directory)
+        self._folder = folder
+        self._programs = programs
+        if port:
+            require_free(port)
+            self.port = port
+
+    def command(self) -> Sequence[str]:
+        """Copies the data and writes its configuration first."""
+        self._programs.link_assets(self.directory)
+        shutil.copytree(self._folder / DATA, self.directory / "data")
+        runbooks = self.directory / "user" / ALERTS.name / "runbooks"
+        runbooks.parent.mkdir(parents=True)
+        runbooks.symlink_to(ALERTS / "runbooks")
+        config = self.directory / "prometheus.yml"
+        config.write_text(yaml.safe_dump(self._config()), encoding="utf-8")
+        return (
+            os.fspath(self._programs.prometheus),
+            f"--config.file={config}",
+            f"--storage.tsdb.path={self.directory / 'data'}",
+            f"--storage.tsdb.retention.time={FOR_EVER}",
+            f"--web.listen-address={self.address}",
+            f"--web.user-assets={self.directory / 'user'}",
+            "--log.level=warn",
+        )
+
+    def require_run(self, run: Run) -> None:
+        """Check that the data of the run can be asked for.
+
+        Raises:
+            FolderError: Nothing is there at that time.
+        """
+        # Rounded up: what was scraped in the run's last moment counts, and a run of less than a second, too.
+        expression = f"last_over_time({PAGE}[{math.ceil(run.seconds) + 1}s])"
+        asked = urlencode({"query": expression, "time": math.ceil(run.ended)})
+        if not self.ask("GET", f"/api/v1/query?{asked}")["data"]["result"]:
+            raise FolderError(f"{self._folder / DATA} has nothing of the time of its run: {anew(self._folder)}")
+
+    def links(self, run: Run) -> list[tuple[str, str]]:
+        """Title and address of each query, drawn over the time of the run."""
+        # Whole minutes: the forms of Prometheus' older pages take no seconds.
+        end = math.ceil(run.ended / MINUTE) * MINUTE
+        drawn = {
+            "g0.tab": 0,
+            "g0.range_input": f"{math.ceil(end - run.began)}s",
+            "g0.end_input": f"{datetime.fromtimestamp(end, UTC):%Y-%m-%d %H:%M}",
+        }
+        return [(title, f"{self.url}/graph?{urlencode({'g0.expr': expr} | drawn)}") for title, expr in QUERIES]
+
+    def _config(self) -> dict[str, object]:
+        # Prometheus evaluates at multiples of the interval since 1970: the first is in 2070. With a page that nobody
+        # scrapes any more the rules would call the sidecar down, and write that to the data.
+        rules = [os.fspath(file.resolve()) for file in sorted((self._folder / RULES).glob("*.rules.yml"))]
+        return {"global": {"evaluation_interval": FOR_EVER}, "rule_files": rules}
+
+
+def require_free(port: int) -> None:
+    """Refuse a port that somebody listens on.
+
+    Raises:
+        SandboxError: The message says how to take another.
+    """
+    with socket.socket() as probe:
+        # Without it connections that have ended would keep the port for a minute.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise SandboxError(
+                f"port {port} of {LOOPBACK} is taken ({error.strerror}): end what listens there, or take a free port "
+                "with `make demo-look ARGS='--port 0 --grafana-port 0'`"
+            ) from error

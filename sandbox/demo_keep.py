@@ -1,0 +1,112 @@
+"""Keeps what a run of the demo has seen, however it ends."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox import demo_grafana
+from sandbox.demo_folder import (
+    DATA,
+    FOLDER_VARIABLE,
+    GRAFANA,
+    RULES,
+    FolderError,
+    Outcome,
+    Run,
+    require_replaceable,
+    write,
+)
+from sandbox.demo_signals import InterruptedDemo
+from sandbox.ports import LOOPBACK
+
+PROMETHEUS_PORT = 10090
+"""Where `make demo-look` serves the data, unless told otherwise: not Prometheus' own, which may be taken."""
+COMMAND = "make demo-look"
+OF_A_PROCESS = ("lock", "queries.active")
+"""Files in Prometheus' data that belong to the process, not to the data."""
+
+
+class Recorder:
+    """Leaves a run behind when its block ends; enter it before Prometheus, so that Prometheus has ended by then.
+
+    A run that Prometheus saw nothing of leaves the folder as it is.
+
+    Args:
+        folder: Where; the run before is replaced.
+        prometheus: Directory of the running Prometheus, with `data` and `rules`.
+        cluster: The target label of that name.
+        scrape_seconds: Between two scrapes.
+        say: Told where the run is kept.
+    """
+
+    def __init__(
+        self, folder: Path, prometheus: Path, cluster: str, scrape_seconds: float, say: Callable[[str], None]
+    ) -> None:
+        self._folder = folder
+        self._prometheus = prometheus
+        self._cluster = cluster
+        self._scrape_seconds = scrape_seconds
+        self._say = say
+        self._began: float | None = None
+        self._alerted: float | None = None
+
+    def begin(self) -> None:
+        """Prometheus has data from now on."""
+        self._began = time.time()
+
+    def alert(self) -> None:
+        """The alert has reached Alertmanager."""
+        self._alerted = time.time()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._began is None:
+            return
+        run = Run(self._began, time.time(), self._alerted, _outcome(error), self._cluster, self._scrape_seconds)
+        keep(run, self._prometheus, self._folder)
+        self._say(f"What Prometheus saw, its rules and the dashboards are kept in {self._folder}: {COMMAND} shows them")
+
+
+def keep(run: Run, prometheus: Path, folder: Path) -> None:
+    """Copy a run into its folder, which appears whole or not at all; the one before is removed.
+
+    Args:
+        run: Its description.
+        prometheus: Directory with `data` and `rules` of a Prometheus that has ended.
+        folder: Where.
+
+    Raises:
+        FolderError: Something else is there, or it could not be written.
+    """
+    require_replaceable(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as staging:
+            fresh = Path(staging, "fresh")
+            shutil.copytree(prometheus / "data", fresh / DATA, ignore=shutil.ignore_patterns(*OF_A_PROCESS))
+            shutil.copytree(prometheus / "rules", fresh / RULES)
+            address = f"http://{LOOPBACK}:{PROMETHEUS_PORT}"
+            demo_grafana.write(fresh / GRAFANA, folder / GRAFANA, address, run)
+            write(fresh, run)
+            if folder.exists():
+                folder.rename(Path(staging, "before"))
+            fresh.rename(folder)
+    except OSError as error:
+        reason = f"{folder} could not be written ({error}), so this run is not kept"
+        raise FolderError(f"{reason}: make room, or name another folder in {FOLDER_VARIABLE}") from error
+
+
+def _outcome(error: BaseException | None) -> Outcome:
+    if error is None:
+        return Outcome.COMPLETE
+    if isinstance(error, InterruptedDemo):
+        return Outcome.COMPLETE if error.code == 0 else Outcome.INTERRUPTED
+    return Outcome.FAILED
