@@ -1,7 +1,7 @@
 """The demo: a healthy move and a stuck one on a real cluster, from the broker to the page and back.
 
 `python -m sandbox.demo` ends by itself: exit code 0 when the stuck move paged and both ended, 1 when something of that
-did not happen in time, 128 + the signal's number after Ctrl-C or SIGTERM.
+did not happen in time or the run could not be kept, 128 + the signal's number after Ctrl-C or SIGTERM.
 With DEMO_KEEP=1 it stays until then, and ends with 0. However it ends, what Prometheus saw stays in a folder that
 `python -m sandbox.demo_look` serves again (sandbox/demo_folder.py).
 """

@@ -96,12 +96,21 @@ def keep(run: Run, prometheus: Path, folder: Path) -> None:
             address = f"http://{LOOPBACK}:{PROMETHEUS_PORT}"
             demo_grafana.write(fresh / GRAFANA, folder / GRAFANA, address, run)
             write(fresh, run)
-            if folder.exists():
-                folder.rename(Path(staging, "before"))
-            fresh.rename(folder)
+            _replace(folder, fresh, Path(staging, "before"))
     except OSError as error:
         reason = f"{folder} could not be written ({error}), so this run is not kept"
         raise FolderError(f"{reason}: make room, or name another folder in {FOLDER_VARIABLE}") from error
+
+
+def _replace(folder: Path, fresh: Path, before: Path) -> None:
+    """Put `fresh` in the place of `folder`, which becomes `before`; where that is interrupted, all stays as it was."""
+    try:
+        if folder.exists():
+            folder.rename(before)
+        fresh.rename(folder)
+    finally:
+        if before.exists() and not folder.exists():
+            before.rename(folder)
 
 
 def _outcome(error: BaseException | None) -> Outcome:

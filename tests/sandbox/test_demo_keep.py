@@ -133,6 +133,24 @@ def test_a_run_that_cannot_be_kept_leaves_the_one_before(tmp_path: Path) -> None
     assert list(folder.parent.iterdir()) == [folder]
 
 
+def test_an_interrupted_replacement_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal between the two renames of a replacement puts the last run back."""
+    (tmp_path / "at").mkdir()
+    folder, rename = tmp_path / "at" / "demo", Path.rename
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if path.name == "fresh":
+            raise InterruptedDemo(130)
+        return rename(path, target)
+
+    keep(RUN, prometheus_with(tmp_path / "first", "first"), folder)
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(InterruptedDemo):
+        keep(RUN, prometheus_with(tmp_path / "second", "second"), folder)
+    assert (folder / DATA / "file").read_text() == "first"
+    assert list(folder.parent.iterdir()) == [folder]
+
+
 def test_what_is_no_run_is_not_replaced(tmp_path: Path) -> None:
     """A folder with anything else in it is refused, before a run and after it, and stays as it is."""
     folder, prometheus = tmp_path / "mine", prometheus_with(tmp_path / "prometheus", "seen")
