@@ -143,8 +143,8 @@ def test_an_interrupted_demo_can_be_looked_at(tmp_path: Path) -> None:
         # The first of these lines that has numbers: the move is on the page, and Prometheus has scraped it.
         line = next(line for line in demo.stdout if re.search(r"payments-0 .* of \d+ MB", line))
         demo.send_signal(signal.SIGINT)
-        printed, _ = demo.communicate(timeout=60)
-    assert demo.returncode == 128 + signal.SIGINT, line + printed
+        code, printed = demo.wait(60), demo.stdout.read()
+    assert code == 128 + signal.SIGINT, line + printed
     assert "make demo-look" in printed
     require_nothing_left(tmp_path)
     assert read(tmp_path / "demo").outcome is Outcome.INTERRUPTED
