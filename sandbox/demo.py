@@ -21,6 +21,7 @@ from rich.console import Console
 from sandbox import demo_scene as scene
 from sandbox.cluster import Cluster
 from sandbox.demo_folder import FolderError, default_folder, require_replaceable
+from sandbox.demo_grafana import MARK_SCRAPES
 from sandbox.demo_keep import Recorder
 from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Board, Row, Screen
@@ -33,6 +34,8 @@ from sandbox.monitoring_tools import tools
 from sandbox.settings import ClusterSettings
 
 SCRAPE_SECONDS = 2.0
+REST_SCRAPES = 2 * MARK_SCRAPES
+"""Before anything moves, so that the dashboards can tell when the moves start."""
 RULE_SCALE = 1 / 30
 """How much shorter the rules' durations are here."""
 RULE_FLOOR_SECONDS = 10.0
@@ -103,9 +106,9 @@ class Demo:
             DemoError: Something did not happen in time.
         """
         self._say_addresses()
-        # Dashboards mark a move's start where there was none before.
-        self._wait(self._page_is_scraped, 60, "Prometheus scrapes the sidecar's page")
+        self._wait_for_scrapes(1)
         self.recorder.begin()
+        self._wait_for_scrapes(REST_SCRAPES)
         self._start_moves()
         alert = self._wait(self._stuck_alert, 120, f"{ALERT} reaches Alertmanager")
         if alert is not None:
@@ -130,8 +133,9 @@ class Demo:
             interrupt.code = 0
             raise
 
-    def _page_is_scraped(self) -> bool:
-        return bool(self.prometheus.query("kafka_warden_reassigning_partitions"))
+    def _wait_for_scrapes(self, count: int) -> None:
+        scraped = f"count_over_time(kafka_warden_reassigning_partitions[1m]) >= {count}"
+        self._wait(lambda: self.prometheus.query(scraped), 60, f"Prometheus scrapes the page {count} times")
 
     def _start_moves(self) -> None:
         for transfer in scene.TRANSFERS:

@@ -27,6 +27,8 @@ PACKAGED = Path("/usr/share/grafana")
 HOME_MARK = Path("conf", "defaults.ini")
 PROGRAM = Path("bin", "grafana")
 AFTER_ALERT_SECONDS = 10.0
+MARK_SCRAPES = 2
+"""Scrapes between two looks at whether something moves; the boards' minute would miss most of a short run."""
 
 
 def write(directory: Path, located: Path, prometheus: str, run: Run) -> None:
@@ -170,6 +172,8 @@ def in_lines(command: Sequence[str]) -> str:
 def _at_the_time(page: dict[str, Any], prometheus: str, run: Run) -> dict[str, Any]:
     page["time"] = {"from": _iso(run.began), "to": _iso(run.ended)}
     page["refresh"] = ""
+    for mark in page["annotations"]["list"]:
+        mark["step"] = f"{MARK_SCRAPES * run.scrape_seconds:g}s"
     variables = {variable["name"]: variable for variable in page["templating"]["list"]}
     variables["datasource"]["current"] = {"text": SOURCE, "value": SOURCE, "selected": True}
     # The runbooks are served beside the data: --web.user-assets.

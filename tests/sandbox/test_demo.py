@@ -15,6 +15,7 @@ from rich.console import Console
 
 from sandbox import wait_for
 from sandbox.demo_folder import FOLDER_VARIABLE, Outcome, read
+from sandbox.demo_grafana import MARK_SCRAPES
 from sandbox.demo_scene import STUCK, limit_for
 from sandbox.demo_table import Move, Row, Screen
 from tests.sandbox.demo_looking import LAST_LINE, Looking
@@ -109,11 +110,13 @@ def require_nothing_left(directory: Path) -> None:
     wait_for(lambda: not processes() and not list(scratch.iterdir()), 20, "nothing is left")
 
 
-def ask(looking: Looking, target: Target) -> list[dict[str, Any]]:
-    """The answer to a query of a dashboard over the time of the run."""
+def ask(looking: Looking, target: Target, scrapes: int = 1) -> list[dict[str, Any]]:
+    """The answer to a query of a dashboard over the time of the run, in steps of so many scrapes, as of Grafana."""
     run = read(looking.folder)
-    over = {"start": run.began, "end": run.ended, "step": run.scrape_seconds}
-    rows: list[dict[str, Any]] = looking.ask("query_range", query=target.filled(cluster=run.cluster), **over)["result"]
+    step = scrapes * run.scrape_seconds
+    over = {"start": run.began // step * step, "end": run.ended // step * step, "step": step}
+    query = target.filled(cluster=run.cluster, __interval=f"{step:g}s")
+    rows: list[dict[str, Any]] = looking.ask("query_range", query=query, **over)["result"]
     return rows
 
 
@@ -184,7 +187,7 @@ def test_the_whole_demo(tmp_path: Path) -> None:
         eta = next(target for target in targets() if target.board == "moves" and ETA in target.expr)
         by_topic = {row["metric"]["topic"]: {value for _, value in row["values"]} for row in ask(looking, eta)}
         never = looking.ask("query", query=eta.filled(cluster=run.cluster), time=run.alerted)["result"]
-        marks = [ask(looking, of_moves(title)) for title in ("Moves started", "All moves ended")]
+        marks = [ask(looking, of_moves(title), MARK_SCRAPES) for title in ("Moves started", "All moves ended")]
         fired = looking.ask("query", query=f"last_over_time({FIRED}[10m])", time=run.ended)["result"]
     assert by_topic.keys() == {"orders", "payments"}
     assert any(math.isfinite(float(value)) for value in by_topic["orders"])

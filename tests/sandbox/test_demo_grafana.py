@@ -94,16 +94,19 @@ def test_the_data_source_is_what_is_served(looking: Looking, kept: tuple[Path, R
         asked = {query["datasource"]["uid"] for panel in page["panels"] for query in panel.get("targets", ())}
         assert asked <= {"${datasource}"}
         assert page["refresh"] == ""
+        assert {mark["step"] for mark in page["annotations"]["list"]} == {"4s"}
         assert page["time"]["from"] < page["time"]["to"]
 
 
 def test_dashboards_are_else_those_of_the_repository(kept: tuple[Path, Run]) -> None:
-    """Only time, refresh, the chosen data source and the address of the runbooks differ."""
+    """Only time, refresh, the chosen data source, the marks' step and the address of the runbooks differ."""
     for file in (ROOT / "grafana" / "dashboards").glob("*.json"):
         ours, theirs = (json.loads(each.read_text()) for each in (kept[0] / "grafana" / "dashboards" / file.name, file))
         for page in (ours, theirs):
             for name in ("time", "refresh"):
                 del page[name]
+            for mark in page["annotations"]["list"]:
+                del mark["step"]
             for variable in page["templating"]["list"]:
                 if variable["name"] in {"datasource", BASE}:
                     variable |= {"current": None, "query": None}
