@@ -47,7 +47,21 @@ def counts_after_creation(counts: Sequence[int], limit: float, partitions: int, 
     if not creation_fits([limit - count for count in counts], math.inf, partitions, factor):
         return None
     after = list(counts)
-    for _ in range(partitions):
-        for broker in sorted(range(len(after)), key=lambda index: after[index])[:factor]:
+    for replicas in placement(counts, partitions, factor):
+        for broker in replicas:
             after[broker] += 1
     return tuple(after)
+
+
+def placement(counts: Sequence[int], partitions: int, factor: int) -> tuple[tuple[int, ...], ...]:
+    """Indices of the brokers of each partition, the emptiest first, each partition after the one before. KIP-578.
+
+    `factor` is at most the number of brokers. What fits at all fits so.
+    """
+    after, placed = list(counts), []
+    for _ in range(partitions):
+        replicas = tuple(sorted(range(len(after)), key=lambda index: after[index])[:factor])
+        placed.append(replicas)
+        for broker in replicas:
+            after[broker] += 1
+    return tuple(placed)

@@ -219,6 +219,15 @@ def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:
     return limit
 
 
+def least_deadline(ops: Ops[V], floor: V, bytes_in: V, remaining: V, limit: V) -> V:
+    """Least deadline in seconds that one (broker, side) meets at a limit: `needed_limit` solved for its deadline.
+
+    `+inf` where floor and inbound alone are more than a move gets out of the limit; 0 where nothing remains.
+    """
+    left: V = limit * USE_OF_LIMIT - floor - bytes_in
+    return eta(ops, remaining, left)
+
+
 def recommended_limit(
     needed: Sequence[float], lower_bounds: Sequence[float], upper_bounds: Sequence[float]
 ) -> float | None:

@@ -93,3 +93,10 @@ def test_whatever_fits_can_be_placed(counts: list[int], partitions: int, factor:
         assert sum(after) == sum(counts) + partitions * factor
         assert all(new <= max(10, old) for new, old in zip(after, counts, strict=True))
         assert all(new - old <= partitions for new, old in zip(after, counts, strict=True))
+
+
+def test_placement_fills_the_emptiest_first() -> None:
+    """Each partition goes to the brokers that host least by then, the first of those that host the same."""
+    assert limits.placement((9, 0, 1), 3, 2) == ((1, 2), (1, 2), (1, 2))
+    assert limits.placement((0, 0, 0), 3, 2) == ((0, 1), (2, 0), (1, 2))
+    assert limits.placement((1, 2), 0, 2) == ()

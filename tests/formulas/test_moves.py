@@ -297,3 +297,30 @@ def test_a_shorter_deadline_needs_more(
 
     assert moves.needed_limit(floor, bytes_in, remaining, deadline * factor) <= limit * (1 + 1e-9)
     assert limit > floor
+
+
+@pytest.mark.parametrize(
+    ("why", "floor", "bytes_in", "remaining", "limit", "expected"),
+    [
+        ("2 of 5 MB/s are floor, 1 is not used, 1 is produced", 2 * MB, 1 * MB, 3600 * MB, 5 * MB, 3600),
+        ("what is produced takes all of it", 2 * MB, 2 * MB, 1, 5 * MB, INF),
+        ("nothing remains", 2 * MB, 9 * MB, 0, 5 * MB, 0),
+        ("no limit", 2 * MB, 1 * MB, 3600 * MB, INF, 0),
+    ],
+)
+def test_least_deadline(
+    why: str, floor: float, bytes_in: float, remaining: float, limit: float, expected: float
+) -> None:
+    """What a limit lets be done in time, by the rule of the recommended one."""
+    assert moves.least_deadline(NUMBERS, floor, bytes_in, remaining, limit) == pytest.approx(expected), why
+    columns = (np.array([value], float) for value in (floor, bytes_in, remaining, limit))
+    assert moves.least_deadline(ARRAYS, *columns)[0] == pytest.approx(expected)
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9), st.floats(1, 1e15), st.floats(1, 1e6))
+def test_least_deadline_undoes_needed_limit(floor: float, bytes_in: float, remaining: float, deadline: float) -> None:
+    """At the limit that a deadline needs, that deadline is the least."""
+    limit = moves.needed_limit(floor, bytes_in, remaining, deadline)
+
+    if remaining / deadline > 1e-3 * (floor + bytes_in):
+        assert moves.least_deadline(NUMBERS, floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)
