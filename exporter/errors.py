@@ -30,6 +30,18 @@ class StateError(KafkaWardenError):
     """The state file is damaged, of another version or of another cluster; it is not used."""
 
 
+class ReassignmentError(KafkaWardenError):
+    """A reassignment file cannot be planned; the message names the entry and what is wrong with it."""
+
+
+class TopicError(KafkaWardenError):
+    """A topic that is to be planned cannot be created at all; the message says what to change."""
+
+
+class IncompleteError(KafkaWardenError):
+    """The cluster did not tell all that a plan stands on; the message says what is missing and what to do."""
+
+
 class SourceError(KafkaWardenError):
     """A question to one process was not answered. Its own numbers are missing, nobody else's."""
 

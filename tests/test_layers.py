@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "exporter.sources": OPEN | {"exporter.clients"},
     "exporter.poller": OPEN | {"exporter.clients", "exporter.sources"},
     "exporter.derive": OPEN,
+    "exporter.planning": OPEN,
     "exporter.catalogue": OPEN | {"exporter.derive"},
     "exporter.exposition": OPEN | {"exporter.catalogue"},
     "exporter.web": OPEN | SETTINGS,
@@ -35,9 +36,11 @@ ROOMS: dict[str, set[str]] = {
     "exporter.cycle": OPEN
     | {f"exporter.{room}" for room in ("poller", "derive", "catalogue", "exposition", "state", "web.page")},
     "exporter.app": {"exporter"},
+    "exporter.plan": {"exporter"},
+    "exporter.plan_flags": OPEN | {"exporter.config", "exporter.plan"},
     "exporter.cli": {"exporter"},
 }
-"""Room to what it may import besides itself; only app and cli wire."""
+"""Room to what it may import besides itself; only app, plan and cli wire."""
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"exporter.timer"},
@@ -53,7 +56,7 @@ LIBRARIES: dict[str, set[str]] = {
 }
 """Library to the rooms that may import it."""
 
-PURE = ("exporter.model", "exporter.formulas", "exporter.derive", "exporter.catalogue")
+PURE = ("exporter.model", "exporter.formulas", "exporter.derive", "exporter.planning", "exporter.catalogue")
 IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "subprocess", "threading", "time"}
 """Clocks, logs and the outside world: time comes from the snapshot."""
 
@@ -119,6 +122,8 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
         ("exporter.formulas.lag", "import time"),
         ("exporter.derive.moves", "from exporter import catalogue"),
         ("exporter.derive.moves", "import structlog"),
+        ("exporter.planning.plan", "from exporter.derive import derive"),
+        ("exporter.planning.plan", "from pathlib import Path"),
         ("exporter.sources.offsets", "from exporter.poller import Poller"),
         ("exporter.sources.offsets", "from kafka.protocol.admin import DescribeConfigsRequest"),
         ("exporter.clients.kafka.link", "import jpype"),

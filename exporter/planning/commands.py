@@ -1,0 +1,137 @@
+"""The commands of a plan, word by word, up to the `--verify` that takes the throttle away again."""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from exporter.planning.creation import Creation
+from exporter.planning.findings import problems
+from exporter.planning.plan import MovePlan
+
+REASSIGN: Final = "kafka-reassign-partitions.sh"
+TOPICS: Final = "kafka-topics.sh"
+CONFIGS: Final = "kafka-configs.sh"
+ELECTION: Final = "kafka-leader-election.sh"
+ROLLBACK: Final = "rollback.json"
+"""Its name in the commands where `--rollback` wrote none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One line for a shell, and what it is for."""
+
+    purpose: str
+    """A stable word: begin, watch, throttle, verify, roll_back, verify_roll_back, ..."""
+    about: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What commands name."""
+
+    bootstrap: str
+    """`host:port,...`"""
+    file: str
+    rollback: str = ROLLBACK
+    secured: bool = False
+    """The cluster wants `--command-config`."""
+
+
+def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
+    """Commands of a reassignment, in order; none where the file changes nothing or cannot be done as asked."""
+    if not plan.changed or problems(plan):
+        return ()
+    throttle = [] if plan.limit is None else ["--throttle", str(plan.limit)]
+    additional = ["--additional"] if plan.additional else []
+    file, back = ["--reassignment-json-file", where.file], ["--reassignment-json-file", where.rollback]
+    found = [
+        ("begin", "begin", ["--execute", *additional, *throttle, *file]),
+        ("watch", "see what still moves", ["--list"]),
+        (
+            "throttle",
+            "while it runs: another throttle, BYTES a second",
+            ["--execute", "--additional", "--throttle", "BYTES", *file],
+        ),
+        (
+            "cancel",
+            "while it runs: give it up; what has not arrived goes, and so does the throttle",
+            ["--cancel", *file],
+        ),
+        ("verify", "at the end, and again until it says that the throttle was removed", ["--verify", *file]),
+        ("roll_back", "back to today's assignment", ["--execute", "--additional", *throttle, *back]),
+        ("verify_roll_back", "and its end", ["--verify", *back]),
+    ]
+    if plan.limit is None:
+        found = [entry for entry in found if entry[0] != "throttle"]
+    return tuple(Command(purpose, about, _line(where, REASSIGN, options)) for purpose, about, options in found)
+
+
+def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
+    """What to look at when it is over."""
+    if not plan.changed or problems(plan):
+        return ()
+    found = [
+        Command(
+            "under_replicated",
+            "every replica is in sync: must print nothing",
+            _line(where, TOPICS, ["--describe", "--under-replicated-partitions"]),
+        )
+    ]
+    if plan.limit is not None:
+        found += [
+            Command(
+                "rates_left",
+                "no throttled.rate is left on a broker; --verify cannot reach one that is down",
+                _line(where, CONFIGS, ["--describe", "--entity-type", "brokers"]),
+            ),
+            *(
+                Command(
+                    "lists_left",
+                    "no throttled.replicas is left",
+                    _line(where, CONFIGS, ["--describe", "--entity-type", "topics", "--entity-name", topic]),
+                )
+                for topic in sorted({partition.topic for partition in plan.moving if partition.asked})
+            ),
+        ]
+    if _leaders_change(plan):
+        found.append(
+            Command(
+                "elect",
+                "let the new preferred leaders lead, unless auto.leader.rebalance.enable does it in its time",
+                _line(where, ELECTION, ["--election-type", "preferred", "--all-topic-partitions"]),
+            )
+        )
+    return tuple(found)
+
+
+def metric_checks(plan: MovePlan) -> tuple[tuple[str, str], ...]:
+    """Queries of Prometheus beside them, with what they have to show."""
+    if not plan.copies or problems(plan):
+        return ()
+    return (
+        ("kafka_warden_reassigning_partitions", "0 in the end"),
+        ("kafka_warden_reassignment_total_eta_seconds", "falls; +Inf: the throttle is too low by now"),
+        ('kafka_warden_replication_throttle_problem_seconds{problem="left_behind"}', "no series after --verify"),
+    )
+
+
+def creation_commands(creation: Creation, where: Where) -> tuple[Command, ...]:
+    """The command that creates a topic that fits."""
+    if not creation.fits:
+        return ()
+    shape = ["--partitions", str(creation.partitions), "--replication-factor", str(creation.factor)]
+    if creation.assignment is not None:
+        shape = ["--replica-assignment", ",".join(":".join(map(str, brokers)) for brokers in creation.assignment)]
+    options = ["--create", "--topic", creation.topic, *shape]
+    return (Command("create", "create it", _line(where, TOPICS, options)),)
+
+
+def _leaders_change(plan: MovePlan) -> bool:
+    return any(p.asked and p.replicas[0] != p.sources[0] for p in plan.moving)
+
+
+def _line(where: Where, tool: str, options: Iterable[str]) -> str:
+    secured = ["--command-config", "admin.properties"] if where.secured else []
+    return shlex.join([tool, "--bootstrap-server", where.bootstrap, *secured, *options])

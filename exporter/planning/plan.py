@@ -1,0 +1,145 @@
+"""A reassignment, planned: which throttle, how long, whether it fits, and the way back."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exporter.formulas import moves
+from exporter.formulas.ops import NUMBERS
+from exporter.model import UNKNOWN, Floats, Snapshot
+from exporter.planning.choice import Choice, Goal, choose
+from exporter.planning.during import During, during
+from exporter.planning.loads import Load, derive_loads, last_to_end
+from exporter.planning.moving import Moving, resolve
+from exporter.planning.reassignment import Target
+from exporter.planning.room import Room, derive_room
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """KIP-73's bounds of one broker, bytes per second; `None` where they are not known or the network is not."""
+
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """Bytes and seconds."""
+
+    snapshot: Snapshot
+    goal: Goal
+    moving: tuple[Moving, ...]
+    """The partitions of the file in its order, then those that move already."""
+    loads: tuple[Load, ...]
+    """By broker and side that copies go through; empty where nothing is copied."""
+    choice: Choice | None
+    """`None` where nothing is copied: then no throttle is needed."""
+    rooms: tuple[Room, ...]
+    bounds: dict[int, Bounds]
+    """Of the brokers that copies go through."""
+    ratio: float
+    """KIP-73's MoveRatio."""
+    move_time: float | None
+    """KIP-73's MoveTime; `+inf` where the limit is not above inbound, `None` where it cannot be told."""
+    last: tuple[Load, float] | None
+    """The broker and side that ends last and when, by the law; `None` where nothing is copied."""
+
+    @property
+    def limit(self) -> int | None:
+        """The throttle to set, `None` where none is needed or none will do."""
+        return None if self.choice is None else self.choice.limit
+
+    @property
+    def copied(self) -> float:
+        """Bytes to copy."""
+        return sum(one.remaining for partition in self.moving for one in partition.arriving)
+
+    @property
+    def copies(self) -> int:
+        """Replicas to copy."""
+        return sum(len(partition.arriving) for partition in self.moving)
+
+    @property
+    def predicted(self) -> float:
+        """Seconds that it takes by the law of throttled moves; `+inf` for never."""
+        return 0.0 if self.last is None else self.last[1]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file asks for anything that is not so already."""
+        return any(p.asked and (p.arriving or p.leaving or p.replicas != p.sources) for p in self.moving)
+
+    @property
+    def additional(self) -> bool:
+        """Whether something moves already: the tool then wants `--additional`."""
+        return any(partition.under_way for partition in self.moving)
+
+    @property
+    def rollback(self) -> tuple[Target, ...]:
+        """Today's assignment of the partitions of the file."""
+        return tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in self.moving if p.asked)
+
+
+def plan_move(
+    snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats, goal: Goal, most_partitions: float = math.inf
+) -> MovePlan:
+    """Plan a reassignment.
+
+    Args:
+        snapshot: the cluster as it is.
+        targets: what the file asks for.
+        bytes_in: (P,) bytes per second that each partition is assumed to be sent while it moves, NaN where unknown.
+        goal: until when, and at what cost.
+        most_partitions: KIP-578's limit of each broker.
+
+    Raises:
+        ReassignmentError: an entry names what the cluster does not have.
+        IncompleteError: a number that the plan stands on is not known.
+    """
+    moving = resolve(snapshot, targets, bytes_in)
+    planned = during(snapshot, moving, bytes_in)
+    loads = derive_loads(snapshot, moving, planned)
+    bounds = _bounds(planned, {load.broker for load in loads}, goal.network)
+    choice = _choose(loads, goal, bounds)
+    copying = sum(bool(partition.arriving) for partition in moving)
+    ratio = moves.move_ratio(NUMBERS, float(copying), float(len(snapshot.partitions)))
+    return MovePlan(
+        snapshot=snapshot,
+        goal=goal,
+        moving=moving,
+        loads=loads,
+        choice=choice,
+        rooms=derive_room(snapshot, moving, most_partitions),
+        bounds=bounds,
+        ratio=ratio,
+        move_time=None if choice is None else _move_time(snapshot, bytes_in, ratio, choice.judged_at),
+        last=None if choice is None else last_to_end(loads, choice.judged_at),
+    )
+
+
+def _choose(loads: Sequence[Load], goal: Goal, bounds: dict[int, Bounds]) -> Choice | None:
+    if not loads:
+        return None
+    upper = {broker: bound.upper for broker, bound in bounds.items()} if goal.network is not None else None
+    return choose(loads, goal, {broker: bound.lower for broker, bound in bounds.items()}, upper)
+
+
+def _bounds(planned: During, brokers: set[int], network: float | None) -> dict[int, Bounds]:
+    lower = planned.lower_bounds()
+    upper = planned.upper_bounds(network) if network is not None else {}
+    return {broker: Bounds(lower[broker], upper.get(broker)) for broker in sorted(brokers)}
+
+
+def _move_time(snapshot: Snapshot, bytes_in: Floats, ratio: float, limit: float) -> float | None:
+    """KIP-73's MoveTime, where all that it needs is known."""
+    partitions, sizes = snapshot.partitions, snapshot.replicas.size
+    led = partitions.leader_row != UNKNOWN
+    if (sizes == UNKNOWN).any() or np.isnan(bytes_in[led]).any() or not led.any():
+        return None
+    _, led_by = np.unique(partitions.leader[led], return_inverse=True)
+    busiest = float(np.bincount(led_by, weights=bytes_in[led]).max())
+    brokers = float(len(snapshot.brokers))
+    return moves.move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, brokers, limit, busiest)

@@ -1,0 +1,193 @@
+"""A plan for people: the verdict first, then the number to set, then why, then what to type."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from exporter.planning.commands import Command, Where, creation_commands, metric_checks, move_checks, move_commands
+from exporter.planning.creation import Creation
+from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
+from exporter.planning.findings import notes, problems, warnings
+from exporter.planning.inbound import Inbound
+from exporter.planning.loads import Load
+from exporter.planning.plan import MovePlan
+from exporter.planning.room import Room
+
+MOST_BROKERS: Final = 40
+"""Rows of a table that people read; JSON has them all."""
+
+
+def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> str:
+    """Write a reassignment's plan. `rollback`: the file's text where it is not written anywhere, else empty."""
+    sections = [
+        _verdict(plan),
+        _listed("Mind", warnings(plan)),
+        _listed("The file", notes(plan)),
+        _sides(plan),
+        _brokers(plan),
+        _assumed(inbound) if plan.copies else "",
+        _typed("Type", move_commands(plan, where), where),
+        _afterwards(plan, where),
+        f"Today's assignment, for {where.rollback}\n{rollback}" if rollback and move_commands(plan, where) else "",
+    ]
+    return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
+
+
+def creation_text(creation: Creation, where: Where) -> str:
+    """Write a creation's plan."""
+    what = f"{creation.topic}: {creation.partitions} partitions with {creation.factor} replicas"
+    verdict = f"FITS  {what}" if creation.fits else f"DOES NOT FIT  {what}\n" + _bullets(creation.reasons)
+    if not creation.counted:
+        verdict += "\n  No limit counts this topic (KIP-578)."
+    elif math.isinf(creation.broker_limit) and math.isinf(creation.cluster_limit):
+        verdict += (
+            "\n  No limit is configured: set limits.max_broker_partitions and limits.max_partitions."
+            " KIP-578 advises 4000 and 200000."
+        )
+    if creation.assignment is not None:
+        verdict += "\n  Kafka looks at no limit and spreads evenly, which would take a broker over it: assign as below."
+    cluster = (
+        f"Cluster: {creation.cluster_before} partitions now, limit {_limit(creation.cluster_limit)}"
+        if creation.counted
+        else ""
+    )
+    rows = [
+        (
+            str(broker),
+            str(count.before),
+            "-" if count.after is None else str(count.after),
+            _limit(creation.broker_limit),
+        )
+        for broker, count in list(creation.brokers.items())[:MOST_BROKERS]
+    ]
+    table = _table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
+    typed = _typed("Type", creation_commands(creation, where), where)
+    return "\n\n".join(part for part in (verdict, cluster, table, typed) if part) + "\n"
+
+
+def _verdict(plan: MovePlan) -> str:
+    found, goal = problems(plan), plan.goal
+    what = f"{sum(p.asked for p in plan.moving)} partitions in the file, {plan.copies} replicas to copy"
+    if found:
+        return f"IMPOSSIBLE  {what}, {in_bytes(plan.copied)}\n{_bullets(found)}\n{_figures(plan)}".rstrip("\n")
+    if not plan.changed:
+        return f"NOTHING TO DO  {what}: the cluster is as the file says"
+    if plan.choice is None:
+        return f"POSSIBLE  {what}: no throttle is needed"
+    share = f", at most {in_percent(goal.share)} of the network" if goal.share is not None else ""
+    head = f"POSSIBLE  {what}, {in_bytes(plan.copied)}, within {in_time(goal.deadline)}{share}"
+    return f"{head}\n{_figures(plan)}"
+
+
+def _figures(plan: MovePlan) -> str:
+    choice = plan.choice
+    if choice is None:
+        return ""
+    rows = [
+        ("Throttle", f"{plan.limit} bytes/s ({in_rate(float(plan.limit))})" if plan.limit is not None else "none"),
+        ("Needed", f"{in_rate(choice.needed)} for the deadline"),
+        ("Allowed", "unlimited: no network is configured" if math.isinf(choice.most) else in_rate(choice.most)),
+        ("KIP-73 bounds", f"{_bound(choice.lower_bound)} < throttle < {_bound(choice.upper_bound)}"),
+        ("MoveRatio", f"{plan.ratio:.3g}"),
+        (
+            "MoveTime",
+            "unknown: a size or a rate is" if plan.move_time is None else f"{in_time(plan.move_time)} (KIP-73)",
+        ),
+    ]
+    if plan.last is not None:
+        load, seconds = plan.last
+        at = "" if plan.limit is not None else f" at {in_rate(choice.judged_at)}"
+        rows += [
+            ("Predicted", f"{in_time(seconds)}{at}, by the law of throttled moves"),
+            ("Bottleneck", f"broker {load.broker}, {load.side} side"),
+        ]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:<{width}}  {value}" for name, value in rows)
+
+
+def _bound(bound: float | None) -> str:
+    return "unknown" if bound is None else in_rate(bound)
+
+
+def _sides(plan: MovePlan) -> str:
+    if plan.choice is None:
+        return ""
+    at = plan.choice.judged_at
+    loads = sorted(plan.loads, key=lambda load: -load.needed(plan.goal.deadline))[:MOST_BROKERS]
+    rows = [_side(load, plan.goal.deadline, at) for load in loads]
+    head = ("broker", "side", "floor", "produced", "to copy", "needs", "takes")
+    return "By side: the throttle has to be above the floor\n" + _table(head, rows, len(plan.loads))
+
+
+def _side(load: Load, deadline: float, at: float) -> tuple[str, ...]:
+    rates = (in_rate(load.floor), in_rate(load.bytes_in), in_bytes(load.remaining), in_rate(load.needed(deadline)))
+    return (str(load.broker), str(load.side), *rates, in_time(load.seconds(at)))
+
+
+def _brokers(plan: MovePlan) -> str:
+    if not plan.rooms:
+        return ""
+    head = ("broker", "sends", "receives", "partitions", "limit", "disk", "free", "fits")
+    rows = [_room(room) for room in plan.rooms[:MOST_BROKERS]]
+    return "By broker: now > while it moves > after\n" + _table(head, rows, len(plan.rooms))
+
+
+def _room(room: Room) -> tuple[str, ...]:
+    counts, disk = room.partitions, room.disk
+    fits = "no" if not counts.fits or disk.fits is False else "unknown" if disk.fits is None else "yes"
+    return (
+        str(room.broker),
+        in_bytes(room.sends),
+        in_bytes(room.receives),
+        f"{counts.before} > {counts.during} > {counts.after}",
+        _limit(counts.limit),
+        " > ".join("?" if part is None else in_bytes(part) for part in (disk.before, disk.during, disk.after)),
+        "?" if disk.usable is None else in_bytes(disk.usable),
+        fits,
+    )
+
+
+def _limit(limit: float) -> str:
+    return "none" if math.isinf(limit) else f"{limit:.0f}"
+
+
+def _assumed(inbound: Inbound) -> str:
+    rate = float(inbound.rates[inbound.seconds > 0].sum())
+    return (
+        "Assumed\n"
+        f"- What is produced stays what it was in the mean of {inbound.polls} polls over {inbound.longest:.0f} s:"
+        f" {in_rate(rate)} in all. At a busier hour the move needs more; measure then, or longer (--measure).\n"
+        "- Leaders stay where they are, and disks and network carry the throttle.\n"
+        "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced."
+    )
+
+
+def _afterwards(plan: MovePlan, where: Where) -> str:
+    typed = _typed("Look at afterwards", move_checks(plan, where), where)
+    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
+    return "\n".join(part for part in (typed, queries) if part)
+
+
+def _typed(head: str, commands: Sequence[Command], where: Where) -> str:
+    if not commands:
+        return ""
+    about = "   (admin.properties: the properties of a principal that may)" if where.secured else ""
+    return f"{head}{about}\n" + "\n".join(f"# {command.about}\n{command.line}" for command in commands)
+
+
+def _listed(head: str, sentences: Iterable[str]) -> str:
+    bullets = _bullets(sentences)
+    return f"{head}\n{bullets}" if bullets else ""
+
+
+def _bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], whole: int) -> str:
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    text = "\n".join(
+        "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)) for line in lines
+    )
+    return text if whole <= len(rows) else f"{text}\n  and {whole - len(rows)} more: --output json has them"

@@ -1,0 +1,73 @@
+"""Plans on snapshots made by hand: say what differs, the rest is a healthy cluster that told everything."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from exporter.model import Broker, BrokerConfig, Floats, LogDir, Snapshot, TopicConfig
+from exporter.planning.choice import Goal
+from exporter.planning.inbound import Inbound, step
+from exporter.planning.plan import MovePlan, plan_move
+from exporter.planning.reassignment import Target
+from tests.building import Partition, Topics, brokers_of, snapshot
+
+MB = 1e6
+GB = 1e9
+HOUR = 3600.0
+
+
+def cluster(topics: Topics, more: Iterable[int] = (), **fields: Any) -> Snapshot:
+    """Make a snapshot in which every broker and topic told its configuration; `more` brokers host nothing."""
+    brokers = brokers_of(topics) | {broker: Broker(broker, f"broker-{broker}.example", 9092) for broker in more}
+    made: dict[str, Any] = {
+        "brokers": dict(sorted(brokers.items())),
+        "broker_configs": {broker: BrokerConfig() for broker in brokers},
+        "topic_configs": {topic: TopicConfig() for topic in topics},
+        "log_dirs": tuple(log_dir(broker) for broker in sorted(brokers)),
+    }
+    return snapshot(topics, **{**made, **fields})
+
+
+def log_dir(broker: int, path: str = "/data", usable: float = 1e15, used: float = 0.0, **more: Any) -> LogDir:
+    """Make a log directory with much room."""
+    return LogDir(broker, path, more.pop("online", True), int(used), int(usable), int(usable + used))
+
+
+def sized(replicas: Sequence[int], size: float, **more: Any) -> Partition:
+    """Make a partition of so many bytes on each of its brokers."""
+    return Partition(replicas=replicas, end=1000, sizes=dict.fromkeys(replicas, int(size)), **more)
+
+
+def rates(seen: Snapshot, by_topic: Mapping[str, float] | float = 0.0) -> Floats:
+    """Bytes a second of every partition (P,), one rate for all or one by topic."""
+    if not isinstance(by_topic, Mapping):
+        return np.full(len(seen.partitions), float(by_topic))
+    return np.array([by_topic.get(seen.topics[topic], 0.0) for topic in seen.partitions.topic.tolist()])
+
+
+def to(topic: str, partition: int, *replicas: int, log_dirs: Sequence[str | None] = ()) -> Target:
+    """Make an entry of the file."""
+    return Target(topic, partition, replicas, tuple(log_dirs), f"partitions[{partition}] ({topic}-{partition})")
+
+
+def plan(
+    seen: Snapshot,
+    *targets: Target,
+    bytes_in: Mapping[str, float] | float = 0.0,
+    deadline: float = HOUR,
+    share: float | None = None,
+    network: float | None = None,
+    most_partitions: float = math.inf,
+) -> MovePlan:
+    """Plan a reassignment on a snapshot."""
+    goal = Goal(deadline, share, network)
+    return plan_move(seen, targets, rates(seen, bytes_in), goal, most_partitions)
+
+
+def measured(seen: Snapshot, bytes_in: Mapping[str, float] | float = 0.0) -> Inbound:
+    """What a watch of one poll interval gave."""
+    first = step(None, replace(seen, clock=seen.clock - 10.0), rates(seen, math.nan))
+    return step(first, seen, rates(seen, bytes_in))

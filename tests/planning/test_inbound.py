@@ -1,0 +1,40 @@
+"""The mean of what comes in while a plan watches."""
+
+import math
+
+import numpy as np
+import pytest
+
+from exporter.planning.inbound import step
+from tests.building import Partition, snapshot
+
+
+def test_the_mean_is_weighed_by_time() -> None:
+    """10 s at 100 and 30 s at 20 are 40 in the mean; what a poll does not tell counts for nothing."""
+    topics = {"t": [Partition(), Partition()]}
+    state = step(None, snapshot(topics, clock=0), np.array([math.nan, math.nan]))
+    assert np.isnan(state.rates).all()
+
+    state = step(state, snapshot(topics, clock=10), np.array([100.0, math.nan]))
+    state = step(state, snapshot(topics, clock=40), np.array([20.0, 7.0]))
+
+    assert state.rates.tolist() == [40.0, 7.0]
+    assert (state.polls, state.longest) == (3, 40.0)
+
+
+def test_topics_come_and_go_meanwhile() -> None:
+    """Rows follow their partitions; a new one begins with nothing."""
+    state = step(None, snapshot({"b": [Partition()]}, clock=0), np.array([math.nan]))
+    state = step(state, snapshot({"b": [Partition()]}, clock=10), np.array([50.0]))
+
+    state = step(state, snapshot({"a": [Partition()], "b": [Partition()]}, clock=20), np.array([math.nan, 70.0]))
+
+    assert math.isnan(state.rates[0])
+    assert state.rates[1] == pytest.approx(60.0)
+
+
+def test_a_clock_that_stands_still_adds_nothing() -> None:
+    """Two snapshots of one instant are no rate."""
+    seen = snapshot({"t": [Partition()]}, clock=5)
+
+    assert np.isnan(step(step(None, seen, np.array([1.0])), seen, np.array([1.0])).rates).all()

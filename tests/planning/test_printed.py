@@ -1,0 +1,234 @@
+"""What a plan prints: for people and for machines, and the commands word by word."""
+
+import json
+import math
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
+from exporter.planning.commands import Where, move_checks, move_commands
+from exporter.planning.document import move_document
+from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
+from exporter.planning.plan import MovePlan
+from exporter.planning.reassignment import to_json
+from exporter.planning.text import move_text
+from tests.building import Partition
+from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, sized, to
+
+RECORDED = Path(__file__).parents[1] / "alerts" / "recorded"
+"""What `--help` of Kafka 4.1.1 says, by tool."""
+
+WHERE = Where("a:9092", "move it.json")
+SEEN = cluster({"t": [sized([1, 2], 36 * GB), sized([2, 1], 36 * GB)]}, more=[3])
+
+
+def usual(**asked: Any) -> MovePlan:
+    """Two partitions get a replica on a third broker instead of one that they have."""
+    return plan(SEEN, to("t", 0, 3, 2), to("t", 1, 2, 3), bytes_in=MB, **{"network": 125 * MB, "share": 0.3, **asked})
+
+
+def document(found: MovePlan) -> dict[str, Any]:
+    """Its document, as JSON gives it back."""
+    made = move_document(found, measured(SEEN, MB), WHERE)
+    back: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
+    assert back == made
+    return back
+
+
+def text(found: MovePlan, where: Where = WHERE) -> str:
+    """Its text, with the way back in it."""
+    return move_text(found, measured(SEEN, MB), where, to_json(found.rollback))
+
+
+def nulls(value: Any, path: str = "") -> set[str]:
+    """Paths of everything that is null."""
+    if isinstance(value, dict):
+        return {found for key, part in value.items() for found in nulls(part, f"{path}.{key}" if path else key)}
+    if isinstance(value, list):
+        return {found for index, part in enumerate(value) for found in nulls(part, f"{path}[{index}]")}
+    return {path} if value is None else set()
+
+
+def test_the_commands_word_by_word() -> None:
+    """From --execute with the throttle to the --verify that takes it away, and the way back."""
+    tool = "kafka-reassign-partitions.sh --bootstrap-server a:9092"
+    file = "--reassignment-json-file 'move it.json'"
+    limit = usual().limit
+
+    assert [(command.purpose, command.line) for command in move_commands(usual(), WHERE)] == [
+        ("begin", f"{tool} --execute --throttle {limit} {file}"),
+        ("watch", f"{tool} --list"),
+        ("throttle", f"{tool} --execute --additional --throttle BYTES {file}"),
+        ("cancel", f"{tool} --cancel {file}"),
+        ("verify", f"{tool} --verify {file}"),
+        (
+            "roll_back",
+            f"{tool} --execute --additional --throttle {limit} --reassignment-json-file rollback.json",
+        ),
+        ("verify_roll_back", f"{tool} --verify --reassignment-json-file rollback.json"),
+    ]
+
+
+def test_additional_while_something_moves() -> None:
+    """The tool refuses a second plan without it."""
+    seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB, adding=[2])]})
+
+    assert "--execute --additional --throttle" in move_commands(plan(seen, to("t", 0, 2)), WHERE)[0].line
+
+
+def test_a_secured_cluster_wants_its_properties() -> None:
+    """Every command gets them, and the text says what they are."""
+    secured = Where("a:9092", "move.json", secured=True)
+    commands = (*move_commands(usual(), secured), *move_checks(usual(), secured))
+
+    assert all("--command-config admin.properties" in command.line for command in commands)
+    assert "(admin.properties: the properties of a principal that may)" in text(usual(), secured)
+
+
+def test_every_flag_is_one_of_kafkas_tools() -> None:
+    """Checked against what Kafka 4.1.1's own --help says."""
+    commands = (*move_commands(usual(), WHERE), *move_checks(usual(), WHERE))
+    for command in commands:
+        tool, *words = shlex.split(command.line)
+        known = (RECORDED / f"{tool.removesuffix('.sh')}.txt").read_text()
+        flags = [word for word in words if word.startswith("--")]
+        assert flags
+        assert [flag for flag in flags if f"\n{flag} " not in known] == [], command.line
+
+
+def test_nothing_is_to_be_typed_for_what_cannot_be() -> None:
+    """A command without a throttle would be worse than none."""
+    impossible = usual(share=0.001)
+
+    assert document(impossible)["commands"] == document(impossible)["checks"] == document(impossible)["metrics"] == []
+    assert text(impossible).startswith(
+        "IMPOSSIBLE  2 partitions in the file, 2 replicas to copy, 72 GB\n- deadline and"
+    )
+    assert "kafka-" not in text(impossible)
+    assert document(impossible)["verdict"] == "impossible"
+
+
+def test_nothing_to_do() -> None:
+    """A file that is so already: no command, no throttle, the verdict says it."""
+    found = plan(SEEN, to("t", 0, 1, 2))
+
+    assert text(found).startswith("NOTHING TO DO  1 partitions in the file, 0 replicas to copy")
+    assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
+
+
+def test_fewer_replicas_need_no_throttle() -> None:
+    """Nothing is copied, and the command has no --throttle."""
+    found = plan(SEEN, to("t", 0, 1))
+
+    assert "POSSIBLE  1 partitions in the file, 0 replicas to copy: no throttle is needed" in text(found)
+    assert [command.purpose for command in move_commands(found, WHERE)] == [
+        "begin",
+        "watch",
+        "cancel",
+        "verify",
+        "roll_back",
+        "verify_roll_back",
+    ]
+    assert "--throttle" not in text(found)
+
+
+def test_what_people_read() -> None:
+    """The verdict, the number, the bounds, both times, the bottleneck, each side and each broker, what is assumed."""
+    found = text(usual())
+
+    assert found.startswith(
+        "POSSIBLE  2 partitions in the file, 2 replicas to copy, 72 GB, within 1 h, at most 30% of the network\n"
+        "  Throttle       27500000 bytes/s (27.5 MB/s)\n"
+    )
+    for piece in (
+        "KIP-73 bounds  2 MB/s < throttle < 124 MB/s",
+        "MoveRatio      1\n",
+        "Bottleneck     broker 3, follower side",
+        "the mean of 2 polls over 10 s: 2 MB/s in all",
+        '{"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "any"]}',
+        "t-0: gets another preferred leader",
+        "kafka-leader-election.sh",
+        'problem="left_behind"',
+    ):
+        assert piece in found, piece
+    assert [line for line in found.splitlines() if line != line.rstrip()] == []
+
+
+def test_what_machines_read() -> None:
+    """Base units and stable keys; every null has its reason, and no reason is about a number."""
+    found = document(usual())
+
+    assert found["throttle"]["bytes_per_second"] == 27_500_000
+    assert found["throttle"]["needed_bytes_per_second"] == pytest.approx(27.5 * MB)
+    assert found["throttle"]["allowed_bytes_per_second"] == pytest.approx(37.5 * MB)
+    assert found["move"]["bottleneck"] == {"broker": 3, "side": "follower"}
+    assert found["move"]["bytes"] == sum(broker["sends_bytes"] for broker in found["brokers"]) == 72 * GB
+    assert found["rollback"]["partitions"][0]["replicas"] == [1, 2]
+    assert nulls(found) == set(found["reasons"])
+
+
+@pytest.mark.parametrize("asked", [{}, {"share": None, "network": None}, {"share": 0.001}, {"share": None}])
+def test_every_null_has_its_reason(asked: dict[str, Any]) -> None:
+    """Whatever is asked for: what is unknown, unlimited or never is null, and why stands beside it."""
+    found = document(usual(**asked))
+
+    assert nulls(found) == set(found["reasons"])
+    assert all(found["reasons"].values())
+
+
+def test_a_partition_without_a_leader_may_lose_replicas() -> None:
+    """Nothing is copied; who leads is null, with a reason."""
+    seen = cluster({"t": [Partition(replicas=[1, 2], leader=UNKNOWN)]})
+
+    found = document(plan(seen, to("t", 0, 1)))
+
+    assert found["partitions"][0]["leader"] is None
+    assert found["reasons"]["partitions[0].leader"] == "it has none"
+    assert nulls(found) == set(found["reasons"])
+
+
+def test_limits_that_the_tool_replaces_are_told() -> None:
+    """What somebody set is gone after --verify."""
+    mine = BrokerConfig(limits={Side.LEADER: Limit(5 * MB, Origin.BROKER), Side.FOLLOWER: Limit()})
+    seen = cluster({"t": [sized([1], GB)]}, more=[2], broker_configs={1: mine, 2: BrokerConfig()})
+
+    found = move_text(plan(seen, to("t", 0, 2)), measured(seen), WHERE, "")
+
+    assert "broker 1: the tool replaces its throttle of 5 MB/s, and --verify takes it away" in found
+    assert "broker 2: the tool replaces" not in found
+    assert "nobody said what the network carries" in found
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"),
+        (0.2, "1 s"),
+        (59.5, "1 min"),
+        (61, "1 min 1 s"),
+        (HOUR, "1 h"),
+        (HOUR + 61, "1 h 2 min"),
+        (2 * HOUR - 1, "2 h"),
+        (86400 + 1, "1 d 1 h"),
+        (math.inf, "never"),
+    ],
+)
+def test_times_are_rounded_up(seconds: float, expected: str) -> None:
+    """A plan that is a little long is better than one that is short."""
+    assert in_time(seconds) == expected
+
+
+def test_numbers_for_people() -> None:
+    """Powers of ten, three digits."""
+    assert [in_bytes(amount) for amount in (0, 999, 1000, 20.625e6, 1e15)] == [
+        "0 B",
+        "999 B",
+        "1 kB",
+        "20.6 MB",
+        "1000 TB",
+    ]
+    assert in_rate(math.inf) == "unlimited"
+    assert in_percent(0.285) == "28.5%"

@@ -1,0 +1,103 @@
+"""The file of kafka-reassign-partitions: read strictly, written so that it can be read again."""
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.errors import ReassignmentError
+from exporter.planning.reassignment import Target, parse_reassignment, to_json
+
+GOOD = {"topic": "orders", "partition": 0, "replicas": [1, 2]}
+
+
+def text(*entries: Any, **more: Any) -> str:
+    """A file with these entries."""
+    return json.dumps({"version": 1, "partitions": list(entries), **more})
+
+
+def test_a_file_as_the_tool_writes_it_is_read() -> None:
+    """What --generate prints, with and without log_dirs."""
+    found = parse_reassignment(
+        text(GOOD, {"topic": "orders", "partition": 1, "replicas": [3, 1], "log_dirs": ["any", "/data/a"]})
+    )
+
+    assert [(target.topic, target.partition, target.replicas) for target in found] == [
+        ("orders", 0, (1, 2)),
+        ("orders", 1, (3, 1)),
+    ]
+    assert [found[1].log_dir(broker) for broker in (3, 1, 9)] == [None, "/data/a", None]
+    assert found[0].log_dir(1) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("[]", "at the top"),
+        ('{"version":1,"version":1,"partitions":[]}', "'version' stands twice"),
+        (json.dumps({"partitions": [GOOD]}), 'expected "version":1, got null'),
+        (text(GOOD, version=2), 'expected "version":1, got 2'),
+        (text(GOOD, version=True), 'expected "version":1, got true'),
+        (text(), "at least one entry"),
+        (text(partitions={}), "has to be a list"),
+        (text("orders-0"), "partitions[0]: expected an object"),
+        (text({**GOOD, "topic": 3}), "partitions[0]: topic has to be a name, got 3"),
+        (text({**GOOD, "topic": ""}), "partitions[0]: topic has to be a name"),
+        (
+            text(GOOD, {**GOOD, "partition": -1}),
+            "partitions[1] (orders): partition has to be a number from 0 on, got -1",
+        ),
+        (text({**GOOD, "partition": True}), "got true"),
+        (text({**GOOD, "partition": 2**31}), "partition has to be"),
+        (text({"topic": "orders", "partition": 0}), "(orders-0): replicas has to be a list of broker ids, got nothing"),
+        (text({**GOOD, "replicas": []}), "replicas is empty"),
+        (text({**GOOD, "replicas": ["1"]}), "replicas has to be a list of broker ids"),
+        (text({**GOOD, "replicas": [1, 2, 1]}), "replicas names broker 1 twice"),
+        (text({**GOOD, "log_dirs": ["any"]}), "log_dirs has 1 entries and replicas has 2"),
+        (text({**GOOD, "log_dirs": "any"}), "log_dirs has to be a list"),
+        (text({**GOOD, "log_dirs": ["any", "data"]}), 'absolute paths or "any", got "data"'),
+        (text(GOOD, {**GOOD, "replicas": [3]}), "partitions[1] (orders-0): stands in partitions[0] already"),
+    ],
+)
+def test_nonsense_names_the_entry(content: str, message: str) -> None:
+    """Each mistake is one line that says where it stands and what is expected."""
+    with pytest.raises(ReassignmentError) as caught:
+        parse_reassignment(content)
+
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text() | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(json.dumps))
+def test_any_text_is_read_or_refused(content: str) -> None:
+    """Nothing but a ReassignmentError comes out of a bad file."""
+    with contextlib.suppress(ReassignmentError):
+        parse_reassignment(content)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.from_regex(r"[a-zA-Z0-9._-]{1,20}", fullmatch=True), st.integers(0, 2**31 - 1)),
+        st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=4, unique=True),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_what_is_written_is_read_again(assignment: dict[tuple[str, int], list[int]]) -> None:
+    """A rollback is a file that the tool and the plan itself take."""
+    targets = [
+        Target(topic, partition, tuple(replicas), (None,) * len(replicas))
+        for (topic, partition), replicas in assignment.items()
+    ]
+
+    found = parse_reassignment(to_json(targets))
+
+    assert [(t.topic, t.partition, t.replicas, t.log_dirs) for t in found] == [
+        (t.topic, t.partition, t.replicas, t.log_dirs) for t in targets
+    ]

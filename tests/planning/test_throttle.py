@@ -1,0 +1,267 @@
+"""The throttle to set, when none will do, and how long it takes: the worked examples, then what holds for any plan."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.formulas import law
+from exporter.model import BrokerConfig, Side, TopicConfig
+from exporter.planning.choice import Goal
+from exporter.planning.findings import problems, warnings
+from exporter.planning.plan import MovePlan, _move_time
+from tests.planning.planned import GB, HOUR, MB, cluster, plan, rates, sized, to
+
+INF = math.inf
+
+
+def test_the_example_of_the_runbook_for_targets() -> None:
+    """180 GB to one target, 4 MB/s produced, 4 h: (4 + 12.5) / 0.8 = 20.6 MB/s."""
+    seen = cluster({"t": [sized([1], 180 * GB)]}, more=[2])
+
+    found = plan(seen, to("t", 0, 2), bytes_in=4 * MB, deadline=4 * HOUR)
+
+    assert found.choice is not None
+    assert found.choice.needed == pytest.approx(20.625 * MB)
+    assert found.limit == 20_625_000
+    assert [(load.broker, load.side) for load in found.loads] == [(1, Side.LEADER), (2, Side.FOLLOWER)]
+
+
+def test_the_example_of_the_runbook_for_leaders() -> None:
+    """1 MB/s with two followers in the ISR and one being added, 7.2 GB in 2 h: (2 + 1 + 1) / 0.8 = 5 MB/s."""
+    seen = cluster({"t": [sized([1, 2, 3], 7.2 * GB)]}, more=[4])
+
+    found = plan(seen, to("t", 0, 1, 2, 3, 4), bytes_in=1 * MB, deadline=2 * HOUR)
+
+    leader, follower = found.loads
+    assert (leader.floor, leader.bytes_in, leader.remaining) == (2 * MB, 1 * MB, 7.2 * GB)
+    assert leader.needed(2 * HOUR) == pytest.approx(5 * MB)
+    assert (follower.floor, follower.needed(2 * HOUR)) == (0, pytest.approx(2.5 * MB))
+    assert found.limit == 5_000_000
+
+
+def test_move_time_is_that_of_the_document() -> None:
+    """judgement.md 9: ratio 0.1, 100 GB x 10 brokers, 50 MB/s, at most 30 MB/s in: 5,000 s; with 50 never."""
+    seen = cluster({f"t{broker}": [sized([broker], 100 * GB)] for broker in range(10)})
+
+    assert _move_time(seen, rates(seen, {"t3": 30 * MB}), 0.1, 50 * MB) == pytest.approx(5000)
+    assert _move_time(seen, rates(seen, {"t3": 50 * MB}), 0.1, 50 * MB) == INF
+    assert _move_time(seen, rates(seen, {"t3": math.nan}), 0.1, 50 * MB) is None
+
+
+def test_a_share_of_the_network_is_that_of_the_document() -> None:
+    """judgement.md 9: 30 % of 125 MB/s are 37.5 MB/s; without a share the network itself is the most."""
+    assert Goal(HOUR, 0.3, 125 * MB).most == pytest.approx(37.5 * MB)
+    assert Goal(HOUR, None, 125 * MB).most == 125 * MB
+    assert Goal(HOUR).most == INF
+
+
+def test_bounds_are_advice() -> None:
+    """judgement.md 9: a broker with 50 MB/s in, a partition with 1 MB/s, 10 % of 100 MB/s: outside, and yet it ends."""
+    seen = cluster({"busy": [sized([1], GB)], "t": [sized([1], 10 * GB)]}, more=[2])
+
+    found = plan(seen, to("t", 0, 2), bytes_in={"busy": 49 * MB, "t": 1 * MB}, share=0.1, network=100 * MB)
+
+    assert problems(found) == ()
+    assert found.limit == 10_000_000
+    assert found.choice is not None
+    assert found.choice.lower_bound == 50 * MB
+    assert found.predicted < HOUR
+    assert any("below KIP-73's lower bound of 50 MB/s" in warning for warning in warnings(found))
+
+
+def test_the_throttle_is_raised_to_the_lower_bound_where_that_fits() -> None:
+    """KIP-73: IN < T. The page's recommended throttle is the same."""
+    seen = cluster({"busy": [sized([1], GB)], "t": [sized([1], 10 * GB)]}, more=[2])
+
+    found = plan(seen, to("t", 0, 2), bytes_in={"busy": 49 * MB, "t": 1 * MB}, network=125 * MB)
+
+    assert found.limit == 50_000_000
+    assert found.choice is not None
+    assert found.choice.needed < 5 * MB
+    assert not any("bound" in warning for warning in warnings(found))
+
+
+def test_deadline_and_share_contradict() -> None:
+    """Both figures are named, and what would be possible: with them there is a throttle."""
+    seen = cluster({"t": [sized([1], 360 * GB)]}, more=[2])
+    asked = {"bytes_in": 2 * MB, "network": 125 * MB}
+
+    found = plan(seen, to("t", 0, 2), deadline=HOUR, share=0.3, **asked)
+
+    assert found.limit is None
+    assert found.choice is not None
+    assert found.choice.needed == pytest.approx(127.5 * MB)
+    assert found.choice.most == pytest.approx(37.5 * MB)
+    assert found.choice.least_deadline == pytest.approx(360_000 / 28)
+    assert found.choice.least_share == pytest.approx(1.02)
+    assert problems(found) == (
+        "deadline and network contradict: to end within 1 h it needs 128 MB/s, and 30% of the network is 37.5 MB/s",
+        "possible with 30% of the network: a deadline of 3 h 35 min or more",
+        "no network carries it within 1 h: split the file, or take more time",
+    )
+    later = plan(seen, to("t", 0, 2), deadline=found.choice.least_deadline * 1.001, share=0.3, **asked)
+    assert later.limit is not None
+    assert later.limit <= 37.5 * MB
+
+
+def test_no_deadline_is_possible_below_what_is_produced() -> None:
+    """A share that in-sync copies and producers take up: never, and the share that would do is told."""
+    seen = cluster({"t": [sized([1, 2], 10 * GB)]}, more=[3])
+
+    found = plan(seen, to("t", 0, 1, 2, 3), bytes_in=10 * MB, share=0.1, network=100 * MB)
+
+    assert found.choice is not None
+    assert found.choice.least_deadline == INF
+    assert found.predicted == INF
+    assert problems(found)[1] == "no deadline is possible with 10 MB/s: what is produced meanwhile takes all of it"
+    assert problems(found)[2] == "possible within 1 h: a share of 28.5% or more"
+
+
+def test_lists_of_the_tool_count_as_the_tool_sets_them() -> None:
+    """An old list of a topic that moves is overwritten; that of another stays, and eats the limit of its broker."""
+    topics = {"t": [sized([1, 2], GB), sized([1, 2], GB)], "other": [sized([1, 2], GB)]}
+    everything = TopicConfig(leader_throttled="*", follower_throttled="*")
+    alone = cluster(topics, more=[3])
+    listed = cluster(topics, more=[3], topic_configs={"t": everything, "other": TopicConfig()})
+    others = cluster(topics, more=[3], topic_configs={"t": TopicConfig(), "other": everything})
+
+    floors = [plan(seen, to("t", 0, 1, 3), bytes_in=MB).loads[0].floor for seen in (alone, listed, others)]
+
+    assert floors == [MB, MB, 2 * MB]
+
+
+def test_moves_under_way_share_the_throttle() -> None:
+    """The tool throttles them, too: what they lack counts, and what they have does not."""
+    going = sized([1, 2], 10 * GB, adding=[2], removing=[1])
+    going.sizes[2] = int(4 * GB)
+    seen = cluster({"t": [sized([1], 10 * GB)], "u": [going]})
+
+    found = plan(seen, to("t", 0, 2))
+
+    assert found.copied == 16 * GB
+    assert found.additional
+    assert [load.remaining for load in found.loads] == [16 * GB, 16 * GB]
+
+
+def test_the_bottleneck_is_the_side_that_ends_last() -> None:
+    """Two leaders send to one target: its follower side has all of it."""
+    seen = cluster({"t": [sized([1], 10 * GB), sized([2], 10 * GB)]}, more=[3])
+
+    found = plan(seen, to("t", 0, 3), to("t", 1, 3))
+
+    assert found.last is not None
+    assert (found.last[0].broker, found.last[0].side) == (3, Side.FOLLOWER)
+    assert found.last[0].remaining == 20 * GB
+    assert [load.side for load in found.loads].count(Side.LEADER) == 2
+
+
+def test_the_law_is_that_of_the_etas() -> None:
+    """The predicted time is what remains over the law's net rate, with B of what the target fetches."""
+    config = BrokerConfig(replica_fetch_max_bytes=1_000_000, replica_fetch_response_max_bytes=5_000_000)
+    seen = cluster({"t": [sized([1], GB)] * 3}, more=[2], broker_configs={1: BrokerConfig(), 2: config})
+
+    found = plan(seen, *(to("t", number, 2) for number in range(3)), bytes_in=0.1 * MB, deadline=1000.0)
+
+    assert found.limit is not None
+    gross = 3 * MB / 11.5 * (math.floor(10 * found.limit / (3 * MB)) + 1)
+    assert found.loads[1].burst == 3 * MB
+    assert found.predicted == pytest.approx(3 * GB / (gross - 0.3 * MB))
+
+
+def test_fetches_that_are_too_large_are_told() -> None:
+    """judgement.md 9: 10 MiB need a throttle of 953,251 B/s at 11 s."""
+    seen = cluster({"t": [sized([1], 2 * GB)]}, more=[2])
+
+    slow, fast = (plan(seen, to("t", 0, 2), deadline=2 * GB / rate / 0.8) for rate in (953_250 - 2, 953_252))
+
+    assert any("replica.fetch.response.max.bytes" in warning for warning in warnings(slow))
+    assert not any("replica.fetch.response.max.bytes" in warning for warning in warnings(fast))
+
+
+def test_a_window_that_leaves_little_is_told() -> None:
+    """With 2 x 1 s the waits take most of a window: the law's time is past the deadline, and the plan says so."""
+    short = BrokerConfig(quota_window_num=2, replica_fetch_max_bytes=100_000)
+    seen = cluster({"t": [sized([1], 36 * GB)]}, more=[2], broker_configs={1: short, 2: short})
+
+    found = plan(seen, to("t", 0, 2))
+
+    assert found.predicted > HOUR
+    assert any("law of throttled moves gives" in warning for warning in warnings(found))
+
+
+PLANS = st.fixed_dictionaries(
+    {
+        "sizes": st.lists(st.integers(0, 10**13), min_size=1, max_size=4),
+        "bytes_in": st.floats(0, 1e9),
+        "deadline": st.floats(1, 1e6),
+        "network": st.none() | st.floats(1e3, 1e10),
+        "share": st.none() | st.floats(0.01, 1),
+    }
+)
+
+
+def _planned(
+    sizes: list[int], bytes_in: float, deadline: float, network: float | None, share: float | None
+) -> MovePlan:
+    seen = cluster({"t": [sized([1, 2], size) for size in sizes]}, more=[3])
+    targets = [to("t", number, 2 + number % 2, 3) for number in range(len(sizes))]
+    share = share if network is not None else None
+    return plan(seen, *targets, bytes_in=bytes_in, deadline=deadline, network=network, share=share)
+
+
+@given(PLANS)
+def test_no_figure_is_negative_or_no_number(shape: dict[str, object]) -> None:
+    """Limits, times and needs are numbers from 0 on, or infinity."""
+    found = _planned(**shape)  # type: ignore[arg-type]  # hypothesis' dictionary
+    choice = found.choice
+
+    assert choice is not None
+    figures = [choice.needed, choice.most, choice.least_deadline, found.predicted, found.ratio, found.copied]
+    figures += [found.move_time or 0.0, choice.lower_bound or 0.0, choice.upper_bound or 0.0, choice.least_share or 0.0]
+    for load in found.loads:
+        figures += [load.floor, load.bytes_in, load.remaining, load.burst, load.seconds(choice.judged_at)]
+    assert all(figure >= 0 for figure in figures)
+
+
+@given(PLANS)
+def test_the_throttle_keeps_the_deadline_and_the_share(shape: dict[str, object]) -> None:
+    """Where there is one, it is not above the share, and at it the law has everything done in time."""
+    found = _planned(**shape)  # type: ignore[arg-type]  # hypothesis' dictionary
+    choice = found.choice
+
+    assert choice is not None
+    if found.limit is None:
+        assert choice.needed > math.floor(choice.most)
+        assert problems(found)
+    else:
+        assert choice.needed <= found.limit <= choice.most
+        assert found.predicted <= found.goal.deadline
+        assert all(load.least_deadline(float(found.limit)) <= found.goal.deadline * (1 + 1e-9) for load in found.loads)
+
+
+@given(PLANS, st.floats(1, 100))
+def test_more_time_never_needs_more(shape: dict[str, object], factor: float) -> None:
+    """Needed limits fall with the deadline, and what is possible stays so."""
+    soon = _planned(**shape)  # type: ignore[arg-type]  # hypothesis' dictionary
+    late = _planned(**{**shape, "deadline": soon.goal.deadline * factor})  # type: ignore[arg-type]  # the same
+
+    assert soon.choice is not None
+    assert late.choice is not None
+    assert late.choice.needed <= soon.choice.needed
+    if soon.limit is not None:
+        assert late.limit is not None
+        assert late.limit <= soon.limit
+
+
+def test_bursts_above_the_share_are_told() -> None:
+    """The floor of the law, B / 11.5 s, is let through whatever the limit is."""
+    seen = cluster({"t": [sized([1], GB)] * 10}, more=[2])
+
+    found = plan(seen, *(to("t", n, 2) for n in range(10)), deadline=100 * HOUR, share=0.01, network=10 * MB)
+
+    assert found.limit is not None
+    assert any("a whole fetch response passes" in warning for warning in warnings(found))
+    assert found.loads[0].most(found.limit) == pytest.approx(found.limit + 10 * 1024 * 1024 / 11)
+    assert law.DEFAULT_WINDOW.seconds == 11
