@@ -6,12 +6,18 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from exporter.errors import ConfigError
+from exporter.errors import ConfigError, IncompleteError, ReassignmentError, TopicError
 
 BAD_CONFIGURATION: Final = 2
-"""Exit code, that of argparse too."""
+"""Exit code, that of argparse too; also of a file or topic that cannot be planned."""
+
+NOT_TOLD: Final = 3
+"""Exit code of a plan for which the cluster did not tell enough."""
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as shells have it."""
 
 _EPILOGUE: Final = (
     "Every option of the file can be set in the environment, too: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
@@ -29,9 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(flags) or 'more than one command'}")
     try:
         return _run(parsed)
-    except ConfigError as failure:
-        print(f"kafka-warden: {' '.join(str(failure).split())}", file=sys.stderr)  # noqa: T201  # before there is a log
+    except (ConfigError, ReassignmentError, TopicError) as failure:
+        _complain(failure)
         return BAD_CONFIGURATION
+    except IncompleteError as failure:
+        _complain(failure)
+        return NOT_TOLD
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _complain(failure: Exception) -> None:
+    print(f"kafka-warden: {' '.join(str(failure).split())}", file=sys.stderr)  # noqa: T201  # before there is a log
 
 
 def version() -> str:
@@ -57,17 +72,44 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOGUE,
         allow_abbrev=False,
     )
-    run.add_argument("--config", type=Path, metavar="FILE", help="configuration file, YAML")
-    run.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="brokers to start from")
+    _add_shared(run, "info")
     run.add_argument("--jmx-port", metavar="PORT", help="JMX port of every broker; without one JMX is off")
     run.add_argument("--poll-interval", metavar="DURATION", help="time between two polls (default: 10s)")
     run.add_argument("--listen", metavar="HOST:PORT", help="where to serve (default: 127.0.0.1:10073)")
-    run.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning or error (default: info)")
-    run.add_argument("--log-format", metavar="FORMAT", help="logfmt, json or console (default: logfmt)")
     run.add_argument(
         "--check-config", action="store_true", help="check the configuration and every file in it, and end"
     )
+    _add_plan(commands)
     return parser
+
+
+def _add_shared(command: argparse.ArgumentParser, level: str) -> None:
+    command.add_argument("--config", type=Path, metavar="FILE", help="configuration file, YAML")
+    command.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="brokers to start from")
+    command.add_argument("--network", metavar="RATE", help="what the network of one broker carries, such as 125MB/s")
+    command.add_argument("--log-level", metavar="LEVEL", help=f"debug, info, warning or error (default: {level})")
+    command.add_argument("--log-format", metavar="FORMAT", help="logfmt, json or console (default: logfmt)")
+
+
+def _add_plan(commands: Any) -> None:
+    plan = commands.add_parser(
+        "plan",
+        help="the throttle for a reassignment, or whether a topic fits",
+        description="Print the throttle for a reassignment, or whether a topic fits. Changes nothing. Exit codes: 0 it"
+        " is possible, 1 it is not or does not fit, 2 bad input, 3 the cluster did not tell enough.",
+        epilog=_EPILOGUE,
+        allow_abbrev=False,
+    )
+    _add_shared(plan, "warning")
+    plan.add_argument("--reassignment", type=Path, metavar="FILE", help="JSON of kafka-reassign-partitions")
+    plan.add_argument("--deadline", metavar="DURATION", help="to be done within (default: the option moves.deadline)")
+    plan.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network for the move, such as 30%%")
+    plan.add_argument("--measure", metavar="DURATION", help="how long to watch what is produced (default: 36s)")
+    plan.add_argument("--rollback", type=Path, metavar="FILE", help="write today's assignment there, for the way back")
+    plan.add_argument("--topic", metavar="NAME", help="a topic that is to be created")
+    plan.add_argument("--partitions", metavar="NUMBER", help="of that topic")
+    plan.add_argument("--replication-factor", metavar="NUMBER", help="of that topic")
+    plan.add_argument("--output", choices=("text", "json"), default="text", help="for people or for machines")
 
 
 def _run(parsed: argparse.Namespace) -> int:
@@ -75,8 +117,13 @@ def _run(parsed: argparse.Namespace) -> int:
     from exporter.config import FLAGS, load  # noqa: PLC0415
     from exporter.web.current import check_web_file  # noqa: PLC0415
 
-    given = {flag: getattr(parsed, flag[2:].replace("-", "_")) for flag in FLAGS}
+    given = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
     flags = {flag: value for flag, value in given.items() if value is not None}
+    if parsed.command == "plan":
+        from exporter import plan, plan_flags  # noqa: PLC0415  # the same
+
+        request = plan_flags.read(vars(parsed))
+        return plan.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
     config = load(flags, os.environ, parsed.config)
     if config.web.config_file is not None:
         check_web_file(config.web.config_file)

@@ -51,15 +51,17 @@ def test_metrics_that_are_named_are_served(document: Path) -> None:
 
 @documents
 def test_commands_that_are_named_exist(document: Path) -> None:
-    """Every `make` target and every flag of `kafka-warden run` that a document tells to use exists."""
+    """Every `make` target and every flag of `kafka-warden` that a document tells to use exists."""
     text = document.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert (
         set(re.findall(r"`make ([a-z-]+)", text)) | set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)) <= targets
     )
-    run = _parser()._subparsers._group_actions[0].choices["run"]
-    for command in re.findall(r"kafka-warden run((?:[^`\n]|\\\n)*)", text):
-        assert set(re.findall(r"(?<!\S)(--[a-z-]+)", command)) <= set(run._option_string_actions), command
+    commands = _parser()._subparsers._group_actions[0].choices
+    for name, arguments in re.findall(r"kafka-warden (run|plan)((?:[^`\n]|\\\n)*)", text):
+        assert set(re.findall(r"(?<!\S)(--[a-z-]+)", arguments)) <= set(commands[name]._option_string_actions), (
+            arguments
+        )
 
 
 def test_make_help_names_every_target_for_people() -> None:

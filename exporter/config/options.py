@@ -44,7 +44,7 @@ OPTIONS: Final = (
     Option("limits.series", values.whole_number, 20_000),
     Option("limits.max_broker_partitions", values.whole_number),
     Option("limits.max_partitions", values.whole_number),
-    Option("network.bytes_per_second", values.positive_number),
+    Option("network.bytes_per_second", values.rate),
     Option("moves.deadline", values.duration, "4h"),
     Option("moves.grace", values.duration, "60s"),
     Option("history.parquet.path", values.text, path=True),
@@ -59,6 +59,7 @@ FLAGS: Final = {
     "--jmx-port": "jmx.port",
     "--poll-interval": "poll.interval",
     "--listen": "web.listen",
+    "--network": "network.bytes_per_second",
     "--log-level": "log.level",
     "--log-format": "log.format",
 }

@@ -15,6 +15,20 @@ from exporter.clients.strict import Address, did_you_mean, parse_address, parse_
 T = TypeVar("T")
 
 _PORTS: Final = 65536
+_RATE_UNITS: Final = {
+    "B": 1.0,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 1024.0,
+    "MiB": 1024.0**2,
+    "GiB": 1024.0**3,
+    "kbit": 1e3 / 8,
+    "Mbit": 1e6 / 8,
+    "Gbit": 1e9 / 8,
+}
+_RATE: Final = re.compile(rf"(\d{{1,18}}(?:\.\d{{1,9}})?)\s?({'|'.join(_RATE_UNITS)})/s", re.ASCII)
 
 
 def duration(value: object) -> float:
@@ -56,6 +70,30 @@ def positive_number(value: object) -> float:
         raise unexpected from None
     if not math.isfinite(number) or number <= 0:
         raise unexpected
+    return number
+
+
+def rate(value: object) -> float:
+    """Read bytes per second above zero: a number, or one with its unit, such as `125MB/s` or `1Gbit/s`."""
+    found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        return positive_number(value if found is None else float(found[1]) * _RATE_UNITS[found[2]])
+    except ValueError:
+        if not isinstance(value, str):
+            raise
+        raise _unexpected("expected bytes per second above 0, such as 125000000 or 125MB/s", value) from None
+
+
+def share(value: object) -> float:
+    """Read a share above 0 and up to 1, such as `30%` or `0.3`."""
+    percent = isinstance(value, str) and value.strip().endswith("%")
+    try:
+        number = positive_number(str(value).strip().removesuffix("%") if percent else value)
+    except ValueError:
+        number = math.inf
+    number = number / 100 if percent else number
+    if number > 1:
+        raise _unexpected("expected a share above 0% and up to 100%, such as 30%", value)
     return number
 
 

@@ -221,7 +221,7 @@ def _partition(moving: Moving, path: str, why: _Reasons) -> dict[str, Any]:
         "replicas_before": list(moving.sources),
         "replicas_after": list(moving.replicas),
         "copied_to": [one.broker for one in moving.arriving],
-        "bytes": sum(one.remaining for one in moving.arriving),
+        "bytes": sum((one.remaining for one in moving.arriving), 0.0),
         "in_file": moving.asked,
         "moves_already": moving.under_way,
     }

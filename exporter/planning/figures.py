@@ -39,3 +39,8 @@ def in_time(seconds: float) -> str:
 def in_percent(share: float) -> str:
     """Write a share."""
     return f"{100 * share:.3g}%"
+
+
+def in_count(number: int, thing: str) -> str:
+    """Write how many there are of something."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

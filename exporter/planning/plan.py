@@ -55,7 +55,7 @@ class MovePlan:
     @property
     def copied(self) -> float:
         """Bytes to copy."""
-        return sum(one.remaining for partition in self.moving for one in partition.arriving)
+        return sum((one.remaining for partition in self.moving for one in partition.arriving), 0.0)
 
     @property
     def copies(self) -> int:

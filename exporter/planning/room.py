@@ -86,8 +86,8 @@ def _room(snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int
     arriving = [(p, one) for p in moving for one in p.arriving if one.broker == broker]
     return Room(
         broker=broker,
-        sends=sum(one.remaining for p in moving if p.leader == broker for one in p.arriving),
-        receives=sum(one.remaining for _, one in arriving),
+        sends=sum((one.remaining for p in moving if p.leader == broker for one in p.arriving), 0.0),
+        receives=sum((one.remaining for _, one in arriving), 0.0),
         partitions=_partitions(moving, arriving, broker, hosted, most),
         disk=_disk(snapshot, moving, [one for _, one in arriving], broker),
     )

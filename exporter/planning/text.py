@@ -6,7 +6,7 @@ from typing import Final
 
 from exporter.planning.commands import Command, Where, creation_commands, metric_checks, move_checks, move_commands
 from exporter.planning.creation import Creation
-from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
+from exporter.planning.figures import in_bytes, in_count, in_percent, in_rate, in_time
 from exporter.planning.findings import notes, problems, warnings
 from exporter.planning.inbound import Inbound
 from exporter.planning.loads import Load
@@ -35,7 +35,8 @@ def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> 
 
 def creation_text(creation: Creation, where: Where) -> str:
     """Write a creation's plan."""
-    what = f"{creation.topic}: {creation.partitions} partitions with {creation.factor} replicas"
+    shape = f"{in_count(creation.partitions, 'partition')} with {in_count(creation.factor, 'replica')}"
+    what = f"{creation.topic}: {shape}"
     verdict = f"FITS  {what}" if creation.fits else f"DOES NOT FIT  {what}\n" + _bullets(creation.reasons)
     if not creation.counted:
         verdict += "\n  No limit counts this topic (KIP-578)."
@@ -67,7 +68,8 @@ def creation_text(creation: Creation, where: Where) -> str:
 
 def _verdict(plan: MovePlan) -> str:
     found, goal = problems(plan), plan.goal
-    what = f"{sum(p.asked for p in plan.moving)} partitions in the file, {plan.copies} replicas to copy"
+    asked = in_count(sum(p.asked for p in plan.moving), "partition")
+    what = f"{asked} in the file, {in_count(plan.copies, 'replica')} to copy"
     if found:
         return f"IMPOSSIBLE  {what}, {in_bytes(plan.copied)}\n{_bullets(found)}\n{_figures(plan)}".rstrip("\n")
     if not plan.changed:

@@ -117,7 +117,7 @@ def test_where_an_even_spread_is_too_much_replicas_are_assigned() -> None:
 
 def test_what_people_read() -> None:
     """The verdict is the first word; no limit is said; a creation that does not fit has no command."""
-    assert creation_text(create(hosting(8, 6, 9), 1, 3), WHERE).startswith("FITS  new: 1 partitions with 3 replicas")
+    assert creation_text(create(hosting(8, 6, 9), 1, 3), WHERE).startswith("FITS  new: 1 partition with 3 replicas")
     refused = creation_text(create(hosting(8, 6, 9), 2, 3), WHERE)
     assert refused.startswith("DOES NOT FIT  new: 2 partitions with 3 replicas\n- the brokers have room for 5 replicas")
     assert "kafka-topics.sh" not in refused

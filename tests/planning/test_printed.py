@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from exporter.cli import _parser
 from exporter.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
 from exporter.planning.commands import Where, move_checks, move_commands
-from exporter.planning.document import move_document
+from exporter.planning.creation import plan_creation
+from exporter.planning.document import creation_document, move_document
 from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
 from exporter.planning.plan import MovePlan
 from exporter.planning.reassignment import to_json
@@ -115,7 +117,7 @@ def test_nothing_to_do() -> None:
     """A file that is so already: no command, no throttle, the verdict says it."""
     found = plan(SEEN, to("t", 0, 1, 2))
 
-    assert text(found).startswith("NOTHING TO DO  1 partitions in the file, 0 replicas to copy")
+    assert text(found).startswith("NOTHING TO DO  1 partition in the file, 0 replicas to copy")
     assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
 
 
@@ -123,7 +125,7 @@ def test_fewer_replicas_need_no_throttle() -> None:
     """Nothing is copied, and the command has no --throttle."""
     found = plan(SEEN, to("t", 0, 1))
 
-    assert "POSSIBLE  1 partitions in the file, 0 replicas to copy: no throttle is needed" in text(found)
+    assert "POSSIBLE  1 partition in the file, 0 replicas to copy: no throttle is needed" in text(found)
     assert [command.purpose for command in move_commands(found, WHERE)] == [
         "begin",
         "watch",
@@ -188,6 +190,38 @@ def test_a_partition_without_a_leader_may_lose_replicas() -> None:
     assert found["partitions"][0]["leader"] is None
     assert found["reasons"]["partitions[0].leader"] == "it has none"
     assert nulls(found) == set(found["reasons"])
+
+
+def keys(value: Any) -> set[str]:
+    """Every key of a document, those of `reasons` left out."""
+    if isinstance(value, dict):
+        return set(value) | {key for name, part in value.items() if name != "reasons" for key in keys(part)}
+    return {key for part in value for key in keys(part)} if isinstance(value, list) else set()
+
+
+def test_every_key_and_every_purpose_is_documented() -> None:
+    """docs/plan.md names all that machines may rely on."""
+    creation = plan_creation(SEEN, "new", 1, 1, 10, 10)
+    documents = (document(usual()), creation_document(creation, WHERE))
+    purposes = {
+        command["purpose"] for made in documents for name in ("commands", "checks") for command in made.get(name, [])
+    }
+
+    text = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+
+    wanted = purposes | {key for made in documents for key in keys(made)}
+    # Those of the rollback are Kafka's, and each lower bound has its upper one beside it.
+    theirs = {"version", "replicas", "log_dirs", "format", "kind", "reasons"}
+    assert {key for key in wanted - theirs if f"`{key}`" not in text and f"`{key}[]`" not in text} == set()
+
+
+def test_every_flag_is_documented() -> None:
+    """docs/plan.md has what --help has, but for what `run` shares."""
+    text = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    flags = set(_parser()._subparsers._group_actions[0].choices["plan"]._option_string_actions)
+
+    shared = {"-h", "--help", "--config", "--bootstrap-servers", "--log-level", "--log-format"}
+    assert {flag for flag in flags - shared if f"`{flag} " not in text and f" {flag} " not in text} == set()
 
 
 def test_limits_that_the_tool_replaces_are_told() -> None:

@@ -1,0 +1,151 @@
+"""The command as a process of its own: what is refused before anybody is asked."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter.config import values
+from exporter.errors import ConfigError
+from exporter.plan import CreationRequest, MoveRequest
+from exporter.plan_flags import read
+
+ROOT = Path(__file__).parents[2]
+NOBODY = "127.0.0.1:1"
+"""Nothing listens there."""
+MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
+NONE = dict.fromkeys(
+    (
+        "reassignment",
+        "deadline",
+        "max_network_share",
+        "measure",
+        "rollback",
+        "topic",
+        "partitions",
+        "replication_factor",
+    )
+)
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run `plan` in a folder with a good file, move.json."""
+    (tmp_path / "move.json").write_text(json.dumps(MOVE))
+
+    def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
+        return subprocess.run(
+            [sys.executable, "-m", "exporter.cli", "plan", "--bootstrap-servers", NOBODY, *arguments],
+            cwd=tmp_path,
+            env=inherited | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give --reassignment FILE, or --topic NAME"),
+        (("--topic", "t"), "--topic: needs --partitions, too"),
+        (("--partitions", "3"), "give --reassignment FILE, or --topic"),
+        (("--topic", "t", "--partitions", "3"), "--topic: needs --replication-factor, too"),
+        (("--topic", "t", "--partitions", "0", "--replication-factor", "1"), "--partitions: expected a whole number"),
+        (("--topic", "t", "--partitions", "3000000", "--replication-factor", "1"), "expected 1000000 or less"),
+        (("--topic", "t", "--reassignment", "move.json"), "--topic: does not go with --reassignment"),
+        (("--topic", "t", "--deadline", "2h"), "--topic: does not go with --deadline"),
+        (("--reassignment", "move.json", "--deadline", "2"), "--deadline: expected a duration with its unit"),
+        (("--reassignment", "move.json", "--measure", "1s"), "--measure: expected 2s or more"),
+        (("--reassignment", "move.json", "--max-network-share", "x"), "--max-network-share: expected a share"),
+        (("--reassignment", "move.json", "--max-network-share", "30%"), "Set network.bytes_per_second"),
+        (("--reassignment", "move.json", "--network", "fast"), "--network: expected bytes per second above 0, such as"),
+        (("--reassignment", "no.json"), "no.json: cannot read the file: No such file or directory"),
+        (("--reassignment", "."), ".: cannot read the file: Is a directory"),
+        (("--reassignment", "empty.json"), "empty.json: not valid JSON"),
+        (("--reassignment", "latin.json"), "latin.json: not UTF-8 text"),
+    ],
+)
+def test_nonsense_is_one_line_and_exit_code_2(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    """On stderr, before any broker is asked, with nothing on stdout and no traceback."""
+    (tmp_path / "empty.json").write_text("")
+    (tmp_path / "latin.json").write_bytes(b"\xe9")
+
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_cluster_that_does_not_answer_is_exit_code_3(run: Run, tmp_path: Path) -> None:
+    """The last line says what to look at; no rollback is written."""
+    done = run("--reassignment", "move.json", "--rollback", "back.json")
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines()[-1] == (
+        "kafka-warden: nobody told about the cluster: is a broker of kafka.bootstrap.servers up?"
+    )
+    assert not (tmp_path / "back.json").exists()
+
+
+def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
+    """2h, 30% and 36s, as the options are."""
+    given = {**NONE, "reassignment": Path("m"), "deadline": "2h", "max_network_share": "30%"}
+
+    assert read(given) == MoveRequest(Path("m"), 7200.0, 0.3, 36.0, None)
+    assert read({**NONE, "reassignment": Path("m")}) == MoveRequest(Path("m"), None, None, 36.0, None)
+    assert read({**NONE, "topic": "t", "partitions": "3", "replication_factor": "2"}) == CreationRequest("t", 3, 2)
+    with pytest.raises(ConfigError):
+        read(NONE)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (125e6, 125e6),
+        ("125000000", 125e6),
+        ("125MB/s", 125e6),
+        ("1.5 GB/s", 1.5e9),
+        ("10KiB/s", 10240),
+        ("1Gbit/s", 125e6),
+        (" 10MB/s ", 10e6),
+    ],
+)
+def test_rates(text: object, expected: float) -> None:
+    """Bytes a second, or a number with its unit; networks are told in bits."""
+    assert values.rate(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "value", ["10MB", "MB/s", "-1MB/s", "0MB/s", "1mb/s", "1MB/h", "", None, True, [], "inf", "nan"]
+)
+def test_what_is_no_rate_is_refused(value: object) -> None:
+    """Zero, and what has another unit."""
+    with pytest.raises(ValueError, match="above 0"):
+        values.rate(value)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("30%", 0.3), ("100%", 1.0), ("0.3", 0.3), (1, 1.0), ("0.5%", 0.005)])
+def test_shares(text: object, expected: float) -> None:
+    """Percent, or a part of 1."""
+    assert values.share(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("value", ["0%", "101%", "30", "1.1", "-1%", "%", "", None, True, [], "nan%", "inf"])
+def test_what_is_no_share_is_refused(value: object) -> None:
+    """30 is no share: of what?"""
+    with pytest.raises(ValueError, match="expected a share above 0% and up to 100%"):
+        values.share(value)
