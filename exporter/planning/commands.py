@@ -86,13 +86,10 @@ def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
                 "no throttled.rate is left on a broker; --verify cannot reach one that is down",
                 _line(where, CONFIGS, ["--describe", "--entity-type", "brokers"]),
             ),
-            *(
-                Command(
-                    "lists_left",
-                    "no throttled.replicas is left",
-                    _line(where, CONFIGS, ["--describe", "--entity-type", "topics", "--entity-name", topic]),
-                )
-                for topic in sorted({partition.topic for partition in plan.moving if partition.asked})
+            Command(
+                "lists_left",
+                "no throttled.replicas is left on a topic",
+                _line(where, TOPICS, ["--describe", "--topics-with-overrides"]),
             ),
         ]
     if _leaders_change(plan):

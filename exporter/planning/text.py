@@ -13,8 +13,8 @@ from exporter.planning.loads import Load
 from exporter.planning.plan import MovePlan
 from exporter.planning.room import Room
 
-MOST_BROKERS: Final = 40
-"""Rows of a table that people read; JSON has them all."""
+MOST_ROWS: Final = 40
+"""Rows that people read; JSON has them all."""
 
 
 def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> str:
@@ -28,7 +28,7 @@ def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> 
         _assumed(inbound) if plan.copies else "",
         _typed("Type", move_commands(plan, where), where),
         _afterwards(plan, where),
-        f"Today's assignment, for {where.rollback}\n{rollback}" if rollback and move_commands(plan, where) else "",
+        _way_back(plan, where, rollback),
     ]
     return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
 
@@ -59,7 +59,7 @@ def creation_text(creation: Creation, where: Where) -> str:
             "-" if count.after is None else str(count.after),
             _limit(creation.broker_limit),
         )
-        for broker, count in list(creation.brokers.items())[:MOST_BROKERS]
+        for broker, count in list(creation.brokers.items())[:MOST_ROWS]
     ]
     table = _table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
     typed = _typed("Type", creation_commands(creation, where), where)
@@ -115,7 +115,7 @@ def _sides(plan: MovePlan) -> str:
     if plan.choice is None:
         return ""
     at = plan.choice.judged_at
-    loads = sorted(plan.loads, key=lambda load: -load.needed(plan.goal.deadline))[:MOST_BROKERS]
+    loads = sorted(plan.loads, key=lambda load: -load.needed(plan.goal.deadline))[:MOST_ROWS]
     rows = [_side(load, plan.goal.deadline, at) for load in loads]
     head = ("broker", "side", "floor", "produced", "to copy", "needs", "takes")
     return "By side: the throttle has to be above the floor\n" + _table(head, rows, len(plan.loads))
@@ -130,7 +130,7 @@ def _brokers(plan: MovePlan) -> str:
     if not plan.rooms:
         return ""
     head = ("broker", "sends", "receives", "partitions", "limit", "disk", "free", "fits")
-    rows = [_room(room) for room in plan.rooms[:MOST_BROKERS]]
+    rows = [_room(room) for room in plan.rooms[:MOST_ROWS]]
     return "By broker: now > while it moves > after\n" + _table(head, rows, len(plan.rooms))
 
 
@@ -168,6 +168,14 @@ def _afterwards(plan: MovePlan, where: Where) -> str:
     typed = _typed("Look at afterwards", move_checks(plan, where), where)
     queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
     return "\n".join(part for part in (typed, queries) if part)
+
+
+def _way_back(plan: MovePlan, where: Where, rollback: str) -> str:
+    if not rollback or not move_commands(plan, where):
+        return ""
+    if len(plan.rollback) > MOST_ROWS:
+        return f"Today's assignment has {len(plan.rollback)} partitions: --rollback {where.rollback} writes it"
+    return f"Today's assignment, for {where.rollback}\n{rollback}"
 
 
 def _typed(head: str, commands: Sequence[Command], where: Where) -> str:

@@ -159,6 +159,18 @@ def test_what_people_read() -> None:
     assert [line for line in found.splitlines() if line != line.rstrip()] == []
 
 
+def test_long_tables_are_cut_for_people() -> None:
+    """Forty rows are read by people; machines have them all, and a file has the way back."""
+    seen = cluster({"t": [sized([n], GB) for n in range(1, 42)]}, more=[50])
+    found = plan(seen, *(to("t", n, 50) for n in range(41)), network=1e12)
+
+    shown = move_text(found, measured(seen), WHERE, to_json(found.rollback))
+
+    assert shown.count("  and 2 more: --output json has them") == 2
+    assert "Today's assignment has 41 partitions: --rollback rollback.json writes it" in shown
+    assert len(document(found)["brokers"]) == 42
+
+
 def test_what_machines_read() -> None:
     """Base units and stable keys; every null has its reason, and no reason is about a number."""
     found = document(usual())
