@@ -1,0 +1,202 @@
+"""`kafka-warden plan` on a real cluster: what it says comes true, and it changes nothing."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from exporter.clients.kafka.link import READ_ONLY
+from sandbox import Cluster, wait_for
+from tests.cluster.asked import asked_while
+from tests.cluster.sidecar import ROOT, SLOW_MACHINE, _neutral, configuration
+
+pytestmark = pytest.mark.cluster
+
+MEGABYTE = 1_000_000
+REMOTE_LOG = "__remote_log_metadata"
+PARTITIONS = 4
+BATCH = 1 << 16
+"""Bytes. A fetch response holds whole batches, and the plan cannot see how large they are."""
+
+DEADLINE = 50.0
+OPTIMISTIC = 1.2
+"""How much longer than the plan says a move may take: the law's worst ETA at the start was a third off, of 33."""
+
+Files = Mapping[tuple[str, int], Sequence[int]]
+
+
+def test_a_move_ends_as_the_plan_says(cluster: Cluster, tmp_path: Path) -> None:
+    """With the throttle that is printed it ends before the deadline, and in no more than the time that is predicted."""
+    moves: dict[tuple[str, int], Sequence[int]] = {("planned", number): [2] for number in range(PARTITIONS)}
+    cluster.admin.create_topic("planned", assignment={number: [1] for number in range(PARTITIONS)})
+    cluster.load.produce(
+        "planned", bytes=10 * MEGABYTE, partitions=range(PARTITIONS), record_size=10_000, batch_size=BATCH
+    )
+    with cluster.load.background("planned", MEGABYTE // 10, record_size=2000):
+        back = tmp_path / "back.json"
+        found = plan_of(
+            cluster, tmp_path, moves, "--deadline", f"{DEADLINE:g}s", "--measure", "8s", "--rollback", str(back)
+        )
+        limit = throttle_of(found)
+        began = time.monotonic()
+        cluster.admin.reassign(moves, throttle=limit)
+        cluster.admin.wait_for_moves()
+        took = time.monotonic() - began
+
+    predicted, produced = found["move"]["predicted_seconds"], found["measured"]["bytes_in_per_second"]
+    print(f"throttle {limit}, predicted {predicted:.1f} s, took {took:.1f} s, produced {produced:.0f} B/s")
+    assert found["verdict"] == "possible"
+    assert limit == found["throttle"]["bytes_per_second"]
+    assert found["move"]["bytes"] == pytest.approx(PARTITIONS * 10 * MEGABYTE, rel=0.1)
+    assert produced == pytest.approx(MEGABYTE // 10, rel=0.4)
+    assert predicted <= DEADLINE
+    assert took <= OPTIMISTIC * predicted
+    assert took <= DEADLINE
+    assert [p["replicas"] for p in json.loads(back.read_text())["partitions"]] == [[1]] * PARTITIONS
+
+
+def test_nothing_is_changed_and_brokers_see_only_requests_that_read(cluster: Cluster, tmp_path: Path) -> None:
+    """While a move of somebody else stands still: it is told, --additional is needed, and all stays as it was."""
+    cluster.admin.create_topic("mine", assignment={0: [1, 2]})
+    cluster.admin.create_topic("other", assignment={0: [1]})
+    for topic in ("mine", "other"):
+        cluster.load.produce(topic, bytes=3 * MEGABYTE)
+    cluster.admin.reassign({("other", 0): [3]}, throttle=1)
+    before = state(cluster)
+    quiet = asked_while(cluster, lambda: time.sleep(5.0))
+
+    outputs: list[str] = []
+    asked = asked_while(
+        cluster, lambda: outputs.append(run(cluster, tmp_path, {("mine", 0): [1, 3]}, "--measure", "4s").stdout)
+    )
+
+    print(f"by themselves: {sorted(quiet)}; with the plan: {sorted(asked - quiet)}")
+    assert asked - quiet <= {key.name for key in READ_ONLY}
+    assert state(cluster) == before
+    assert outputs[0].startswith("POSSIBLE  1 partition in the file, 2 replicas to copy")
+    assert "other-0: moves already, and is not in the file: it shares the throttle" in outputs[0]
+    assert "--execute --additional --throttle" in outputs[0]
+    assert "the tool replaces its throttle of 1 B/s" in outputs[0]
+
+
+def test_what_cannot_be_is_told(cluster: Cluster, tmp_path: Path) -> None:
+    """A share that is too small, a limit, and what the cluster does not have: exit codes 1 and 2, and no command."""
+    settled(cluster)
+    cluster.admin.create_topic("large", assignment={0: [1, 2]})
+    cluster.load.produce("large", bytes=8 * MEGABYTE)
+    move = {("large", 0): [1, 3]}
+
+    network = ("--network", "1MB/s", "--max-network-share", "1%", "--deadline", "1m", "--measure", "2s")
+    poor = run(cluster, tmp_path, move, *network, code=1)
+    full = run(cluster, tmp_path, move, "--measure", "2s", code=1, limits={"max_broker_partitions": 1})
+    unknown = run(cluster, tmp_path, {("large", 0): [1, 9]}, code=2)
+    same = run(cluster, tmp_path, {("large", 0): [1, 2]})
+
+    assert "and 1% of the network is 10 kB/s" in poor.stdout
+    assert "possible with 1% of the network: a deadline of" in poor.stdout
+    assert "partitions while it moves, its limit is 1" in full.stdout
+    assert "kafka-reassign-partitions.sh" not in poor.stdout + full.stdout
+    assert unknown.stderr.endswith("move.json: partitions[0] (large-0): the cluster has no broker 9\n")
+    assert same.stdout.startswith("NOTHING TO DO")
+    assert "measuring" not in same.stderr
+
+
+def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
+    """Under a limit that leaves room for two more on the fullest broker: two of three replicas fit, and are counted."""
+    settled(cluster)
+    cluster.admin.create_topic("there", assignment={0: [1, 2], 1: [1, 3]})
+    now = json.loads(creation(cluster, tmp_path, 1, 1).stdout)
+    counts = {broker["broker"]: broker["partitions_before"] for broker in now["brokers"]}
+    limits = {"max_broker_partitions": max(counts.values()) + 2}
+
+    fits = json.loads(creation(cluster, tmp_path, 2, 3, limits=limits).stdout)
+    refused = creation(cluster, tmp_path, 30, 3, code=1, limits=limits)
+    exists = creation(cluster, tmp_path, 1, 1, name="there", code=2)
+    cluster.admin.create_topic("new", 2, 3)
+    after = json.loads(creation(cluster, tmp_path, 1, 1, name="later").stdout)
+
+    assert set(counts) == set(cluster.broker_ids)
+    assert fits["verdict"] == "possible"
+    assert {broker["broker"]: broker["partitions_after"] for broker in fits["brokers"]} == {
+        broker["broker"]: broker["partitions_before"] for broker in after["brokers"]
+    }
+    assert json.loads(refused.stdout)["problems"][0].startswith("the brokers have room for")
+    assert "has this topic already" in exists.stderr
+
+
+def settled(cluster: Cluster) -> None:
+    """Wait for the topic that brokers with remote storage make a while after they have started."""
+    wait_for(lambda: cluster.admin.describe(REMOTE_LOG), what="the brokers have made their own topic")
+    cluster.admin.wait_for_topic(REMOTE_LOG, len(cluster.admin.describe(REMOTE_LOG)))
+
+
+def plan_of(cluster: Cluster, folder: Path, moves: Files, *arguments: str) -> dict[str, Any]:
+    """The document of a plan that is possible."""
+    document: dict[str, Any] = json.loads(run(cluster, folder, moves, *arguments, "--output", "json").stdout)
+    return document
+
+
+def throttle_of(document: Mapping[str, Any]) -> int:
+    """The number in the command that begins the move."""
+    (begin,) = (command["command"] for command in document["commands"] if command["purpose"] == "begin")
+    words = shlex.split(begin)
+    return int(words[words.index("--throttle") + 1])
+
+
+def creation(
+    cluster: Cluster, folder: Path, partitions: int, factor: int, *, name: str = "new", code: int = 0, **sections: Any
+) -> subprocess.CompletedProcess[str]:
+    """Ask whether a topic can be created."""
+    topic = ("--topic", name, "--partitions", str(partitions), "--replication-factor", str(factor))
+    return command(cluster, folder, *topic, "--output", "json", code=code, **sections)
+
+
+def run(
+    cluster: Cluster, folder: Path, moves: Files, *arguments: str, code: int = 0, **sections: Any
+) -> subprocess.CompletedProcess[str]:
+    """Plan a file with these moves."""
+    entries = [
+        {"topic": topic, "partition": number, "replicas": list(replicas)} for (topic, number), replicas in moves.items()
+    ]
+    file = folder / "move.json"
+    file.write_text(json.dumps({"version": 1, "partitions": entries}))
+    return command(cluster, folder, "--reassignment", str(file), *arguments, code=code, **sections)
+
+
+def command(
+    cluster: Cluster, folder: Path, *arguments: str, code: int, **sections: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as its users do, and expect an exit code."""
+    config = folder / "kafka-warden.yml"
+    config.write_text(yaml.safe_dump(configuration(cluster, **sections)))
+    done = subprocess.run(
+        [sys.executable, "-m", "exporter.cli", "plan", "--config", str(config), *arguments],
+        cwd=folder,
+        env={**_neutral(os.environ), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SLOW_MACHINE,
+    )
+    assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
+    return done
+
+
+def state(cluster: Cluster) -> object:
+    """Topics with their replicas, what moves, and every dynamic configuration of brokers and topics."""
+    admin = cluster.admin
+    topics = admin.topics()
+    return (
+        {topic: admin.describe(topic) for topic in topics},
+        admin.reassignments(),
+        {topic: admin.topic_config(topic) for topic in topics},
+        {broker: admin.broker_config(broker) for broker in cluster.broker_ids},
+    )
