@@ -106,7 +106,7 @@ def _predicted(
     sizes, led = frame.snapshot.replicas.size, frame.led_by != UNKNOWN
     if lowest == UNLIMITED or (sizes == UNKNOWN).any() or np.isnan(bytes_in[led]).any():
         return None
-    busiest = float(np.bincount(frame.led_by[led], weights=bytes_in[led]).max())
+    busiest = float(np.bincount(frame.led_by[led], weights=bytes_in[led]).max(initial=0.0))
     brokers = float(len(frame.snapshot.brokers))
     return formulas.move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, brokers, lowest, busiest)
 

@@ -110,6 +110,14 @@ def test_nothing_binds(why: str, topics: Topics, fields: dict[str, object]) -> N
     assert (totals.bottleneck, totals.predicted_bottleneck) == (None, None), why
 
 
+def test_moves_of_a_cluster_without_any_leader_are_judged() -> None:
+    """Nothing comes in where nobody leads: KIP-73's prediction is that of an idle cluster, not an error."""
+    gone = Partition(replicas=(1, 3), leader=UNKNOWN, adding=(3,), removing=(1,), end=1000)
+    totals = see({"t": [gone]}).totals
+    assert totals.reassigning_partitions == 1
+    assert totals.eta is None
+
+
 def test_everything_copied_ends_now() -> None:
     """Until the controller takes it off its list."""
     assert see({"t": [move(3, 0)]}).totals.eta == 0
