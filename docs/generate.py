@@ -1,8 +1,12 @@
-"""Makes docs/metrics.md out of the catalogue, the list of beans and the golden page: `make docs`."""
+"""Makes docs/metrics.md out of the catalogue, the list of beans and the golden page: `make docs`.
+
+And docs/history-schema.md, of which `history_schema.py` tells.
+"""
 
 from pathlib import Path
 from typing import Final
 
+from docs import history_schema
 from exporter.catalogue import SIDECAR, Metric, SidecarMetric
 from exporter.catalogue.cluster import CLUSTER
 from exporter.catalogue.moves import MOVES
@@ -125,3 +129,4 @@ def _row(bean: tuple[str, str, str, float]) -> str:
 
 if __name__ == "__main__":
     (HERE / "metrics.md").write_text(render())
+    (HERE / "history-schema.md").write_text(history_schema.render())

@@ -42,6 +42,10 @@ class IncompleteError(KafkaWardenError):
     """The cluster did not tell all that a plan stands on; the message says what is missing and what to do."""
 
 
+class HistoryRowsError(KafkaWardenError):
+    """The rows given are not those of one whole poll."""
+
+
 class SourceError(KafkaWardenError):
     """A question to one process was not answered. Its own numbers are missing, nobody else's."""
 

@@ -26,6 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "exporter.planning": OPEN,
     "exporter.catalogue": OPEN | {"exporter.derive"},
     "exporter.exposition": OPEN | {"exporter.catalogue"},
+    "exporter.history": OPEN | {"exporter.derive"},
     "exporter.web": OPEN | SETTINGS,
     "exporter.log": OPEN | SETTINGS,
     "exporter.config": OPEN
@@ -45,18 +46,26 @@ ROOMS: dict[str, set[str]] = {
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"exporter.timer"},
     "bcrypt": {"exporter.web"},
+    "confluent_kafka": {"exporter.history.kafka"},
     "hypercorn": {"exporter.web"},
     "jpype": {"exporter.clients.jmx"},
     "kafka": {"exporter.clients.kafka"},
     "numpy": {"exporter"},
-    "pyarrow": {"exporter.history"},
+    "pyarrow": {"exporter.history.parquet"},
     "pyspark": {"exporter.pipeline"},
-    "structlog": {f"exporter.{room}" for room in ("app", "cycle", "log", "poller", "state", "timer", "web")},
+    "structlog": {f"exporter.{room}" for room in ("app", "cycle", "history", "log", "poller", "state", "timer", "web")},
     "yaml": {"exporter.clients", "exporter.config"},
 }
 """Library to the rooms that may import it."""
 
-PURE = ("exporter.model", "exporter.formulas", "exporter.derive", "exporter.planning", "exporter.catalogue")
+PURE = (
+    "exporter.model",
+    "exporter.formulas",
+    "exporter.derive",
+    "exporter.planning",
+    "exporter.catalogue",
+    *(f"exporter.history.{part}" for part in ("column", "plain", "poll", "restore", "schema", "shapes", "tables")),
+)
 IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "subprocess", "threading", "time"}
 """Clocks, logs and the outside world: time comes from the snapshot."""
 
@@ -131,6 +140,10 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
         ("exporter.web.server", "import exporter.catalogue"),
         ("exporter.cycle", "from exporter.config import Config"),
         ("exporter.app", "import pyspark"),
+        ("exporter.history.schema", "import pyarrow"),
+        ("exporter.history.schema", "from exporter.catalogue import View"),
+        ("exporter.history.recorder", "import confluent_kafka"),
+        ("exporter.history.tables.moves", "import time"),
         ("exporter.poller.poller", "def late():\n    import sandbox"),
     ],
 )
@@ -140,7 +153,8 @@ def test_wrong_import_is_found(module: str, line: str) -> None:
 
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
-    """Importing all of the sidecar starts no JVM bridge, no Spark and no Arrow, which extras bring."""
-    code = "import sys, exporter.app; print(*sorted({'jpype', 'pyspark', 'pyarrow'} & set(sys.modules)))"
+    """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow and no librdkafka, which extras bring."""
+    extras = {"confluent_kafka", "jpype", "pyarrow", "pyspark"}
+    code = f"import sys, exporter.app, exporter.history.schema; print(*sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == []

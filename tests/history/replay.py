@@ -1,0 +1,57 @@
+"""Polls as history sees them, their rows as plain values, and the same polls judged again from these."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from exporter.derive import Memory, derive
+from exporter.derive.saved import from_document
+from exporter.history.plain import plain
+from exporter.history.poll import Poll, Remembered
+from exporter.history.restore import document_of, parameters_of, snapshot_of
+from exporter.history.schema import TABLES, build
+from exporter.model import Parameters, Snapshot
+from tests import scene
+
+Rows = dict[str, list[Any]]
+"""Column to values."""
+
+
+def polls(snapshots: Iterable[Snapshot], parameters: Parameters = scene.PARAMETERS, run: str = "run") -> list[Poll]:
+    """Judge some snapshots, one after the other, as one process does."""
+    memory, judged = None, list[Poll]()
+    for sequence, seen in enumerate(snapshots):
+        remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
+        memory, derived = derive(seen, memory, parameters)
+        judged.append(Poll(seen, derived, parameters, run, sequence, remembered))
+    return judged
+
+
+def scene_polls() -> list[Poll]:
+    """The polls of the golden page."""
+    return polls(scene.poll(float(clock)) for clock in scene.POLLS)
+
+
+def rows(poll: Poll) -> dict[str, Rows]:
+    """Table to its rows."""
+    built = (build(table, poll) for table in TABLES)
+    return {each.table.name: {name: plain(values) for name, values in each.columns.items()} for each in built}
+
+
+def replay(kept: Iterable[Mapping[str, Rows]], run: str = "run") -> Iterator[Poll]:
+    """Judge polls again from nothing but their rows."""
+    memory: Memory | None = None
+    for tables in kept:
+        seen, parameters = snapshot_of(tables), parameters_of(tables)
+        remembered, document = Remembered(tables["polls"]["remembered"][0]), None
+        if remembered is Remembered.RESTORED:
+            document = document_of(tables["restored"])
+            memory = from_document(document, seen)
+        elif remembered is Remembered.NOTHING:
+            memory = None
+        memory, derived = derive(seen, memory, parameters)
+        yield Poll(seen, derived, parameters, run, tables["polls"]["sequence"][0], remembered, document)
+
+
+def differences(one: Mapping[str, Rows], other: Mapping[str, Rows]) -> list[tuple[str, str]]:
+    """Tables and columns of one poll that are not exactly alike."""
+    return [(name, column) for name in one for column in one[name] if one[name][column] != other[name][column]]

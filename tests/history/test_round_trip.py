@@ -1,0 +1,143 @@
+"""What is written is enough: from the rows come the snapshots again, and from these every judgement, bit by bit."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter.derive import derive
+from exporter.derive.saved import from_document, to_document
+from exporter.errors import HistoryRowsError
+from exporter.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
+from exporter.history.restore import document_of, parameters_of, snapshot_of
+from exporter.history.tables import polls as polls_table
+from exporter.model import Parameters, Snapshot
+from tests import scene
+from tests.history.alike import comparable
+from tests.history.anything import histories
+from tests.history.replay import Rows, differences, polls, replay, rows, scene_polls
+
+
+def test_the_scene_comes_back() -> None:
+    """Snapshots of a cluster in every kind of trouble are the same after a trip through the rows."""
+    for poll in scene_polls():
+        assert comparable(snapshot_of(rows(poll))) == comparable(poll.snapshot)
+        assert parameters_of(rows(poll)) == poll.parameters
+
+
+def test_the_scene_is_judged_alike_from_its_rows() -> None:
+    """Judged again from nothing but the rows, states, causes, ages, tokens and numbers are exactly those that were."""
+    kept = [rows(poll) for poll in scene_polls()]
+    for before, again in zip(kept, replay(kept), strict=True):
+        assert differences(before, rows(again)) == []
+
+
+def test_the_scene_has_verdicts_to_compare() -> None:
+    """The test above compares moves that are stuck, tokens, problems and clocks that run."""
+    found = rows(scene_polls()[-1])
+    assert {"throttle_below_inbound", None} <= set(found["moves"]["stuck"])
+    assert -45.0 in found["quotas"]["tokens"]
+    assert any(found["brokers"]["throttle_problems"])
+    assert any(found["brokers"]["tiered_problems"])
+    assert {"moving", "in_sync"} < set(found["replicas"]["state"])
+    assert any(found["replicas"]["out_seconds"])
+    assert any(load and load["measured"] for load in found["brokers"]["follower_load"])
+
+
+@settings(max_examples=60)
+@given(histories(), st.randoms(use_true_random=False))
+def test_anything_comes_back(history: list[Snapshot], chance: random.Random) -> None:
+    """So does any mixture of the known and the unknown, in whatever order the rows are read, and it is judged alike."""
+    kept = [rows(poll) for poll in polls(history, Parameters())]
+    mixed = [{name: shuffled(columns, chance) for name, columns in tables.items()} for tables in kept]
+    for seen, tables in zip(history, mixed, strict=True):
+        assert comparable(snapshot_of(tables)) == comparable(seen)
+    for before, again in zip(kept, replay(mixed), strict=True):
+        assert differences(before, in_order_of(before, rows(again))) == []
+
+
+def shuffled(columns: Rows, chance: random.Random) -> Rows:
+    """The rows of one table in another order."""
+    order = list(range(len(columns["time"])))
+    chance.shuffle(order)
+    return {name: [values[row] for row in order] for name, values in columns.items()}
+
+
+def in_order_of(before: dict[str, Rows], again: dict[str, Rows]) -> dict[str, Rows]:
+    """Bring rows whose order nothing depends on into the order that they had."""
+    return {name: _sorted_like(before[name], columns) for name, columns in again.items()}
+
+
+def _sorted_like(before: Rows, columns: Rows) -> Rows:
+    names = [
+        name for name in ("kind", "process", "node", "topic", "partition", "broker", "position") if name in columns
+    ]
+
+    def keys(rows: Rows) -> list[Any]:
+        return list(zip(*(rows[name] for name in names), strict=True)) if names else list(range(len(rows["time"])))
+
+    place = {key: row for row, key in enumerate(keys(columns))}
+    order = [place[key] for key in keys(before)]
+    return {name: [values[row] for row in order] for name, values in columns.items()}
+
+
+def test_a_restart_is_judged_alike() -> None:
+    """A process that began with the state file of another one is judged again from what it wrote, file included."""
+    seen = [scene.poll(float(clock)) for clock in scene.POLLS]
+    memory, _ = derive(seen[0], None, scene.PARAMETERS)
+    for each in seen[1:5]:
+        memory, _ = derive(each, memory, scene.PARAMETERS)
+    document = json.loads(json.dumps(to_document(memory, seen[4])))
+
+    kept, memory = [], from_document(document, seen[5])
+    for sequence, each in enumerate(seen[5:]):
+        memory, derived = derive(each, memory, scene.PARAMETERS)
+        how = Remembered.KEPT if sequence else Remembered.RESTORED
+        kept.append(
+            rows(Poll(each, derived, scene.PARAMETERS, "second", sequence, how, None if sequence else document))
+        )
+
+    assert [len(tables["restored"]["part"]) for tables in kept] == [1, 0, 0, 0, 0]
+    for before, again in zip(kept, replay(kept, "second"), strict=True):
+        assert differences(before, rows(again)) == []
+    without = [{**tables, "polls": {**tables["polls"], "remembered": ["kept"]}} for tables in kept]
+    assert any(differences(before, rows(again)) for before, again in zip(kept, replay(without, "second"), strict=True))
+
+
+def test_a_large_state_file_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cut, put together in any order, and refused while a piece is missing."""
+    monkeypatch.setattr(polls_table, "PART", 7)
+    document = {"replicas": ["ü" * 9, "x" * 20]}
+    (poll, *_) = polls([scene.poll(0.0)])
+    restored = Poll(poll.snapshot, poll.derived, poll.parameters, "run", 0, Remembered.RESTORED, document)
+    pieces = rows(restored)["restored"]
+    assert len(pieces["part"]) > 5
+    assert document_of(shuffled(pieces, random.Random(1))) == document
+    with pytest.raises(HistoryRowsError, match="pieces are missing"):
+        document_of({name: values[1:] for name, values in pieces.items()})
+
+
+def test_rows_of_several_polls_are_refused() -> None:
+    """One poll at a time: rows of two are an error that says so, as are rows without their partitions."""
+    tables = rows(scene_polls()[0])
+    twice = {name: [*values, *values] for name, values in tables["polls"].items()}
+    with pytest.raises(HistoryRowsError, match="expected the one row of one poll, got 2"):
+        snapshot_of({**tables, "polls": twice})
+    for name, message in (
+        ("partitions", "one is of a partition that is not there"),
+        ("configs", "topics that configs"),
+    ):
+        empty: Rows = {column: [] for column in tables[name]}
+        with pytest.raises(HistoryRowsError, match=message):
+            snapshot_of({**tables, name: empty})
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_topic_ids_are_spelled_as_kafka_does(topic_id: bytes) -> None:
+    """22 characters of URL-safe base64, and back."""
+    assert len(topic_id_text(topic_id)) == 22
+    assert topic_id_bytes(topic_id_text(topic_id)) == topic_id
+    assert topic_id_text(bytes(16)) == "A" * 22
