@@ -12,7 +12,8 @@ from exporter.history.shapes import ListOf, MapOf, Scalar, Shape, Struct
 INTRODUCTION: Final = f"""\
 # Tables of the history
 
-Version {VERSION}. Made from `exporter/history/` by `make docs`; do not edit.
+Version {VERSION}. Made from `exporter/history/` by `make docs`; do not edit. [history.md](history.md) tells how to turn
+history on, and what may be missing from it.
 
 - **Unknown is null, unlimited is infinite, a known zero is 0.** Types are Spark SQL's; no NaN is ever written.
 - Times in *Unix s* are for people and for joins. *Monotonic s* compare within one `run` only; `time` and `clock` of the

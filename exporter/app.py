@@ -16,6 +16,7 @@ from exporter.catalogue import Build
 from exporter.clients.jmx.session import JmxSession
 from exporter.config import Config, JmxConfig
 from exporter.cycle import Cycle
+from exporter.history.recorder import Recorder, Sink
 from exporter.log import configure
 from exporter.model import ControllerWindow
 from exporter.poller import Poller, PollerSettings
@@ -40,6 +41,9 @@ at the default of 700, looking took a third of a poll's CPU and held every scrap
 STOP_WITHIN: Final = 4.0
 """Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""
 
+HISTORY_WITHIN: Final = 2.0
+"""Seconds of these in which history may write what it holds."""
+
 
 def run(config: Config) -> int:
     """Run until SIGTERM or SIGINT; return the exit code."""
@@ -51,18 +55,22 @@ def run(config: Config) -> int:
     for name in config.not_in_effect():
         log.warning("this setting has no effect", setting=name)
     poller = make_poller(config)
-    cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build(), StateFile(config.state_path))
+    history = make_history(config)
+    state = StateFile(config.state_path)
+    cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build(), state, history)
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
     server = WebServer(web_settings(config), cycle.holder, health=timer.health)
     port = server.start()
     log.info("listening", host=config.web.listen.host, port=port)
+    if history is not None:
+        history.start()
     timer.start()
     while not stopping.wait(WATCH_SECONDS) and server.failure is None:
         pass
     if server.failure is not None:
         log.error("the web server ended; a restart is the only way to have it back", error=str(server.failure))
     code = 0 if server.failure is None else 1
-    _stop(timer, poller, cycle, server, code)
+    _stop(timer, poller, cycle, history, server, code)
     return code
 
 
@@ -101,6 +109,16 @@ def make_jmx(config: JmxConfig) -> JmxQuestions:
     return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls))
 
 
+def make_history(config: Config) -> Recorder | None:
+    """Make what keeps history, where the configuration says so. The libraries that it needs are loaded only then."""
+    sinks: list[Sink] = []
+    if (parquet := config.history.parquet) is not None:
+        from exporter.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
+
+        sinks.append(ParquetSink(ParquetSettings(parquet.path, parquet.roll, parquet.retention)))
+    return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
+
+
 def build() -> Build:
     """Tell which program this is: its version, and the commit where it was installed from one."""
     try:
@@ -112,7 +130,7 @@ def build() -> Build:
     return Build(installed.version, revision, platform.python_version())
 
 
-def _stop(timer: Timer, poller: Poller, cycle: Cycle, server: WebServer, code: int) -> None:
+def _stop(timer: Timer, poller: Poller, cycle: Cycle, history: Recorder | None, server: WebServer, code: int) -> None:
     """Stop in order, but not for longer than anybody waits: a hung broker or a JVM must not keep the process."""
     log.info("stopping")
     last_resort = threading.Timer(STOP_WITHIN, os._exit, (code,))
@@ -122,6 +140,8 @@ def _stop(timer: Timer, poller: Poller, cycle: Cycle, server: WebServer, code: i
     poller.close()
     timer.join()
     cycle.save()
+    if history is not None:
+        history.stop(HISTORY_WITHIN)
     server.stop(1.0)
     # The last resort stays armed: a look-up that hangs would hold the interpreter at its end. It dies with the process.
     log.info("stopped")

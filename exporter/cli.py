@@ -115,6 +115,7 @@ def _add_plan(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     # Not needed for --help and --version, and half a second to import.
     from exporter.config import FLAGS, load  # noqa: PLC0415
+    from exporter.history.extras import check_installed  # noqa: PLC0415
     from exporter.web.current import check_web_file  # noqa: PLC0415
 
     given = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
@@ -127,6 +128,8 @@ def _run(parsed: argparse.Namespace) -> int:
     config = load(flags, os.environ, parsed.config)
     if config.web.config_file is not None:
         check_web_file(config.web.config_file)
+    if config.history.parquet is not None:
+        check_installed("history.parquet.path", "pyarrow", "history")
     if parsed.check_config:
         print("kafka-warden: the configuration is fine")  # noqa: T201  # what was asked for
         return 0

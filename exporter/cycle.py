@@ -3,18 +3,20 @@
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import structlog
 
 from exporter.catalogue import Build, Sidecar, View
-from exporter.derive import Memory, derive
+from exporter.derive import Derived, Memory, derive
 from exporter.derive.saved import from_document, to_document
 from exporter.errors import PollAbandonedError, StateError
 from exporter.exposition import Exposition, Rendered
+from exporter.history.poll import Remembered
+from exporter.history.recorder import Recorder
 from exporter.model import Bools, Parameters, Snapshot
 from exporter.poller import SHOWN_FOR, Poller
 from exporter.state import StateFile
@@ -44,6 +46,7 @@ class Cycle:
         shows_topic: Callable[[str], bool],
         build: Build,
         state: StateFile | None = None,
+        history: Recorder | None = None,
     ) -> None:
         self.holder = PageHolder()
         self._poller = poller
@@ -54,6 +57,7 @@ class Cycle:
         self._memory: Memory | None = None
         self._judged: Snapshot | None = None
         self._state = state
+        self._history = history
         self._saved_at = -math.inf
         self._restarted = False
         self._shown = _Shown()
@@ -99,10 +103,7 @@ class Cycle:
             self._publish(None)
             return
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
-            if self._memory is None and not self._restarted:
-                self._restarted, self._memory = True, self._restored(snapshot)
-            self._memory, derived = derive(snapshot, self._memory, self._parameters)
-            self._judged = snapshot
+            derived = self._judge(snapshot)
             view = View(
                 derived=derived,
                 sidecar=self._sidecar(snapshot),
@@ -115,16 +116,29 @@ class Cycle:
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
 
-    def _restored(self, snapshot: Snapshot) -> Memory | None:
-        """Remember what the process before wrote down of this cluster."""
+    def _judge(self, snapshot: Snapshot) -> Derived:
+        document = None
+        remembered = Remembered.KEPT if self._memory is not None else Remembered.NOTHING
+        if self._memory is None and not self._restarted:
+            self._restarted = True
+            self._memory, document = self._restored(snapshot)
+            remembered = Remembered.RESTORED if self._memory is not None else Remembered.NOTHING
+        self._memory, derived = derive(snapshot, self._memory, self._parameters)
+        self._judged = snapshot
+        if self._history is not None:
+            self._history.record(snapshot, derived, remembered, document)
+        return derived
+
+    def _restored(self, snapshot: Snapshot) -> tuple[Memory | None, Mapping[str, Any] | None]:
+        """Remember what the process before wrote down of this cluster; beside it the document, where it is of use."""
         document = self._state.load() if self._state is not None else None
         if self._state is None or document is None:
-            return None
+            return None, None
         try:
-            return from_document(document, snapshot)
+            return from_document(document, snapshot), document
         except StateError as problem:
             self._state.refuse(problem)
-            return None
+            return None, None
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:
@@ -134,7 +148,12 @@ class Cycle:
                 self._shown.view = None
 
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
-        return Sidecar(self._poller.status, self._build, snapshot.time if snapshot is not None else None)
+        return Sidecar(
+            self._poller.status,
+            self._build,
+            snapshot.time if snapshot is not None else None,
+            sinks=self._history.status if self._history is not None else {},
+        )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
         oldest = time.monotonic() - SHOWN_FOR * self._parameters.poll_interval

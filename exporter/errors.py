@@ -46,6 +46,50 @@ class HistoryRowsError(KafkaWardenError):
     """The rows given are not those of one whole poll."""
 
 
+class HistoryFileError(KafkaWardenError):
+    """A file of the history cannot be used; the message names it."""
+
+
+class DamagedFileError(HistoryFileError):
+    """A file is cut off or not Parquet: this program did not write it to its end."""
+
+
+class MissingColumnError(HistoryFileError):
+    """A file lacks a column that its version of the tables has."""
+
+
+class NewerSchemaError(HistoryFileError):
+    """A file was written by a newer version of this program."""
+
+
+class EmptyHistoryError(HistoryFileError):
+    """There is no file of the time that was asked for."""
+
+
+class SinkError(KafkaWardenError):
+    """History cannot be written just now. The sidecar goes on without, and counts what is lost."""
+
+    reason: ClassVar[str] = "error"
+
+
+class SinkFullError(SinkError):
+    """The disk is full, or as good as."""
+
+    reason = "disk_full"
+
+
+class SinkNotWritableError(SinkError):
+    """The folder cannot be made or written to."""
+
+    reason = "not_writable"
+
+
+class SinkInUseError(SinkError):
+    """Another process writes to the folder."""
+
+    reason = "in_use"
+
+
 class SourceError(KafkaWardenError):
     """A question to one process was not answered. Its own numbers are missing, nobody else's."""
 

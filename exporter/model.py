@@ -281,6 +281,20 @@ class SourceStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkStatus:
+    """How one sink of the history fares. Rows are counted since the sidecar started."""
+
+    up: bool
+    """The last attempt to write went through."""
+    rows: int
+    """Written."""
+    dropped: Mapping[str, int]
+    """Reason to rows that were lost."""
+    last_success: float | None
+    """Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Everything that one poll saw, and of what is asked less often the last good answer."""
 

@@ -72,6 +72,8 @@ up source_duration_seconds source_last_success_timestamp_seconds: source broker
 source_errors_total: source broker reason
 snapshot_timestamp_seconds:
 dropped_series: family
+sink_up sink_rows_total sink_last_success_timestamp_seconds: sink
+sink_dropped_total: sink reason
 clamped_total: what
 build_info: version revision python
 """

@@ -35,7 +35,19 @@ ROOMS: dict[str, set[str]] = {
     "exporter.state": OPEN,
     "exporter.timer": OPEN | {"exporter.web.page"},
     "exporter.cycle": OPEN
-    | {f"exporter.{room}" for room in ("poller", "derive", "catalogue", "exposition", "state", "web.page")},
+    | {
+        f"exporter.{room}"
+        for room in (
+            "poller",
+            "derive",
+            "catalogue",
+            "exposition",
+            "history.poll",
+            "history.recorder",
+            "state",
+            "web.page",
+        )
+    },
     "exporter.app": {"exporter"},
     "exporter.plan": {"exporter"},
     "exporter.plan_flags": OPEN | {"exporter.config", "exporter.plan"},

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from exporter.derive import Derived
-from exporter.model import Bools, Parameters, Snapshot, Source, SourceStatus
+from exporter.model import Bools, Parameters, SinkStatus, Snapshot, Source, SourceStatus
 
 PREFIX: Final = "kafka_warden_"
 
@@ -46,6 +46,8 @@ class Sidecar:
     snapshot_time: float | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Family to the series that the budget left out of the page, as of the last rendering."""
+    sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
+    """Where history goes, by the name of the sink."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from exporter.catalogue.metric import Kind, Metric, Sample, Sidecar, SidecarMetric, View
 
 SOURCE = ("source", "broker")
+SINK = ("sink",)
 
 
 def _up(sidecar: Sidecar) -> Iterator[Sample]:
@@ -44,6 +45,28 @@ def _build(sidecar: Sidecar) -> Iterator[Sample]:
     yield (build.version, build.revision, build.python), 1
 
 
+def _sink_up(sidecar: Sidecar) -> Iterator[Sample]:
+    for sink, status in sidecar.sinks.items():
+        yield (sink,), int(status.up)
+
+
+def _sink_rows(sidecar: Sidecar) -> Iterator[Sample]:
+    for sink, status in sidecar.sinks.items():
+        yield (sink,), status.rows
+
+
+def _sink_dropped(sidecar: Sidecar) -> Iterator[Sample]:
+    for sink, status in sidecar.sinks.items():
+        for reason, rows in status.dropped.items():
+            yield (sink, reason), rows
+
+
+def _sink_last_success(sidecar: Sidecar) -> Iterator[Sample]:
+    for sink, status in sidecar.sinks.items():
+        if status.last_success is not None:
+            yield (sink,), status.last_success
+
+
 def _clamped(view: View) -> Iterator[Sample]:
     yield ("replica_lag",), view.derived.clamped
 
@@ -71,6 +94,26 @@ SIDECAR = (
         _snapshot_time,
     ),
     SidecarMetric("dropped_series", "Series that limits.series left out of the page", ("family",), _dropped),
+    SidecarMetric(
+        "sink_up",
+        "1 while history can be written, by where it goes (options history.parquet.path and history.kafka.topic)",
+        SINK,
+        _sink_up,
+    ),
+    SidecarMetric("sink_rows_total", "Rows of history that were written", SINK, _sink_rows, Kind.COUNTER),
+    SidecarMetric(
+        "sink_dropped_total",
+        "Rows of history that were lost, by reason",
+        (*SINK, "reason"),
+        _sink_dropped,
+        Kind.COUNTER,
+    ),
+    SidecarMetric(
+        "sink_last_success_timestamp_seconds",
+        "When rows of history were last written; files are by the hour (option history.parquet.roll)",
+        SINK,
+        _sink_last_success,
+    ),
     SidecarMetric("build_info", "This program", ("version", "revision", "python"), _build, Kind.INFO),
 )
 

@@ -26,12 +26,14 @@ from exporter.config.options import DEFAULT_DEADLINE, OPTIONS, Option
 from exporter.config.types import (
     Config,
     ControllersConfig,
+    HistoryConfig,
     JmxConfig,
     JmxController,
     KafkaConfig,
     LimitsConfig,
     LogConfig,
     MovesConfig,
+    ParquetConfig,
     PollConfig,
     TopicsConfig,
     WebConfig,
@@ -40,6 +42,7 @@ from exporter.errors import ConfigError, SecretError
 
 _KAFKA_KEY: Final = re.compile(r"kafka\.([^:]+): (.*)", re.DOTALL)
 _SHORTEST_INTERVAL: Final = 0.1
+_HOUR: Final = 3600.0
 
 
 def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
@@ -72,7 +75,7 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
         network_bytes_per_second=read["network.bytes_per_second"],
         moves=MovesConfig(read["moves.deadline"], read["moves.grace"]),
         state_path=read["state.path"],
-        history_parquet_path=read["history.parquet.path"],
+        history=_history(read, entries),
         log=LogConfig(read["log.level"], read["log.format"]),
         given=frozenset(entries),
     )
@@ -105,6 +108,16 @@ def _poll(read: Mapping[str, Any], entries: Entries) -> PollConfig:
             f"{_where(entries, 'poll.deadline')}: expected less than poll.interval ({interval:g}s), got {deadline:g}s",
         )
     return PollConfig(interval, deadline, read["poll.log_dirs"])
+
+
+def _history(read: Mapping[str, Any], entries: Entries) -> HistoryConfig:
+    path, roll, retention = (read[f"history.parquet.{name}"] for name in ("path", "roll", "retention"))
+    if roll > _HOUR:
+        raise ConfigError(f"{_where(entries, 'history.parquet.roll')}: expected 1h or less, got {roll:g}s")
+    if retention < _HOUR:
+        where = _where(entries, "history.parquet.retention")
+        raise ConfigError(f"{where}: expected 1h or more, got {retention:g}s")
+    return HistoryConfig(read["history.interval"], ParquetConfig(path, roll, retention) if path is not None else None)
 
 
 def _jmx(read: Mapping[str, Any], entries: Entries) -> JmxConfig:

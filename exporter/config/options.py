@@ -47,7 +47,10 @@ OPTIONS: Final = (
     Option("network.bytes_per_second", values.rate),
     Option("moves.deadline", values.duration, "4h"),
     Option("moves.grace", values.duration, "60s"),
+    Option("history.interval", values.duration),
     Option("history.parquet.path", values.text, path=True),
+    Option("history.parquet.roll", values.duration, "1h"),
+    Option("history.parquet.retention", values.duration, "7d"),
     Option("log.level", values.choice("debug", "info", "warning", "error"), "info"),
     Option("log.format", values.choice("logfmt", "json", "console"), "logfmt"),
 )

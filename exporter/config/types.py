@@ -4,16 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from exporter.clients.jmx.protocol import TlsFiles
 from exporter.clients.kafka.properties import KafkaClientSettings
 from exporter.clients.secrets import SecretSource
 from exporter.clients.strict import Address
 from exporter.model import Parameters
-
-LATER: Final = ("history.parquet.path",)
-"""Options that are understood and have no effect yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +104,24 @@ class MovesConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ParquetConfig:
+    """Where files go, and when. Seconds."""
+
+    path: Path
+    roll: float
+    retention: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryConfig:
+    """Where history goes; nowhere by default."""
+
+    interval: float | None
+    """Seconds between two polls that are kept, `None` for all."""
+    parquet: ParquetConfig | None
+
+
+@dataclass(frozen=True, slots=True)
 class LogConfig:
     """How much is logged and in which form."""
 
@@ -129,7 +143,7 @@ class Config:
     network_bytes_per_second: float | None
     moves: MovesConfig
     state_path: Path
-    history_parquet_path: Path | None
+    history: HistoryConfig
     log: LogConfig
     given: frozenset[str]
     """The options that were set by anyone, such as `poll.interval`."""
@@ -147,6 +161,8 @@ class Config:
         )
 
     def not_in_effect(self) -> tuple[str, ...]:
-        """Return what was set and has no effect yet, for one line in the log."""
+        """Return what was set and has no effect, for one line in the log."""
+        off = ("history.interval", "history.parquet.roll", "history.parquet.retention")
+        history = tuple(key for key in off if key in self.given) if self.history.parquet is None else ()
         kafka = tuple(f"kafka.{name}" for name in self.kafka.settings.ignored)
-        return (*(path for path in LATER if path in self.given), *kafka)
+        return (*history, *kafka)

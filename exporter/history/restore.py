@@ -43,10 +43,11 @@ def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
     """Make the snapshot of one poll again. `tables` needs all but `restored`, each with the rows of this poll only.
 
     Raises:
-        HistoryRowsError: there is not exactly one row in `polls`, or rows of a partition are missing.
+        HistoryRowsError: there is not exactly one row in `polls`, or rows of another table are missing.
     """
     tables = {name: _read(name, columns) for name, columns in tables.items()}
     poll = _only(tables["polls"])
+    _check_whole(poll, tables)
     topics = _topics(tables["configs"])
     partitions, order = _partitions(tables["partitions"], topics)
     replicas = _replicas(tables["replicas"], partitions, topics)
@@ -126,6 +127,16 @@ def _only(columns: Mapping[str, Any]) -> dict[str, Any]:
     if len(rows) != 1:
         raise HistoryRowsError(f"polls: expected the one row of one poll, got {len(rows)}; pick one run and sequence")
     return rows[0]
+
+
+def _check_whole(poll: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, columns in tables.items():
+        found, wanted = len(columns["time"]), poll["rows"].get(name)
+        if wanted is not None and found != wanted:
+            raise HistoryRowsError(
+                f"{name}: {found} rows where the poll of run {poll['run']}, sequence {poll['sequence']} has {wanted}:"
+                " history lost some, or they are not all of this poll"
+            )
 
 
 def _topics(configs: Mapping[str, Any]) -> dict[str, str]:

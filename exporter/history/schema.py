@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from exporter.history.column import Coded, Column, Role, Table, Values
 from exporter.history.poll import Poll
-from exporter.history.shapes import BIGINT, DOUBLE, INT, STRING, Plain, Shape
+from exporter.history.shapes import BIGINT, DOUBLE, INT, STRING, MapOf, Plain, Shape
 from exporter.history.tables.brokers import BROKERS
 from exporter.history.tables.configs import CONFIGS
 from exporter.history.tables.moves import MOVES
@@ -21,10 +21,21 @@ from exporter.history.tables.replicas import REPLICAS
 VERSION: Final = 1
 """Grows with any change of the tables. A reader takes its own and older ones."""
 
-FINGERPRINTS: Final[Mapping[int, str]] = {1: "845dae935fae831c"}
+FINGERPRINTS: Final[Mapping[int, str]] = {1: "cd03ec4af76dc153"}
 """Version to the fingerprint of its columns: a test holds that one does not change without the other."""
 
-TABLES: Final[tuple[Table[Any], ...]] = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, POLLS, RESTORED)
+_OTHERS: Final[tuple[Table[Any], ...]] = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)
+
+
+def _counts(rows: Any) -> list[Plain]:
+    return [{table.name: len(table.rows(rows.poll)) for table in _OTHERS}]
+
+
+_COUNTS: Final[Column[Any]] = Column(
+    "rows", Role.RAW, "", "other table to its rows in this poll: with fewer some were lost", (), MapOf(BIGINT), _counts
+)
+
+TABLES: Final[tuple[Table[Any], ...]] = (*_OTHERS, replace(POLLS, columns=(*POLLS.columns, _COUNTS)))
 BY_NAME: Final = {table.name: table for table in TABLES}
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exporter.clients.secrets import Secret
-from exporter.config import FLAGS, OPTIONS, Config, load
+from exporter.config import FLAGS, OPTIONS, Config, HistoryConfig, ParquetConfig, load
 from exporter.config.given import from_file, variable
 from exporter.errors import ConfigError
 from exporter.model import Parameters
@@ -73,7 +73,7 @@ web: {listen: "[::]:80", config_file: web.yml}
 limits: {series: 5, max_broker_partitions: 4000, max_partitions: 200000}
 network: {bytes_per_second: 125000000}
 moves: {deadline: 1h, grace: 10s}
-history: {parquet: {path: history/}}
+history: {interval: 1m, parquet: {path: history/, roll: 10m, retention: 2d}}
 log: {level: DEBUG, format: json}
 """,
     )
@@ -94,8 +94,9 @@ log: {level: DEBUG, format: json}
         "orders-new",
     ]
     assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
-    assert (config.state_path, config.history_parquet_path) == (Path("/var/lib/state"), tmp_path / "history")
-    assert config.not_in_effect() == ("history.parquet.path",)
+    assert config.state_path == Path("/var/lib/state")
+    assert config.history == HistoryConfig(60.0, ParquetConfig(tmp_path / "history", 600.0, 172_800.0))
+    assert config.not_in_effect() == ()
     assert (config.log.level, config.log.format) == ("debug", "json")
     assert config.to_parameters() == Parameters(
         poll_interval=3.0,
@@ -106,6 +107,16 @@ log: {level: DEBUG, format: json}
         moves_deadline=3600.0,
         moves_grace=10.0,
     )
+
+
+def test_history_is_off_until_it_is_told_where_to_go(tmp_path: Path) -> None:
+    """One line turns it on; without that what is set beside it is named as having no effect."""
+    assert _load(tmp_path).history == HistoryConfig(None, None)
+    on = _load(tmp_path, environment={"KAFKA_WARDEN_HISTORY_PARQUET_PATH": "/var/lib/history"})
+    assert on.history == HistoryConfig(None, ParquetConfig(Path("/var/lib/history"), 3600.0, 604_800.0))
+
+    config = _load(tmp_path, MINIMAL + "history: {interval: 1m, parquet: {roll: 5m}}\n")
+    assert config.not_in_effect() == ("history.interval", "history.parquet.roll")
 
 
 def test_a_flag_wins_over_the_environment_which_wins_over_the_file(tmp_path: Path) -> None:
@@ -228,6 +239,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("limits: {series: 0}", "limits.series: expected a whole number above 0, got 0"),
     ("network: {bytes_per_second: .inf}", "network.bytes_per_second: expected a number above 0, got inf"),
     ("log: {format: xml}", "log.format: expected one of logfmt, json, console, got 'xml'"),
+    ("history: {parquet: {path: h, roll: 2h}}", "history.parquet.roll: expected 1h or less, got 7200s"),
+    ("history: {parquet: {path: h, retention: 10m}}", "history.parquet.retention: expected 1h or more, got 600s"),
     ("history: {parquet: x}", "history.parquet: expected keys and values below it"),
     ("kafka: {bootstrap.servers: {a: 1}}", "kafka.bootstrap.servers: expected text, got keys and values"),
     (
@@ -329,7 +342,8 @@ def test_paths_count_from_the_folder_of_the_file_or_from_here(tmp_path: Path, mo
     config = _load(tmp_path, text, {"KAFKA_WARDEN_STATE_PATH": "mine.state"})
 
     assert config.web.config_file == tmp_path / "web.yml"
-    assert config.history_parquet_path == tmp_path / "h"
+    assert config.history.parquet is not None
+    assert config.history.parquet.path == tmp_path / "h"
     assert config.state_path == Path("mine.state")
 
 

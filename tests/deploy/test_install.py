@@ -45,7 +45,8 @@ def test_commands_exist() -> None:
     for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
         cli._parser().parse_args(["run", *given.split()])
     assert set(re.findall(r"--target (\w+)", TEXT)) == {"sidecar", "pipeline"} <= stages().keys()
-    assert set(re.findall(r"'\.\[(\w+)\]'", TEXT)) <= PROJECT["optional-dependencies"].keys()
+    extras = {extra for found in re.findall(r"'\.\[([\w,]+)\]'", TEXT) for extra in found.split(",")}
+    assert set() < extras <= PROJECT["optional-dependencies"].keys()
     options = {option.key for option in OPTIONS}
     named = set(re.findall(r"`((?:web|jmx|state|limits|poll|moves)\.[a-z_.]+)", TEXT))
     assert named <= options, named - options

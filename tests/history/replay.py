@@ -55,3 +55,21 @@ def replay(kept: Iterable[Mapping[str, Rows]], run: str = "run") -> Iterator[Pol
 def differences(one: Mapping[str, Rows], other: Mapping[str, Rows]) -> list[tuple[str, str]]:
     """Tables and columns of one poll that are not exactly alike."""
     return [(name, column) for name in one for column in one[name] if one[name][column] != other[name][column]]
+
+
+def in_order_of(before: dict[str, Rows], again: dict[str, Rows]) -> dict[str, Rows]:
+    """Bring rows whose order nothing depends on into the order that they had."""
+    return {name: _sorted_like(before[name], columns) for name, columns in again.items()}
+
+
+def _sorted_like(before: Rows, columns: Rows) -> Rows:
+    names = [
+        name for name in ("kind", "process", "node", "topic", "partition", "broker", "position") if name in columns
+    ]
+
+    def keys(rows: Rows) -> list[Any]:
+        return list(zip(*(rows[name] for name in names), strict=True)) if names else list(range(len(rows["time"])))
+
+    place = {key: row for row, key in enumerate(keys(columns))}
+    order = [place[key] for key in keys(before)]
+    return {name: [values[row] for row in order] for name, values in columns.items()}

@@ -1,0 +1,1 @@
+"""History as Parquet files. The only place that imports pyarrow."""

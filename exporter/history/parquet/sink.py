@@ -1,0 +1,169 @@
+"""Rows gather in memory and go out as whole files: at the turn of an hour, when they are many, and at the end.
+
+While a file cannot be written its rows stay in memory and are tried again with every poll, up to a bound; what is above
+it is lost and counted, the oldest first.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from exporter.errors import SinkError
+from exporter.history.column import Table
+from exporter.history.ledger import Ledger
+from exporter.history.parquet.arrow import metadata_of, to_arrow
+from exporter.history.parquet.folder import SECONDS, Folder
+from exporter.history.poll import Poll
+from exporter.history.schema import TABLES, build
+
+FILE_ROWS: Final = 1 << 17
+"""Rows of one table that make a file of their own before the hour is over. As Arrow columns some 30 MB, on disk 2."""
+
+MOST_ROWS: Final = 1 << 19
+"""Rows that are kept while they cannot be written."""
+
+ZSTD_LEVEL: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSettings:
+    """Where and how. Seconds."""
+
+    path: Path
+    roll: float = 3600.0
+    """After which a file is written even if its hour is not over."""
+    retention: float = 7 * 86400.0
+    file_rows: int = FILE_ROWS
+    most_rows: int = MOST_ROWS
+
+
+@dataclass(slots=True)
+class _File:
+    """Rows that become one file."""
+
+    table: Table[Any]
+    hour: int
+    name: str
+    parts: list[Any] = field(default_factory=list)
+    rows: int = 0
+
+
+class ParquetSink:
+    """Writes the rows of polls to a folder."""
+
+    def __init__(self, settings: ParquetSettings, now: Callable[[], float] = time.time) -> None:
+        self.ledger = Ledger("parquet")
+        self._settings = settings
+        self._now = now
+        self._folder = Folder(settings.path)
+        self._open: dict[str, _File] = {}
+        self._opened_at = 0.0
+        self._hour: int | None = None
+        self._full: deque[_File] = deque()
+        self._files = 0
+        self._expired: int | None = None
+        self._wall = 0.0
+        self._clock: float | None = None
+
+    def write(self, poll: Poll) -> None:
+        """Gather the rows of a poll, and write the files that are due."""
+        hour = int(poll.snapshot.time // SECONDS)
+        if self._open and (hour != self._hour or poll.snapshot.clock - self._opened_at >= self._settings.roll):
+            self._roll()
+        if not self._open:
+            self._hour, self._opened_at = hour, poll.snapshot.clock
+        for table in TABLES:
+            self._gather(table, hour, poll)
+        self._put_out()
+        self._expire(poll)
+
+    def idle(self) -> None:
+        """Nothing to do: what could not be written is tried again with the next poll."""
+
+    def close(self, until: float) -> None:
+        """Write everything that was gathered; what cannot be written now is lost, and counted."""
+        self._roll()
+        self._put_out(until)
+        for file in self._full:
+            self.ledger.lost("stopped", file.rows)
+        self._full.clear()
+        self._folder.close()
+
+    def _gather(self, table: Table[Any], hour: int, poll: Poll) -> None:
+        built = build(table, poll)
+        if not built.rows:
+            return
+        file = self._open.get(table.name)
+        if file is None:
+            self._files += 1
+            name = f"kafka-warden-{poll.run}-{poll.sequence:09d}-{self._files:06d}.parquet"
+            file = self._open[table.name] = _File(table, hour, name)
+        file.parts.append(to_arrow(built))
+        file.rows += built.rows
+        if file.rows >= self._settings.file_rows:
+            self._full.append(self._open.pop(table.name))
+
+    def _roll(self) -> None:
+        self._full.extend(self._open.values())
+        self._open.clear()
+
+    def _put_out(self, until: float | None = None) -> None:
+        """Write full files, oldest first, until one cannot be written."""
+        try:
+            self._folder.check()
+            while self._full and (until is None or time.monotonic() < until):
+                file = self._full[0]
+                self._folder.write(file.table.name, file.hour, file.name, encode(file.table, file.parts))
+                self._full.popleft()
+                self.ledger.wrote(file.rows, self._now())
+            self.ledger.works()
+        except SinkError as problem:
+            self.ledger.failed(problem)
+            self._let_go(problem.reason)
+
+    def _let_go(self, reason: str) -> None:
+        """Keep no more rows than there may be, full files first; then those of the present hour."""
+        kept = sum(file.rows for file in (*self._full, *self._open.values()))
+        while kept > self._settings.most_rows and (self._full or self._open):
+            if not self._full:
+                self._roll()
+            oldest = self._full.popleft()
+            kept -= oldest.rows
+            self.ledger.lost(reason, oldest.rows)
+
+    def _expire(self, poll: Poll) -> None:
+        """Delete what is too old, once an hour of the monotonic clock.
+
+        A wall clock that jumps ahead must not make everything old: it counts only as far as the monotonic one went.
+        """
+        clock, wall = poll.snapshot.clock, poll.snapshot.time
+        if self._clock is None or wall < self._wall + (clock - self._clock):
+            self._clock, self._wall = clock, wall
+        now = self._wall + (clock - self._clock)
+        hour = int((now - self._settings.retention) // SECONDS)
+        if hour == self._expired:
+            return
+        try:
+            self._folder.expire(hour)
+            self._expired = hour
+        except SinkError as problem:
+            self.ledger.failed(problem)
+
+
+def encode(table: Table[Any], parts: list[Any]) -> Any:
+    """Make the bytes of one file."""
+    rows = pa.concat_tables(parts)
+    stream = pa.BufferOutputStream()
+    # Without Arrow's own schema in the file, coded texts are read back as texts by everybody.
+    with pq.ParquetWriter(
+        stream, rows.schema, compression="zstd", compression_level=ZSTD_LEVEL, store_schema=False
+    ) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(metadata_of(table))
+    return stream.getvalue()

@@ -1,0 +1,143 @@
+"""How a process begins and goes on is told to history; what history does is told on the page; off is off."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from exporter import cycle as cycle_module
+from exporter.app import make_history
+from exporter.config import load
+from exporter.cycle import Cycle
+from exporter.errors import ConfigError
+from exporter.history import extras
+from exporter.history.ledger import Ledger
+from exporter.history.poll import Poll, Remembered
+from exporter.history.recorder import Recorder
+from exporter.model import Parameters, Snapshot
+from exporter.state import StateFile
+from tests import scene
+from tests.building import Partition, snapshot
+from tests.history.replay import differences, replay, rows
+
+ROOT = Path(__file__).parents[2]
+BOOTSTRAP = {"--bootstrap-servers": "127.0.0.1:1"}
+
+
+class Kept:
+    """A sink that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger("kept")
+        self.polls: list[Poll] = []
+
+    def write(self, poll: Poll) -> None:
+        """Keep it."""
+        self.polls.append(poll)
+
+    def idle(self) -> None:
+        """Nothing."""
+
+    def close(self, until: float) -> None:
+        """Nothing."""
+
+
+def seen(number: int, began: float) -> Snapshot:
+    """A replica that falls behind and out of the ISR, ten polls a second ago."""
+    lagging = Partition(end=1000 + number, lag={2: number}, out=(2,))
+    return snapshot({"t": [lagging]}, clock=began + number / 10, time=1e9 + number / 10)
+
+
+def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle, list[Poll]]:
+    """Let one process take some turns, and end."""
+    turns = [seen(number, began) for number in numbers]
+    sink = Kept()
+    history = Recorder([sink], Parameters())
+    poller: Any = SimpleNamespace(poll=lambda: turns.pop(0), status={})
+    file = StateFile(state) if state is not None else None
+    cycle = Cycle(poller, Parameters(), lambda _: True, scene.sidecar().build, file, history)
+    history.start()
+    for _ in numbers:
+        cycle.once()
+    cycle.save()
+    history.stop(10.0)
+    return cycle, sink.polls
+
+
+def test_every_turn_is_recorded_with_what_it_remembered(tmp_path: Path) -> None:
+    """A first process remembers nothing, a second one the state file, and both can be judged again from their rows."""
+    state, began = tmp_path / "state", time.monotonic()
+    cycle, first = run(began, range(4), state)
+    assert [poll.remembered for poll in first] == [Remembered.NOTHING, *[Remembered.KEPT] * 3]
+    assert 'kafka_warden_sink_up{sink="kept"} 1' in cycle.holder.page.text.decode()
+
+    _, second = run(began, range(4, 8), state)
+    assert [poll.remembered for poll in second] == [Remembered.RESTORED, *[Remembered.KEPT] * 3]
+    assert second[0].restored is not None
+    assert [poll.restored for poll in second[1:]] == [None] * 3
+    assert {poll.run for poll in first} & {poll.run for poll in second} == set()
+    for polls in (first, second):
+        kept = [rows(poll) for poll in polls]
+        for before, again in zip(kept, replay(kept, polls[0].run), strict=True):
+            assert differences(before, rows(again)) == []
+    # Without the state file the second process would have said something else.
+    assert rows(second[0])["replicas"]["out_seconds"] != rows(run(began, range(4, 5))[1][0])["replicas"]["out_seconds"]
+
+
+def test_a_state_file_of_another_cluster_is_not_recorded(tmp_path: Path) -> None:
+    """What was not used does not count as remembered."""
+    state, began = tmp_path / "state", time.monotonic()
+    run(began, range(3), state)
+    document = json.loads(state.read_text())
+    state.write_text(json.dumps({**document, "cluster_id": "another"}))
+    _, polls = run(began, range(3, 5), state)
+    assert [poll.remembered for poll in polls] == [Remembered.NOTHING, Remembered.KEPT]
+    assert polls[0].restored is None
+
+
+def test_after_a_failure_judging_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll that cannot be judged leaves a gap in the sequence, and the next one says that nothing was remembered."""
+    judge = cycle_module.derive
+    calls: list[int] = []
+
+    def fails_once(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise ZeroDivisionError
+        return judge(*arguments)
+
+    monkeypatch.setattr(cycle_module, "derive", fails_once)
+    _, polls = run(time.monotonic(), range(5))
+    kept, nothing = Remembered.KEPT, Remembered.NOTHING
+    assert [poll.remembered for poll in polls] == [nothing, kept, nothing, kept]
+    assert [replace(poll.snapshot, status={}).time for poll in polls] == [1e9 + n / 10 for n in (0, 1, 3, 4)]
+
+
+def test_history_is_off_by_default() -> None:
+    """Nothing is kept, and no library of it is loaded."""
+    assert make_history(load(BOOTSTRAP, {})) is None
+
+
+@pytest.mark.parametrize(("variable", "loaded"), [("", []), ("KAFKA_WARDEN_HISTORY_PARQUET_PATH", ["pyarrow"])])
+def test_libraries_are_loaded_when_they_are_used(variable: str, loaded: list[str]) -> None:
+    """One line turns it on, and brings pyarrow in."""
+    code = (
+        "import sys; from exporter.app import make_history; from exporter.config import load\n"
+        f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
+        "print(*sorted({'confluent_kafka', 'pyarrow'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.split() == loaded
+
+
+def test_a_missing_library_is_said_before_anything_starts() -> None:
+    """With the option that wants it and the command that brings it."""
+    extras.check_installed("history.parquet.path", "pyarrow", "history")
+    with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: pip install 'kafka-warden\[extra\]'$"):
+        extras.check_installed("x.y", "no_such_library", "extra")

@@ -1,0 +1,334 @@
+"""Files of history: whole ones only, by the hour, read back as they were, whatever the clock and the disk do."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from exporter.history.parquet import folder as folder_module
+from exporter.history.parquet.folder import Folder
+from exporter.history.parquet.reader import polls as read_polls
+from exporter.history.parquet.reader import read
+from exporter.history.parquet.sink import ParquetSettings, ParquetSink
+from exporter.history.poll import Poll
+from exporter.history.restore import Columns
+from exporter.history.schema import BY_NAME, TABLES, build, columns_of
+from exporter.model import Parameters, QuotaEntity, Snapshot
+from tests.building import EPOCH, Partition, snapshot
+from tests.history.anything import histories
+from tests.history.places import NOON, hidden, visible, write
+from tests.history.replay import Rows, differences, in_order_of, polls, replay, rows, scene_polls
+
+ROOT = Path(__file__).parents[2]
+SMALL_DISK = "8m"
+REAL_RESERVE = folder_module.RESERVE
+
+
+def at(time_: float, clock: float) -> Poll:
+    """A poll at a Unix time, of a cluster with one partition."""
+    return polls([snapshot({"t": [Partition(end=int(clock))]}, clock=clock, time=time_)])[0]
+
+
+def sequence(*times: tuple[float, float]) -> list[Poll]:
+    """Polls of one process at Unix times, each with its monotonic time."""
+    return [replace(at(time_, clock), sequence=number) for number, (time_, clock) in enumerate(times)]
+
+
+def test_the_scene_comes_back_from_its_files(tmp_path: Path) -> None:
+    """Snapshot to rows to files to rows: every value is the same, and judged again so is every verdict."""
+    kept = [rows(poll) for poll in scene_polls()]
+    sink = write(tmp_path, scene_polls())
+    found = list(read_polls(tmp_path))
+
+    assert len(found) == len(kept)
+    for before, after, again in zip(kept, found, replay(found), strict=True):
+        assert differences(before, {name: _plain(name, columns) for name, columns in after.items()}) == []
+        assert differences(before, rows(again)) == []
+    assert sink.ledger.publish().rows == sum(len(columns["time"]) for tables in kept for columns in tables.values())
+    assert (sink.ledger.publish().dropped, sink.ledger.publish().up) == ({}, True)
+
+
+def _plain(name: str, columns: Columns) -> Rows:
+    """As they were written: Arrow reads a map as a list of pairs."""
+    shapes = {column.name: column.shape for column in columns_of(BY_NAME[name])}
+    return {name: [shapes[name].write(shapes[name].read(each)) for each in columns[name]] for name in columns}
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(histories())
+def test_anything_comes_back_from_its_files(tmp_path_factory: pytest.TempPathFactory, history: list[Snapshot]) -> None:
+    """So does any mixture of the known and the unknown."""
+    folder = tmp_path_factory.mktemp("history")
+    judged = polls([replace(seen, time=EPOCH + seen.clock) for seen in history], Parameters())
+    write(folder, judged)
+    for poll, again in zip(judged, replay(read_polls(folder)), strict=True):
+        before = rows(poll)
+        assert differences(before, in_order_of(before, rows(again))) == []
+
+
+def test_a_file_tells_what_it_is(tmp_path: Path) -> None:
+    """Every table that has rows has one file with zstd, its name and version; types are those of the schema."""
+    write(tmp_path, scene_polls()[:1])
+    for table in TABLES:
+        files = list((tmp_path / table.name).rglob("*.parquet"))
+        assert len(files) == bool(build(table, scene_polls()[0]).rows)
+        for file in files:
+            metadata = pq.ParquetFile(file).metadata
+            assert metadata.row_group(0).column(0).compression == "ZSTD"
+            assert metadata.metadata[b"kafka_warden.table"] == table.name.encode()
+            assert pq.ParquetFile(file).schema_arrow.names == [column.name for column in columns_of(table)]
+
+
+def test_one_file_an_hour(tmp_path: Path) -> None:
+    """Rows of an hour are one file, and none is there before the hour is over."""
+    sink = ParquetSink(ParquetSettings(tmp_path))
+    for poll in sequence(*((NOON + second, second) for second in range(0, 3600, 600))):
+        sink.write(poll)
+        assert visible(tmp_path) == []
+    sink.write(replace(at(NOON + 3600, 3600), sequence=6))
+
+    hour = time.strftime("date=%Y-%m-%d/hour=%H", time.gmtime(NOON))
+    assert visible(tmp_path) == [
+        f"{table}/{hour}" for table in ("brokers", "configs", "partitions", "polls", "replicas")
+    ]
+    sink.close(float("inf"))
+    assert len(visible(tmp_path, "polls")) == 2
+    assert [read(tmp_path, "polls", NOON + 3600 * hour, NOON + 3600 * (hour + 1)).num_rows for hour in (0, 1)] == [6, 1]
+
+
+def test_files_come_sooner_when_that_is_asked_for(tmp_path: Path) -> None:
+    """`roll` seconds of the monotonic clock are enough, and so are many rows; neither is a file over two hours."""
+    sink = ParquetSink(ParquetSettings(tmp_path / "time", roll=60.0))
+    found = []
+    for poll in sequence((NOON, 0), (NOON + 50, 50), (NOON + 60, 60), (NOON + 70, 70)):
+        sink.write(poll)
+        found.append(len(visible(tmp_path / "time", "polls")))
+    assert found == [0, 0, 1, 1]
+
+    sink = ParquetSink(ParquetSettings(tmp_path / "rows", file_rows=6))
+    for poll in sequence((NOON, 0), (NOON + 1, 1)):
+        sink.write(poll)
+    assert {place.partition("/")[0] for place in visible(tmp_path / "rows")} == {"brokers", "replicas"}
+
+
+def test_a_clock_that_jumps_mixes_no_hours(tmp_path: Path) -> None:
+    """Back an hour, ahead a year, and on: every row is in the folder of its own hour, and none is lost."""
+    jumps = [(NOON, 0.0), (NOON - 3600, 10.0), (NOON + 366 * 86_400, 20.0), (NOON + 30, 30.0)]
+    sink = write(tmp_path, sequence(*jumps))
+    assert sorted(read(tmp_path, "polls")["time"].to_pylist()) == sorted(time_ for time_, _ in jumps)
+    for time_, _ in jumps:
+        hour = time_ - time_ % 3600
+        assert time_ in read(tmp_path, "polls", hour, hour + 1800)["time"].to_pylist()
+    assert sink.ledger.publish().dropped == {}
+    assert [tables["polls"]["clock"] for tables in read_polls(tmp_path)] == [[0.0], [10.0], [20.0], [30.0]]
+
+
+def test_old_files_go_and_nothing_else_does(tmp_path: Path) -> None:
+    """Files of hours that are past the retention go with their folders; what somebody else put there stays."""
+    write(tmp_path, sequence((NOON - 3 * 86_400, 0), (NOON - 2 * 86_400, 1)))
+    old = next((tmp_path / "polls").rglob("*.parquet"))
+    others = [
+        old.with_name("mine.parquet"),
+        old.with_name(f"{old.name}.bak"),
+        tmp_path / "polls" / "date=2020-01-01" / "notes.txt",
+        tmp_path / "elsewhere" / "date=2020-01-01" / "hour=00" / old.name,
+        tmp_path / "polls" / "date=nonsense" / "hour=00" / old.name,
+        tmp_path / "polls" / "date=2020-13-99" / "hour=00" / old.name,
+    ]
+    for other in others:
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_text("not ours")
+    outside = tmp_path.with_name("outside")
+    (outside / "hour=00").mkdir(parents=True)
+    (outside / "hour=00" / old.name).write_text("beyond a link")
+    (tmp_path / "polls" / "date=2020-01-02").symlink_to(outside)
+
+    write(tmp_path, sequence((NOON, 0)), retention=2.5 * 86_400)
+    assert not old.exists()
+    assert all(other.read_text() == "not ours" for other in others)
+    assert (outside / "hour=00" / old.name).exists()
+    assert read(tmp_path, "replicas")["time"].unique().to_pylist() == [NOON - 2 * 86_400, NOON]
+    assert not (tmp_path / "replicas" / old.parts[-3]).exists()
+
+
+def test_a_clock_that_jumps_ahead_makes_nothing_old(tmp_path: Path) -> None:
+    """Retention goes by the seconds that passed, not by those that a clock skipped."""
+    write(tmp_path, sequence((NOON - 86_400, 0)))
+    write(
+        tmp_path, sequence((NOON, 0), (NOON + 366 * 86_400, 10), (NOON + 366 * 86_400 + 20, 20)), retention=2 * 86_400
+    )
+    assert sorted(read(tmp_path, "polls")["time"].to_pylist())[:2] == [NOON - 86_400, NOON]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of a megabyte. That takes root, as real clusters with full disks do."""
+    path = tmp_path / "small"
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "small", str(path)], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
+
+
+@pytest.mark.parametrize("reserve", [0, REAL_RESERVE])
+def test_a_full_disk_loses_history_and_nothing_else(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int
+) -> None:
+    """While a real disk is full rows are kept, then lost and counted; every file opens; with room it goes on."""
+    monkeypatch.setattr(folder_module, "RESERVE", reserve)
+    sink = ParquetSink(ParquetSettings(small_disk, roll=1.0, most_rows=200))
+    judged = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
+    for poll in judged[:5]:
+        sink.write(poll)
+    assert sink.ledger.publish().up
+    filler = small_disk / "filler"
+    _fill(filler)
+    for poll in judged[5:30]:
+        sink.write(poll)
+    down = sink.ledger.publish()
+    assert (down.up, set(down.dropped)) == (False, {"disk_full"})
+    assert down.dropped["disk_full"] > 0
+    assert hidden(small_disk) == []
+
+    filler.unlink()
+    for poll in judged[30:]:
+        sink.write(poll)
+    sink.close(float("inf"))
+    status = sink.ledger.publish()
+    assert (status.up, status.dropped) == (True, down.dropped)
+    found = {name.name: read(small_disk, name.name).num_rows for name in TABLES}
+    assert sum(found.values()) == status.rows
+    assert status.rows + status.dropped["disk_full"] == sum(
+        build(table, poll).rows for table in TABLES for poll in judged
+    )
+    assert found["polls"] > 10
+
+
+def _fill(filler: Path) -> None:
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+
+
+def test_a_folder_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
+    """A file stands where the folder should be; once it is gone everything that was kept is written."""
+    path = tmp_path / "history"
+    path.write_text("in the way")
+    sink = ParquetSink(ParquetSettings(path, roll=1.0))
+    for poll in sequence((NOON, 0), (NOON + 1, 1), (NOON + 2, 2)):
+        sink.write(poll)
+    assert (sink.ledger.publish().up, sink.ledger.publish().dropped) == (False, {})
+    path.unlink()
+    sink.write(replace(at(NOON + 3, 3), sequence=3))
+    sink.close(float("inf"))
+    assert sink.ledger.publish().up
+    assert read(path, "polls")["sequence"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_a_folder_that_is_taken_away_is_made_again(tmp_path: Path) -> None:
+    """Somebody moves the folder aside while the sidecar runs."""
+    path = tmp_path / "history"
+    sink = ParquetSink(ParquetSettings(path, roll=1.0))
+    sink.write(sequence((NOON, 0))[0])
+    path.rename(tmp_path / "aside")
+    for poll in sequence((NOON, 0), (NOON + 1, 1), (NOON + 2, 2))[1:]:
+        sink.write(poll)
+    sink.close(float("inf"))
+    assert read(path, "polls")["sequence"].to_pylist() == [0, 1, 2]
+
+
+def test_what_cannot_be_written_at_the_end_is_counted(tmp_path: Path) -> None:
+    """A process that stops with rows in its hands says how many."""
+    path = tmp_path / "history"
+    path.write_text("in the way")
+    judged = sequence((NOON, 0))
+    sink = write(path, judged)
+    assert sink.ledger.publish().dropped == {"stopped": sum(build(table, judged[0]).rows for table in TABLES)}
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
+    """The second one says so, keeps its rows, and takes over when the first one ends."""
+    first, second = (ParquetSink(ParquetSettings(tmp_path, roll=1.0)) for _ in range(2))
+    first.write(at(NOON, 0))
+    second.write(replace(at(NOON, 0), run="bbb"))
+    assert (first.ledger.publish().up, second.ledger.publish().up) == (True, False)
+    first.close(float("inf"))
+    second.write(replace(at(NOON + 1, 1), run="bbb", sequence=1))
+    second.close(float("inf"))
+    assert sorted(zip(*(read(tmp_path, "polls")[name].to_pylist() for name in ("run", "sequence")), strict=True)) == [
+        ("bbb", 0),
+        ("bbb", 1),
+        ("run", 0),
+    ]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from exporter.history.parquet.folder import Folder
+
+folder = Folder(Path(sys.argv[1]))
+folder.check()
+folder.write("polls", 0, "kafka-warden-0-0-1.parquet", b"whole")
+
+def halfway(handle):
+    print("halfway", flush=True)
+    sys.stdin.read()
+os.fsync = halfway
+folder.write("polls", 0, "kafka-warden-0-0-2.parquet", b"half")
+"""
+
+
+def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
+    """SIGKILL in the middle of a file: readers do not see it, and the next process clears it away."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"halfway\n"
+        assert [file.read_bytes() for file in hidden(tmp_path)] == [b"half"]
+        process.send_signal(signal.SIGKILL)
+    assert len(visible(tmp_path)) == 1
+    other = next(iter(hidden(tmp_path))).with_name(".somebody-else.tmp")
+    other.write_text("stays")
+
+    Folder(tmp_path).check()
+    assert hidden(tmp_path) == [other]
+    assert len(visible(tmp_path)) == 1
+
+
+def test_names_that_utf8_cannot_write_do_not_stop_history(tmp_path: Path) -> None:
+    """A lone surrogate in a name costs that name its spelling, as on the page."""
+    seen = snapshot({"t": [Partition()]}, quotas=(QuotaEntity("a\ud800", None, {"\udc00": 1.0}),))
+    write(tmp_path, polls([seen]))
+    found = read(tmp_path, "quotas").to_pydict()
+    assert (found["user"], found["values"]) == ([r"a\ud800"], [[(r"\udc00", 1.0)]])
+
+
+def test_columns_keep_their_types_in_files(tmp_path: Path) -> None:
+    """Texts are texts for every reader, not codes of this one: Spark knows no dictionary."""
+    write(tmp_path, scene_polls())
+    file = next((tmp_path / "replicas").rglob("*.parquet"))
+    types = {field.name: str(field.type) for field in pq.ParquetFile(file).schema_arrow}
+    assert {types[name] for name in ("topic", "topic_id", "state", "run")} == {"string"}
+    assert (types["schema_version"], types["time"], types["sequence"]) == ("int32", "double", "int64")
+    assert BY_NAME["replicas"].key == ("topic", "topic_id", "partition", "broker")
+
+
+def test_the_folder_is_not_left_locked(tmp_path: Path) -> None:
+    """A sink that was closed lets another process of the same user go on at once."""
+    write(tmp_path, scene_polls()[:1])
+    code = "import sys; from pathlib import Path; from exporter.history.parquet.folder import Folder; "
+    code += "Folder(Path(sys.argv[1])).check()"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT, env=dict(os.environ))

@@ -1,0 +1,127 @@
+"""Reading back: what is wrong with a file is said with its name, and what is fine needs no name."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from exporter.errors import (
+    DamagedFileError,
+    EmptyHistoryError,
+    HistoryFileError,
+    MissingColumnError,
+    NewerSchemaError,
+)
+from exporter.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
+from exporter.history.parquet.reader import polls, read
+from exporter.history.schema import BY_NAME, VERSION
+from tests.building import EPOCH
+from tests.history.places import NOON, write
+from tests.history.replay import polls as judged
+from tests.history.replay import scene_polls
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """The history of the scene."""
+    write(tmp_path, scene_polls())
+    return tmp_path
+
+
+def the_file(history: Path, table: str) -> Path:
+    """The one file of a table."""
+    (file,) = (history / table).rglob("*.parquet")
+    return file
+
+
+def rewrite(file: Path, rows: Any, metadata: dict[bytes, bytes]) -> None:
+    """Put another file in its place."""
+    with pq.ParquetWriter(file, rows.schema, store_schema=False) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(metadata)
+
+
+def test_rows_of_a_time_are_read(history: Path) -> None:
+    """From a time on, and up to another one that is not in it."""
+    times = [poll.snapshot.time for poll in scene_polls()]
+    assert read(history, "polls")["time"].to_pylist() == times
+    assert read(history, "polls", times[2], times[5])["time"].to_pylist() == times[2:5]
+    assert read(history, "restored").num_rows == 0
+    assert read(history, "restored").schema == schema_of(BY_NAME["restored"])
+
+
+def test_no_history_at_all_is_an_error(history: Path, tmp_path: Path) -> None:
+    """A folder without files, or without any of that time, is named with the time; a table without rows is not."""
+    with pytest.raises(EmptyHistoryError, match=r"no history of the time from 0 to 3600"):
+        read(history, "polls", 0.0, 3600.0)
+    with pytest.raises(EmptyHistoryError, match="nowhere"):
+        read(tmp_path / "nowhere", "polls")
+    assert read(history, "moves", NOON, EPOCH + 5).num_rows == 3
+    write(tmp_path / "quiet", judged([scene_polls()[0].snapshot])[:1])
+    assert read(tmp_path / "quiet", "restored").num_rows == 0
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100, -1])
+def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
+    """However much of it is left."""
+    file = the_file(history, "replicas")
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(DamagedFileError, match=rf"{file.name}: it is cut off or damaged \(.*; take it away"):
+        read(history, "replicas")
+    assert read(history, "partitions").num_rows
+
+
+def test_a_missing_column_is_named(history: Path) -> None:
+    """With its file."""
+    file = the_file(history, "replicas")
+    rewrite(file, pq.read_table(file).drop_columns(["end"]), metadata_of(BY_NAME["replicas"]))
+    with pytest.raises(MissingColumnError, match=f"{file.name}: the column end of the table replicas is missing"):
+        read(history, "replicas")
+
+
+def test_an_older_version_has_null_where_it_had_nothing(history: Path) -> None:
+    """A column that a file's version did not know yet is unknown there, not an error."""
+    file = the_file(history, "replicas")
+    before = read(history, "replicas")
+    rewrite(file, pq.read_table(file).drop_columns(["end"]), {**metadata_of(BY_NAME["replicas"]), VERSION_KEY: b"0"})
+    after = read(history, "replicas")
+    assert after["end"].null_count == before.num_rows
+    assert after.schema == before.schema
+    assert after.drop_columns(["end"]) == before.drop_columns(["end"])
+
+
+def test_a_newer_version_is_refused(history: Path) -> None:
+    """With what to do about it."""
+    file = the_file(history, "polls")
+    newer = {**metadata_of(BY_NAME["polls"]), VERSION_KEY: str(VERSION + 1).encode()}
+    rewrite(file, pq.read_table(file), newer)
+    with pytest.raises(NewerSchemaError, match=rf"{file.name}: its tables are of version {VERSION + 1}, .* update"):
+        list(polls(history))
+
+
+@pytest.mark.parametrize("metadata", [{}, metadata_of(BY_NAME["moves"]), {VERSION_KEY: b"one"}])
+def test_a_file_of_something_else_is_named(history: Path, metadata: dict[bytes, bytes]) -> None:
+    """Parquet, but not this table of ours."""
+    file = the_file(history, "polls")
+    rewrite(file, pa.table({"x": [1]}), metadata)
+    with pytest.raises(HistoryFileError, match=f"{file.name}: not a file of the table polls"):
+        read(history, "polls")
+
+
+def test_a_file_without_rows_is_no_error(history: Path) -> None:
+    """It adds none."""
+    file = the_file(history, "polls")
+    before = read(history, "polls")
+    empty = file.with_name(file.name.replace("kafka-warden", "kafka-warden-empty"))
+    rewrite(empty, schema_of(BY_NAME["polls"]).empty_table(), metadata_of(BY_NAME["polls"]))
+    assert read(history, "polls") == before
+
+
+def test_what_is_being_written_is_passed_over(history: Path) -> None:
+    """A name with a dot in front is not looked at, whatever is in it."""
+    file = the_file(history, "polls")
+    file.with_name(f".{file.name}").write_bytes(b"half")
+    file.with_name(f".{file.name}.tmp").write_bytes(b"half")
+    assert len(list(polls(history))) == len(scene_polls())
