@@ -24,7 +24,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
 def looking(kept: tuple[Path, Run], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looking]:
     """The command at work on it, on free ports and without a Grafana."""
     free = ("--port", "0", "--grafana-port", "0", "--no-grafana")
-    looking = Looking(kept[0], tmp_path_factory.mktemp("scratch"), *free)
-    looking.until(LAST_LINE)
-    yield looking
-    looking.end()
+    with Looking(kept[0], tmp_path_factory.mktemp("scratch"), *free) as looking:
+        looking.until(LAST_LINE)
+        yield looking

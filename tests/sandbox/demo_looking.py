@@ -47,7 +47,8 @@ class Looking:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.end()
+        if self.process.poll() is None:
+            self.end()
 
     def until(self, text: str) -> None:
         """Read until a line has this, or to the end."""

@@ -174,19 +174,21 @@ def test_grafana_of_the_path_is_found(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_grafana_is_started_and_ended(kept: tuple[Path, Run], tmp_path: Path) -> None:
     """A Grafana on the PATH is started with the settings of the run, and is gone afterwards with its files."""
     home = stand_in(tmp_path / "grafana", STAND_IN)
-    looking = Looking(kept[0], tmp_path / "scratch", "--port", "0", "--grafana-port", "0", path=str(home / "bin"))
-    looking.until(LAST_LINE)
-    arguments, given = json.loads((home / "bin" / "started.json").read_text())
-    assert arguments == ["server", f"--homepath={home}"]
-    assert (
-        f"http://{given['GF_SERVER_HTTP_ADDR']}:{given['GF_SERVER_HTTP_PORT']}/d/kafka-warden-moves?" in looking.printed
-    )
-    (provisioning, *_) = Path(given["GF_PATHS_PROVISIONING"]).glob("datasources/*")
-    assert looking.prometheus in provisioning.read_text()
-    assert given["GF_PATHS_DATA"].startswith(str(looking.scratch))
-    assert "docker" not in looking.printed
-    assert len(looking.processes()) == 5
-    assert looking.end() == 0
+    free = ("--port", "0", "--grafana-port", "0")
+    with Looking(kept[0], tmp_path / "scratch", *free, path=str(home / "bin")) as looking:
+        looking.until(LAST_LINE)
+        arguments, given = json.loads((home / "bin" / "started.json").read_text())
+        assert arguments == ["server", f"--homepath={home}"]
+        assert (
+            f"http://{given['GF_SERVER_HTTP_ADDR']}:{given['GF_SERVER_HTTP_PORT']}/d/kafka-warden-moves?"
+            in looking.printed
+        )
+        (provisioning, *_) = Path(given["GF_PATHS_PROVISIONING"]).glob("datasources/*")
+        assert looking.prometheus in provisioning.read_text()
+        assert given["GF_PATHS_DATA"].startswith(str(looking.scratch))
+        assert "docker" not in looking.printed
+        assert len(looking.processes()) == 5
+        assert looking.end() == 0
     wait_for(lambda: not looking.processes(), 20, "no process is left")
     assert list(looking.scratch.iterdir()) == []
 
@@ -194,13 +196,14 @@ def test_grafana_is_started_and_ended(kept: tuple[Path, Run], tmp_path: Path) ->
 def test_a_grafana_that_fails_leaves_prometheus(kept: tuple[Path, Run], tmp_path: Path) -> None:
     """When Grafana does not start its last words are printed, with the commands, and Prometheus is served."""
     home = stand_in(tmp_path / "grafana", "#!/bin/sh\necho no database >&2\nexit 1\n")
-    looking = Looking(kept[0], tmp_path / "scratch", "--port", "0", "--grafana-port", "0", path=str(home / "bin"))
-    looking.until(LAST_LINE)
-    assert f"{home} did not start" in looking.printed
-    assert "no database" in looking.printed
-    assert "docker run" in looking.printed
-    assert looking.ask("status/runtimeinfo")
-    assert looking.end() == 0
+    free = ("--port", "0", "--grafana-port", "0")
+    with Looking(kept[0], tmp_path / "scratch", *free, path=str(home / "bin")) as looking:
+        looking.until(LAST_LINE)
+        assert f"{home} did not start" in looking.printed
+        assert "no database" in looking.printed
+        assert "docker run" in looking.printed
+        assert looking.ask("status/runtimeinfo")
+        assert looking.end() == 0
 
 
 def test_the_folders_own_files_are_for_the_usual_port(kept: tuple[Path, Run], tmp_path: Path) -> None:

@@ -91,10 +91,10 @@ def datetime_of(text: str) -> float:
 def test_a_signal_ends_it(number: signal.Signals, kept: tuple[Path, Run], tmp_path: Path) -> None:
     """Ctrl-C and SIGTERM end it with exit code 0, no process and no file left, and the run as it was."""
     before = contents(kept[0])
-    looking = Looking(kept[0], tmp_path / "scratch", "--port", "0", "--no-grafana")
-    looking.until(LAST_LINE)
-    assert len(looking.processes()) == 3
-    assert looking.end(number) == 0
+    with Looking(kept[0], tmp_path / "scratch", "--port", "0", "--no-grafana") as looking:
+        looking.until(LAST_LINE)
+        assert len(looking.processes()) == 3
+        assert looking.end(number) == 0
     wait_for(lambda: not looking.processes(), 20, "no process is left")
     assert list(looking.scratch.iterdir()) == []
     assert contents(kept[0]) == before
