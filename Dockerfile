@@ -16,7 +16,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 RUN python -m venv /opt/kafka-warden \
  && /opt/kafka-warden/bin/pip install --constraint constraints.txt setuptools
 COPY exporter exporter
-RUN /opt/kafka-warden/bin/pip install --constraint constraints.txt --no-build-isolation '.[history,jmx]'
+RUN /opt/kafka-warden/bin/pip install --constraint constraints.txt --no-build-isolation '.[history,history-kafka,jmx]'
 # Nothing installs at run time.
 RUN /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
 

@@ -14,6 +14,7 @@ import structlog
 
 from exporter.catalogue import Build
 from exporter.clients.jmx.session import JmxSession
+from exporter.clients.kafka.librdkafka import librdkafka
 from exporter.config import Config, JmxConfig
 from exporter.cycle import Cycle
 from exporter.history.recorder import Recorder, Sink
@@ -116,6 +117,13 @@ def make_history(config: Config) -> Recorder | None:
         from exporter.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
 
         sinks.append(ParquetSink(ParquetSettings(parquet.path, parquet.roll, parquet.retention)))
+    if config.history.topic is not None:
+        from exporter.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
+
+        def connect() -> dict[str, str]:
+            return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
+
+        sinks.append(KafkaSink(KafkaSettings(config.history.topic), connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
 
 

@@ -130,6 +130,8 @@ def _run(parsed: argparse.Namespace) -> int:
         check_web_file(config.web.config_file)
     if config.history.parquet is not None:
         check_installed("history.parquet.path", "pyarrow", "history")
+    if config.history.topic is not None:
+        check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
     if parsed.check_config:
         print("kafka-warden: the configuration is fine")  # noqa: T201  # what was asked for
         return 0

@@ -84,6 +84,30 @@ class SinkNotWritableError(SinkError):
     reason = "not_writable"
 
 
+class SinkBacklogError(SinkError):
+    """More waits for the brokers than there may."""
+
+    reason = "queue_full"
+
+
+class SinkUnreachableError(SinkError):
+    """The brokers that history goes to cannot be reached, or do not answer."""
+
+    reason = "unreachable"
+
+
+class SinkAuthError(SinkError):
+    """They refuse the login, or an ACL is missing."""
+
+    reason = "auth"
+
+
+class SinkTooLargeError(SinkError):
+    """A message is larger than they take."""
+
+    reason = "too_large"
+
+
 class SinkInUseError(SinkError):
     """Another process writes to the folder."""
 

@@ -76,7 +76,10 @@ PURE = (
     "exporter.derive",
     "exporter.planning",
     "exporter.catalogue",
-    *(f"exporter.history.{part}" for part in ("column", "plain", "poll", "restore", "schema", "shapes", "tables")),
+    *(
+        f"exporter.history.{part}"
+        for part in ("column", "messages", "plain", "poll", "restore", "schema", "shapes", "tables")
+    ),
 )
 IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "subprocess", "threading", "time"}
 """Clocks, logs and the outside world: time comes from the snapshot."""

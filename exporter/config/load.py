@@ -117,7 +117,8 @@ def _history(read: Mapping[str, Any], entries: Entries) -> HistoryConfig:
     if retention < _HOUR:
         where = _where(entries, "history.parquet.retention")
         raise ConfigError(f"{where}: expected 1h or more, got {retention:g}s")
-    return HistoryConfig(read["history.interval"], ParquetConfig(path, roll, retention) if path is not None else None)
+    parquet = ParquetConfig(path, roll, retention) if path is not None else None
+    return HistoryConfig(read["history.interval"], parquet, read["history.kafka.topic"])
 
 
 def _jmx(read: Mapping[str, Any], entries: Entries) -> JmxConfig:

@@ -48,6 +48,7 @@ OPTIONS: Final = (
     Option("moves.deadline", values.duration, "4h"),
     Option("moves.grace", values.duration, "60s"),
     Option("history.interval", values.duration),
+    Option("history.kafka.topic", values.topic),
     Option("history.parquet.path", values.text, path=True),
     Option("history.parquet.roll", values.duration, "1h"),
     Option("history.parquet.retention", values.duration, "7d"),

@@ -119,6 +119,8 @@ class HistoryConfig:
     interval: float | None
     """Seconds between two polls that are kept, `None` for all."""
     parquet: ParquetConfig | None
+    topic: str | None
+    """Of Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,9 @@ class Config:
 
     def not_in_effect(self) -> tuple[str, ...]:
         """Return what was set and has no effect, for one line in the log."""
-        off = ("history.interval", "history.parquet.roll", "history.parquet.retention")
-        history = tuple(key for key in off if key in self.given) if self.history.parquet is None else ()
+        of_files = ("history.parquet.roll", "history.parquet.retention")
+        off = of_files if self.history.parquet is None else ()
+        off = off if self.history.parquet is not None or self.history.topic is not None else ("history.interval", *off)
+        history = tuple(key for key in off if key in self.given)
         kafka = tuple(f"kafka.{name}" for name in self.kafka.settings.ignored)
         return (*history, *kafka)

@@ -113,6 +113,16 @@ def text(value: object) -> str:
     return value
 
 
+def topic(value: object) -> str:
+    """Read the name of a topic."""
+    name = text(value)
+    if not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) or name in (".", ".."):
+        raise _unexpected(
+            "expected the name of a topic: up to 249 letters, digits, dots, underscores and hyphens", value
+        )
+    return name
+
+
 def choice(*options: str) -> Callable[[object], str]:
     """Make the reader of one of several words."""
 

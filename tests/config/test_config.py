@@ -73,7 +73,7 @@ web: {listen: "[::]:80", config_file: web.yml}
 limits: {series: 5, max_broker_partitions: 4000, max_partitions: 200000}
 network: {bytes_per_second: 125000000}
 moves: {deadline: 1h, grace: 10s}
-history: {interval: 1m, parquet: {path: history/, roll: 10m, retention: 2d}}
+history: {interval: 1m, kafka: {topic: warden}, parquet: {path: history/, roll: 10m, retention: 2d}}
 log: {level: DEBUG, format: json}
 """,
     )
@@ -95,7 +95,7 @@ log: {level: DEBUG, format: json}
     ]
     assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
     assert config.state_path == Path("/var/lib/state")
-    assert config.history == HistoryConfig(60.0, ParquetConfig(tmp_path / "history", 600.0, 172_800.0))
+    assert config.history == HistoryConfig(60.0, ParquetConfig(tmp_path / "history", 600.0, 172_800.0), "warden")
     assert config.not_in_effect() == ()
     assert (config.log.level, config.log.format) == ("debug", "json")
     assert config.to_parameters() == Parameters(
@@ -111,12 +111,15 @@ log: {level: DEBUG, format: json}
 
 def test_history_is_off_until_it_is_told_where_to_go(tmp_path: Path) -> None:
     """One line turns it on; without that what is set beside it is named as having no effect."""
-    assert _load(tmp_path).history == HistoryConfig(None, None)
+    assert _load(tmp_path).history == HistoryConfig(None, None, None)
     on = _load(tmp_path, environment={"KAFKA_WARDEN_HISTORY_PARQUET_PATH": "/var/lib/history"})
-    assert on.history == HistoryConfig(None, ParquetConfig(Path("/var/lib/history"), 3600.0, 604_800.0))
+    assert on.history == HistoryConfig(None, ParquetConfig(Path("/var/lib/history"), 3600.0, 604_800.0), None)
 
     config = _load(tmp_path, MINIMAL + "history: {interval: 1m, parquet: {roll: 5m}}\n")
     assert config.not_in_effect() == ("history.interval", "history.parquet.roll")
+    config = _load(tmp_path, MINIMAL + "history: {interval: 1m, kafka: {topic: t}, parquet: {roll: 5m}}\n")
+    assert config.history == HistoryConfig(60.0, None, "t")
+    assert config.not_in_effect() == ("history.parquet.roll",)
 
 
 def test_a_flag_wins_over_the_environment_which_wins_over_the_file(tmp_path: Path) -> None:
@@ -241,6 +244,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("log: {format: xml}", "log.format: expected one of logfmt, json, console, got 'xml'"),
     ("history: {parquet: {path: h, roll: 2h}}", "history.parquet.roll: expected 1h or less, got 7200s"),
     ("history: {parquet: {path: h, retention: 10m}}", "history.parquet.retention: expected 1h or more, got 600s"),
+    ("history: {kafka: {topic: a/b}}", "history.kafka.topic: expected the name of a topic"),
     ("history: {parquet: x}", "history.parquet: expected keys and values below it"),
     ("kafka: {bootstrap.servers: {a: 1}}", "kafka.bootstrap.servers: expected text, got keys and values"),
     (

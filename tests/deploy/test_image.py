@@ -110,8 +110,8 @@ def test_versions_are_new_enough() -> None:
     assert f">={python[1]}.{python[2]}" == PROJECT["requires-python"]
     assert int(java[1]) >= 17
     text = (ROOT / "Dockerfile").read_text()
-    extras = {extra for found in re.findall(r"'\.\[([\w,]+)\]'", text) for extra in found.split(",")}
-    assert extras == {"history", "jmx", "spark"} <= PROJECT["optional-dependencies"].keys()
+    extras = {extra for found in re.findall(r"'\.\[([\w,-]+)\]'", text) for extra in found.split(",")}
+    assert extras == {"history", "history-kafka", "jmx", "spark"} <= PROJECT["optional-dependencies"].keys()
 
 
 def test_java_home_is_what_jlink_makes() -> None:

@@ -45,7 +45,7 @@ def test_commands_exist() -> None:
     for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
         cli._parser().parse_args(["run", *given.split()])
     assert set(re.findall(r"--target (\w+)", TEXT)) == {"sidecar", "pipeline"} <= stages().keys()
-    extras = {extra for found in re.findall(r"'\.\[([\w,]+)\]'", TEXT) for extra in found.split(",")}
+    extras = {extra for found in re.findall(r"'\.\[([\w,-]+)\]'", TEXT) for extra in found.split(",")}
     assert set() < extras <= PROJECT["optional-dependencies"].keys()
     options = {option.key for option in OPTIONS}
     named = set(re.findall(r"`((?:web|jmx|state|limits|poll|moves)\.[a-z_.]+)", TEXT))

@@ -1,14 +1,14 @@
 """Polls as history sees them, their rows as plain values, and the same polls judged again from these."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from exporter.derive import Memory, derive
 from exporter.derive.saved import from_document
 from exporter.history.plain import plain
 from exporter.history.poll import Poll, Remembered
-from exporter.history.restore import document_of, parameters_of, snapshot_of
-from exporter.history.schema import TABLES, build
+from exporter.history.restore import Columns, document_of, parameters_of, snapshot_of
+from exporter.history.schema import BY_NAME, TABLES, build, columns_of
 from exporter.model import Parameters, Snapshot
 from tests import scene
 
@@ -52,9 +52,20 @@ def replay(kept: Iterable[Mapping[str, Rows]], run: str = "run") -> Iterator[Pol
         yield Poll(seen, derived, parameters, run, tables["polls"]["sequence"][0], remembered, document)
 
 
-def differences(one: Mapping[str, Rows], other: Mapping[str, Rows]) -> list[tuple[str, str]]:
-    """Tables and columns of one poll that are not exactly alike."""
-    return [(name, column) for name in one for column in one[name] if one[name][column] != other[name][column]]
+def written(tables: Mapping[str, Columns]) -> dict[str, Rows]:
+    """Rows as they were written: Arrow reads a map as a list of pairs."""
+    return {name: _written(name, columns) for name, columns in tables.items()}
+
+
+def _written(name: str, columns: Columns) -> Rows:
+    shapes = {column.name: column.shape for column in columns_of(BY_NAME[name])}
+    return {name: [shapes[name].write(shapes[name].read(each)) for each in columns[name]] for name in columns}
+
+
+def differences(one: Mapping[str, Rows], other: Mapping[str, Rows], but: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Tables and columns of one poll that are not exactly alike, but for some columns."""
+    columns = ((name, column) for name in one for column in one[name] if column not in but)
+    return [(name, column) for name, column in columns if one[name][column] != other[name][column]]
 
 
 def in_order_of(before: dict[str, Rows], again: dict[str, Rows]) -> dict[str, Rows]:

@@ -124,9 +124,16 @@ def test_history_is_off_by_default() -> None:
     assert make_history(load(BOOTSTRAP, {})) is None
 
 
-@pytest.mark.parametrize(("variable", "loaded"), [("", []), ("KAFKA_WARDEN_HISTORY_PARQUET_PATH", ["pyarrow"])])
+@pytest.mark.parametrize(
+    ("variable", "loaded"),
+    [
+        ("", []),
+        ("KAFKA_WARDEN_HISTORY_PARQUET_PATH", ["pyarrow"]),
+        ("KAFKA_WARDEN_HISTORY_KAFKA_TOPIC", ["confluent_kafka"]),
+    ],
+)
 def test_libraries_are_loaded_when_they_are_used(variable: str, loaded: list[str]) -> None:
-    """One line turns it on, and brings pyarrow in."""
+    """One line turns it on, and brings in the library that it needs and no other."""
     code = (
         "import sys; from exporter.app import make_history; from exporter.config import load\n"
         f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"

@@ -20,13 +20,12 @@ from exporter.history.parquet.reader import polls as read_polls
 from exporter.history.parquet.reader import read
 from exporter.history.parquet.sink import ParquetSettings, ParquetSink
 from exporter.history.poll import Poll
-from exporter.history.restore import Columns
 from exporter.history.schema import BY_NAME, TABLES, build, columns_of
 from exporter.model import Parameters, QuotaEntity, Snapshot
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.anything import histories
 from tests.history.places import NOON, hidden, visible, write
-from tests.history.replay import Rows, differences, in_order_of, polls, replay, rows, scene_polls
+from tests.history.replay import differences, in_order_of, polls, replay, rows, scene_polls, written
 
 ROOT = Path(__file__).parents[2]
 SMALL_DISK = "8m"
@@ -51,16 +50,10 @@ def test_the_scene_comes_back_from_its_files(tmp_path: Path) -> None:
 
     assert len(found) == len(kept)
     for before, after, again in zip(kept, found, replay(found), strict=True):
-        assert differences(before, {name: _plain(name, columns) for name, columns in after.items()}) == []
+        assert differences(before, written(after)) == []
         assert differences(before, rows(again)) == []
     assert sink.ledger.publish().rows == sum(len(columns["time"]) for tables in kept for columns in tables.values())
     assert (sink.ledger.publish().dropped, sink.ledger.publish().up) == ({}, True)
-
-
-def _plain(name: str, columns: Columns) -> Rows:
-    """As they were written: Arrow reads a map as a list of pairs."""
-    shapes = {column.name: column.shape for column in columns_of(BY_NAME[name])}
-    return {name: [shapes[name].write(shapes[name].read(each)) for each in columns[name]] for name in columns}
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -23,7 +23,7 @@ from exporter.history.poll import Poll
 from exporter.history.schema import TABLES, build
 
 FILE_ROWS: Final = 1 << 17
-"""Rows of one table that make a file of their own before the hour is over. As Arrow columns some 30 MB, on disk 2."""
+"""Rows of one table that make a file of their own before the hour is over. As Arrow columns some 20 MB."""
 
 MOST_ROWS: Final = 1 << 19
 """Rows that are kept while they cannot be written."""

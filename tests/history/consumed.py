@@ -1,0 +1,44 @@
+"""Messages of a topic as the rows of polls."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from exporter.history.schema import BY_NAME, TABLES, columns_of
+from exporter.history.shapes import Struct
+from tests.history.replay import Rows
+
+Key = tuple[str, int]
+"""Run and sequence."""
+
+
+def tables_of(values: Iterable[bytes]) -> list[dict[str, Rows]]:
+    """Put messages together by poll, in the order of run and sequence; infinity is what Spark makes of its spelling."""
+    polls: dict[Key, dict[str, Rows]] = {}
+    for value in values:
+        message = json.loads(value)
+        poll = polls.setdefault((message["run"], message["sequence"]), {table.name: _empty(table) for table in TABLES})
+        table = BY_NAME[message["table"]]
+        rows = poll[table.name]
+        front = {name: each for name, each in message.items() if name not in {"table", "rows"}}
+        for row in message["rows"]:
+            assert row.keys() | front.keys() == rows.keys()
+            for column in columns_of(table):
+                rows[column.name].append(_spelled(column.shape, {**front, **row}[column.name]))
+    return [polls[key] for key in sorted(polls)]
+
+
+def _empty(table: Any) -> Rows:
+    return {column.name: [] for column in columns_of(table)}
+
+
+def _spelled(shape: Any, value: Any) -> Any:
+    if isinstance(value, str) and str(shape) == "double":
+        assert value in {"Infinity", "-Infinity"}
+        return float(value)
+    if isinstance(value, list):
+        return [_spelled(shape.item, each) for each in value]
+    if isinstance(value, dict):
+        parts = dict(shape.fields) if isinstance(shape, Struct) else dict.fromkeys(value, getattr(shape, "value", None))
+        return {name: _spelled(parts[name], each) for name, each in value.items()}
+    return value

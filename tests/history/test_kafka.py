@@ -1,0 +1,174 @@
+"""History as messages: complete, bounded in size, and without a broker counted, not waited for."""
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from exporter.errors import ConfigError
+from exporter.history import messages as messages_module
+from exporter.history.kafka import KafkaSettings, KafkaSink
+from exporter.history.messages import ddl, messages
+from exporter.history.poll import Poll
+from exporter.history.schema import BY_NAME, TABLES, VERSION, build, count
+from exporter.model import Parameters, Snapshot
+from sandbox import wait_for
+from tests.history.anything import histories
+from tests.history.consumed import tables_of
+from tests.history.replay import differences, polls, rows, scene_polls
+
+SECONDS = 30.0
+"""More than any of this takes."""
+
+
+def sent(poll: Poll) -> list[tuple[bytes, int]]:
+    """All messages of a poll."""
+    return [message for table in TABLES for message in messages(build(table, poll))]
+
+
+def test_the_scene_comes_back_from_its_messages() -> None:
+    """Every row of every table, and nothing else."""
+    kept = tables_of(value for poll in scene_polls() for value, _ in sent(poll))
+    for poll, found in zip(scene_polls(), kept, strict=True):
+        assert differences(rows(poll), found) == []
+        assert sum(number for _, number in sent(poll)) == count(poll)
+
+
+@settings(max_examples=30)
+@given(histories())
+def test_anything_comes_back_from_its_messages(history: list[Snapshot]) -> None:
+    """Any mixture of the known and the unknown, of the limited and the unlimited."""
+    judged = polls(history, Parameters())
+    kept = tables_of(value for poll in judged for value, _ in sent(poll))
+    for poll, found in zip(judged, kept, strict=True):
+        assert differences(rows(poll), found) == []
+
+
+def test_a_large_poll_takes_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is larger than it may be, but for a row that is so by itself; rows keep their order."""
+    poll = scene_polls()[-1]
+    whole = tables_of(value for value, _ in sent(poll))
+    assert max(number for _, number in sent(poll)) == len(whole[0]["replicas"]["time"])
+    monkeypatch.setattr(messages_module, "LARGEST", 2000)
+    pieces = sent(poll)
+    assert all(len(value) < 2500 or number == 1 for value, number in pieces)
+    assert any(number > 1 for _, number in pieces)
+    assert tables_of(value for value, _ in pieces) == whole
+
+
+def test_messages_are_plain_json() -> None:
+    """No NaN, no bare infinity; what all rows have in common stands in front."""
+    for value, number in sent(scene_polls()[-1]):
+        message = json.loads(value, parse_constant=pytest.fail)
+        assert message["schema_version"] == VERSION
+        assert next(iter(message)) == "table"
+        assert len(message["rows"]) == number
+        assert "time" not in message["rows"][0]
+    limits = next(json.loads(value) for value, _ in sent(scene_polls()[-1]) if b'"configs"' in value)["rows"]
+    assert "Infinity" in {row["broker_config"]["limits"]["leader"]["value"] for row in limits if row["broker_config"]}
+
+
+def test_the_form_is_told_in_sparks_words() -> None:
+    """One structure for `from_json`: what is in front, and the array of rows."""
+    told = ddl(BY_NAME["polls"])
+    assert told.startswith("`table` string, `schema_version` int, `cluster_id` string, ")
+    assert "`rows` array<struct<remembered:string,parameters:struct<poll_interval:double," in told
+
+
+def nowhere() -> Mapping[str, str]:
+    """Properties of a broker that is not there."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return {"bootstrap.servers": f"127.0.0.1:{taken.getsockname()[1]}"}
+
+
+def settled(sink: KafkaSink, rows_: int) -> bool:
+    """Whether everything that it was given is lost, and counted."""
+    sink.idle()
+    return sum(sink.ledger.publish().dropped.values()) == rows_
+
+
+def test_without_a_broker_rows_are_lost_and_counted() -> None:
+    """No poll waits: the producer tries for as long as it may, then each row counts as unreachable."""
+    properties = nowhere()
+    sink = KafkaSink(KafkaSettings("history", deliver_within=1.0), lambda: properties)
+    judged = scene_polls()[:3]
+    for poll in judged:
+        sink.write(poll)
+    wait_for(lambda: settled(sink, sum(count(poll) for poll in judged)), SECONDS)
+    status = sink.ledger.publish()
+    assert (status.up, status.rows, set(status.dropped)) == (False, 0, {"unreachable"})
+    sink.close(time.monotonic() + 0.1)
+    assert sink.ledger.publish().dropped == status.dropped
+
+
+def test_the_end_does_not_wait_for_a_broker() -> None:
+    """What nobody took when the time is over is counted once, and the producer is let go of at once."""
+    properties = nowhere()
+    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    sink.write(scene_polls()[0])
+    began = time.monotonic()
+    sink.close(began + 0.2)
+    assert time.monotonic() - began < SECONDS / 3
+    assert sink.ledger.publish().dropped == {"stopped": count(scene_polls()[0])}
+    sink.close(began)
+
+
+def test_what_waits_is_bounded() -> None:
+    """Above the bound rows are lost at once, and counted."""
+    properties = nowhere()
+    sink = KafkaSink(KafkaSettings("history", waiting_kbytes=16), lambda: properties)
+    judged = scene_polls()
+    for poll in judged:
+        sink.write(poll)
+    lost = sink.ledger.publish().dropped
+    assert set(lost) == {"queue_full"}
+    sink.close(time.monotonic())
+    after = sink.ledger.publish().dropped
+    assert after["queue_full"] == lost["queue_full"]
+    assert sum(after.values()) == sum(count(poll) for poll in judged)
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"), [(ConfigError("kafka.sasl.password: no such file"), "auth"), (None, "error")]
+)
+def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | None, reason: str) -> None:
+    """A password that cannot be read, or a property that librdkafka refuses, costs the polls until it is mended."""
+    answers: list[Any] = [problem or {"bootstrap.servers": "a:1", "no.such.property": "x"}, nowhere()]
+
+    def connect() -> Mapping[str, str]:
+        found = answers.pop(0)
+        if isinstance(found, ConfigError):
+            raise found
+        return found
+
+    sink = KafkaSink(KafkaSettings("history"), connect)
+    poll = scene_polls()[0]
+    sink.write(poll)
+    assert (sink.ledger.publish().up, sink.ledger.publish().dropped) == (False, {reason: count(poll)})
+    sink.write(poll)
+    sink.close(time.monotonic())
+    assert sink.ledger.publish().dropped == {reason: count(poll), "stopped": count(poll)}
+
+
+def test_a_login_that_cannot_be_read_for_a_moment_changes_nothing() -> None:
+    """The producer that there is goes on: a file is gone for a moment when a secret is rotated."""
+    answers: list[Any] = [nowhere(), ConfigError("half written")]
+
+    def connect() -> Mapping[str, str]:
+        found = answers.pop(0)
+        if isinstance(found, ConfigError):
+            raise found
+        return found
+
+    sink = KafkaSink(KafkaSettings("history"), connect)
+    poll = scene_polls()[0]
+    sink.write(poll)
+    sink.write(poll)
+    assert sink.ledger.publish().dropped == {}
+    sink.close(time.monotonic())
+    assert sink.ledger.publish().dropped == {"stopped": 2 * count(poll)}
