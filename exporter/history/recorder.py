@@ -81,7 +81,7 @@ class Recorder:
         remembered: Remembered,
         restored: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take a judged poll. Never waits.
+        """Take a judged poll. Never waits, and never raises: the page does not depend on it.
 
         Args:
             snapshot: what was seen.
@@ -97,7 +97,10 @@ class Recorder:
             return
         self._kept_at = snapshot.clock
         for worker in self._workers:
-            worker.offer(poll)
+            try:
+                worker.offer(poll)
+            except Exception:
+                log.exception("history took no poll; this is a bug, please report it", sink=worker.sink.ledger.sink)
 
     @property
     def status(self) -> Mapping[str, SinkStatus]:

@@ -113,6 +113,18 @@ def test_files_come_sooner_when_that_is_asked_for(tmp_path: Path) -> None:
     assert {place.partition("/")[0] for place in visible(tmp_path / "rows")} == {"brokers", "replicas"}
 
 
+def test_files_come_while_no_poll_does(tmp_path: Path) -> None:
+    """A cluster that nobody answers for leaves rows behind in no memory for longer than `roll`."""
+    ticks = [59.0, 60.0]
+    sink = ParquetSink(ParquetSettings(tmp_path, roll=60.0), clock=lambda: ticks.pop(0))
+    sink.write(at(NOON, 0))
+    sink.idle()
+    assert visible(tmp_path) == []
+    sink.idle()
+    assert len(visible(tmp_path, "polls")) == 1
+    sink.idle()
+
+
 def test_a_clock_that_jumps_mixes_no_hours(tmp_path: Path) -> None:
     """Back an hour, ahead a year, and on: every row is in the folder of its own hour, and none is lost."""
     jumps = [(NOON, 0.0), (NOON - 3600, 10.0), (NOON + 366 * 86_400, 20.0), (NOON + 30, 30.0)]

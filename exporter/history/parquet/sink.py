@@ -57,10 +57,16 @@ class _File:
 class ParquetSink:
     """Writes the rows of polls to a folder."""
 
-    def __init__(self, settings: ParquetSettings, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: ParquetSettings,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.ledger = Ledger("parquet")
         self._settings = settings
         self._now = now
+        self._ticking = clock
         self._folder = Folder(settings.path)
         self._open: dict[str, _File] = {}
         self._opened_at = 0.0
@@ -84,7 +90,10 @@ class ParquetSink:
         self._expire(poll)
 
     def idle(self) -> None:
-        """Nothing to do: what could not be written is tried again with the next poll."""
+        """Write what is due while no poll comes. What could not be written is tried again with the next poll."""
+        if self._open and self._ticking() - self._opened_at >= self._settings.roll:
+            self._roll()
+            self._put_out()
 
     def close(self, until: float) -> None:
         """Write everything that was gathered; what cannot be written now is lost, and counted."""
