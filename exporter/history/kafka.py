@@ -79,7 +79,6 @@ class KafkaSink:
         self._properties: Mapping[str, str] = {}
         self._fatal = False
         """The producer cannot go on."""
-        self._ended = False
         self._sent = 0
         self._settled = 0
         """Rows given to the producer, and rows of which it told what became."""
@@ -110,10 +109,6 @@ class KafkaSink:
 
     def _end(self, reason: str) -> None:
         """Let go of the producer; what it did not deliver is lost."""
-        # The deliveries that `poll` tells of then do not count as lost themselves: their rows are among these.
-        self._ended = True
-        # Without this the end of the producer waits for brokers that are away.
-        self._producer.purge()
         self._producer.poll(0)
         self.ledger.lost(reason, self._sent - self._settled)
         self._sent = self._settled = 0
@@ -131,7 +126,7 @@ class KafkaSink:
         if self._fatal:
             self._end("error")
         if self._producer is None:
-            self._producer, self._fatal, self._ended = self._make(properties), False, False
+            self._producer, self._fatal = self._make(properties), False
         elif [properties.get(name) for name in _LOGIN] != [self._properties.get(name) for name in _LOGIN]:
             self._producer.set_sasl_credentials(*(properties[name] for name in _LOGIN))
         self._properties = properties
@@ -169,8 +164,6 @@ class KafkaSink:
             self._lose(self._named(problem.args[0]), rows)
 
     def _delivered(self, rows: int, error: Any, _: Any) -> None:
-        if error is not None and self._ended:
-            return
         self._settled += rows
         if error is None:
             self.ledger.wrote(rows, self._now())

@@ -103,7 +103,7 @@ def by_broker(values: st.SearchStrategy[Any], *more: int) -> st.SearchStrategy[d
 def snapshots(draw: st.DrawFn, clock: float) -> Snapshot:
     """One poll."""
     topics = draw(st.dictionaries(st.sampled_from(TOPICS), st.lists(partitions(), min_size=1, max_size=2), max_size=3))
-    hosts = {broker: draw(HOSTS) for broker in draw(st.sets(st.sampled_from([*BROKERS, 7])))}
+    hosts = {broker: draw(HOSTS) for broker in draw(st.sets(st.sampled_from([*BROKERS, 7]), min_size=1))}
     moving = draw(st.lists(st.tuples(NAMED, st.sampled_from(BROKERS)), max_size=2, unique=True))
     keys = st.tuples(st.sampled_from(Source), st.sampled_from(["", "1", "2", "101", "host:9"]))
     return snapshot(
