@@ -118,6 +118,8 @@ class Demo:
                 raise DemoError(f"the alert does not name the cause {CAUSE}")
         self._raise_throttle()
         self._wait_for_the_end()
+        # Dashboards mark an end where a whole step shows no move.
+        self._wait(self._end_is_scraped, 60, "Prometheus scrapes pages without a move")
         self.cluster.admin.clear_throttle([transfer.topic for transfer in scene.TRANSFERS])
         self._say("Both moves have ended and the alert has resolved; the throttles are removed. That is all.")
 
@@ -136,6 +138,10 @@ class Demo:
     def _wait_for_scrapes(self, count: int) -> None:
         scraped = f"count_over_time(kafka_warden_reassigning_partitions[1m]) >= {count}"
         self._wait(lambda: self.prometheus.query(scraped), 60, f"Prometheus scrapes the page {count} times")
+
+    def _end_is_scraped(self) -> bool:
+        steps = 2 * MARK_SCRAPES * SCRAPE_SECONDS
+        return bool(self.prometheus.query(f"max_over_time(kafka_warden_reassigning_partitions[{steps:g}s]) == 0"))
 
     def _start_moves(self) -> None:
         for transfer in scene.TRANSFERS:
