@@ -17,6 +17,7 @@ from exporter.formulas.replica_state import ReplicaState
 from exporter.formulas.stuck import Cause
 from exporter.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
+from tests.support.dashboards import FILES, load, panels, titles
 from tests.support.processes import run
 
 ROOT = ALERTS.parent
@@ -25,7 +26,6 @@ HELP = Path(__file__).parent / "recorded"
 """What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
 TARGET_LABELS = {"cluster", "job", "instance"}
 PARTS = ["Run this", "Look at this", "What to do", "When not to act"]
-DASHBOARDS = {"Moves", "Replica health", "Controller quotas", "Tiered storage", "Capacity", "Sidecar"}
 ENTITIES = {"topics", "brokers", "users", "clients"}
 VALUES = {
     "side": set(Side),
@@ -126,13 +126,27 @@ def test_queries_keep_clusters_apart(page: Path) -> None:
             assert set(labels.split(", ")) <= metrics[found[1]] | TARGET_LABELS, f"{labels} of {found[1]}"
 
 
+def linked_panels() -> dict[str, dict[str, set[str]]]:
+    """The pages that each panel links to, by title of dashboard and of panel."""
+    return {
+        title: {panel["title"]: {link["url"] for link in panel.get("links", ())} for panel in panels(load(file))}
+        for title, file in zip(titles().values(), FILES, strict=True)
+    }
+
+
 @pages
-def test_page_names_a_dashboard(page: Path) -> None:
-    """What to look at begins with a dashboard, by its title."""
-    part = page.read_text().split("## Look at this\n")[1]
-    named = re.findall(r"Dashboard \*\*([^*]+)\*\*", part.split("```")[0])
-    assert named
-    assert set(named) <= DASHBOARDS
+def test_page_names_panels(page: Path) -> None:
+    """What to look at begins with dashboards and their panels, by their titles; one of them links back to the page."""
+    part = page.read_text().split("## Look at this\n")[1].split("```")[0]
+    dashboards, linked = linked_panels(), set()
+    found = re.findall(r"Dashboard \*\*([^*]+)\*\*:((?:(?!Dashboard).)*)", part, re.DOTALL)
+    assert len(found) == part.count("Dashboard ")
+    for dashboard, text in found:
+        named = re.findall(r"\*([^*]+)\*", " ".join(text.split()))
+        assert named, dashboard
+        assert set(named) <= dashboards[dashboard].keys()
+        linked |= {url.rpartition("/")[2] for panel in named for url in dashboards[dashboard][panel]}
+    assert page.name in linked
 
 
 @pages

@@ -211,7 +211,7 @@ def test_moves_are_annotated(page: dict[str, Any]) -> None:
 
 def test_what_is_zero_by_nature_exists() -> None:
     """Each entry of the list names a panel, or a query of one, that is there, and says why."""
-    queries = {(target.board, target.panel, target.legend) for target in targets()}
+    queries = {target.key for target in targets()}
     shown = {(board, panel) for board, panel, _ in queries}
     for quiet in ZERO_BY_NATURE:
         known = (quiet.board, quiet.panel, quiet.legend) in queries if quiet.legend else False

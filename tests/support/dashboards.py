@@ -21,6 +21,10 @@ ANY: Final = {
 """Template variable to what Grafana puts in its place where nothing is chosen."""
 
 
+Key = tuple[str, str, str]
+"""Dashboard, panel and name of a query."""
+
+
 @dataclass(frozen=True)
 class Target:
     """One query.
@@ -29,6 +33,7 @@ class Target:
         board: Name of the dashboard, such as `moves`.
         panel: Title of the panel, or the name of the annotation.
         kind: Type of the panel, or `annotation`.
+        name: What tells it from the others of its panel: its legend, or its column in a table; empty where it is alone.
         legend: Format of labels.
         expr: PromQL with variables.
         instant: Of now only.
@@ -37,12 +42,18 @@ class Target:
     board: str
     panel: str
     kind: str
+    name: str
     legend: str
     expr: str
     instant: bool
 
     def __str__(self) -> str:
-        return f"{self.board}: {self.panel}: {self.legend}"
+        return ": ".join(filter(None, self.key))
+
+    @property
+    def key(self) -> Key:
+        """What it is known by."""
+        return self.board, self.panel, self.name
 
     def filled(self, **values: str) -> str:
         """The query with its variables filled in, as Prometheus gets it."""
@@ -75,11 +86,30 @@ def targets() -> list[Target]:
     return [target for file in FILES for target in _targets(load(file))]
 
 
+def titles() -> dict[str, str]:
+    """Name to title of every dashboard, without what all titles begin with."""
+    return {_board(page): page["title"].removeprefix("kafka-warden / ") for page in map(load, FILES)}
+
+
+def _board(page: Mapping[str, Any]) -> str:
+    return str(page["uid"]).removeprefix("kafka-warden-")
+
+
 def _targets(page: Mapping[str, Any]) -> Iterator[Target]:
-    board = page["uid"].removeprefix("kafka-warden-")
+    board = _board(page)
     for panel in panels(page):
         for query in panel["targets"]:
-            legend = query.get("legendFormat", "")
-            yield Target(board, panel["title"], panel["type"], legend, query["expr"], bool(query.get("instant")))
+            title, kind, legend = panel["title"], panel["type"], query.get("legendFormat", "")
+            name = _name(panel, query)
+            yield Target(board, title, kind, name, legend, query["expr"], bool(query.get("instant")))
     for annotation in page["annotations"]["list"]:
-        yield Target(board, annotation["name"], "annotation", "", annotation["expr"], instant=False)
+        yield Target(board, annotation["name"], "annotation", "", "", annotation["expr"], instant=False)
+
+
+def _name(panel: Mapping[str, Any], query: Mapping[str, Any]) -> str:
+    if len(panel["targets"]) == 1:
+        return ""
+    if panel["type"] != "table":
+        return str(query["legendFormat"])
+    column = f"Value #{query['refId']}"
+    return str(panel["transformations"][-1]["options"]["renameByName"].get(column, column))
