@@ -31,7 +31,11 @@ ROUNDS: Final = (
         (followers.wiped, tiered.copy_held_back, tiered.fetch_held_back, tiered.remote_fails),
     ),
 )
-SMALL_ROUNDS: Final = (Round("broker hangs", (followers.hangs,)), Round("follower slow", (followers.slow,)))
+SMALL_ROUNDS: Final = (
+    Round("log directory moved", (quiet.log_dir_move,)),
+    Round("broker hangs", (followers.hangs,)),
+    Round("follower slow", (followers.slow,)),
+)
 """Those on `followers.SMALL`."""
 FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS) for fault in each.faults)
 

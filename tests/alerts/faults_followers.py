@@ -18,13 +18,14 @@ SAMPLES: Final = 8
 """One in two seconds. Of a follower that hangs before it was seen three times nobody can tell that it stands still."""
 SMALL: Final = ClusterSettings(
     brokers=2,
-    # A broker that runs a tenth of the time answers over JMX now and then, which is no part of these faults.
-    jmx=False,
     tiered=False,
+    log_dirs=2,
     broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
     controller_properties={"broker.session.timeout.ms": 120_000},
 )
 """Nobody is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
+LEADER: Final = 1
+"""The broker on `SMALL` that no fault stops. One that runs a tenth of the time answers over JMX now and then."""
 
 
 @fault(

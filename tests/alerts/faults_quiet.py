@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from sandbox import wait_for
+from sandbox.admin_moves import LOG_DIR_RATE
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage
 
@@ -29,6 +31,8 @@ def quiet(stage: Stage) -> Iterator[set[Fired]]:
         cluster.admin.reassign({("moving", 0): [1, 3]}, throttle=2 * MEGABYTE)
         cluster.admin.wait_for_moves()
         cluster.admin.clear_throttle(["moving"])
+        ended = "kafka_warden_reassigning_partitions == 0"
+        wait_for(lambda: stage.value(ended) is not None, what="the sidecar has seen the end")
         stage.restart_sidecar()
         time.sleep(LONGER)
         yield set()
@@ -43,3 +47,20 @@ def rolling_restart(stage: Stage) -> Iterator[set[Fired]]:
         cluster.rolling_restart()
         time.sleep(LONGER)
         yield set()
+
+
+@fault("log-dir-move", "A replica moves to the other log directory of its broker, throttled")
+def log_dir_move(stage: Stage) -> Iterator[set[Fired]]:
+    """A healthy one, for a minute and a half where nobody takes its throttle away."""
+    cluster, admin = stage.cluster, stage.cluster.admin
+    admin.create_topic("shelved", assignment={0: [1]})
+    cluster.load.produce("shelved", bytes=90 * MEGABYTE, record_size=10_000)
+    admin.alter_broker_config(1, {LOG_DIR_RATE: MEGABYTE})
+    (taken,) = (replica.log_dir for replica in admin.log_dirs(1) if replica.topic == "shelved")
+    (free,) = {str(directory) for directory in cluster.log_dirs(1)} - {taken}
+    admin.move_log_dir(1, ("shelved", 0), free)
+    wait_for(lambda: stage.value("kafka_warden_log_dir_move_eta_seconds > 0"), what="the sidecar has seen it copy")
+    time.sleep(LONGER)
+    yield set()
+    admin.alter_broker_config(1, {LOG_DIR_RATE: None})
+    wait_for(lambda: not any(replica.is_future for replica in admin.log_dirs(1)), 120, "it has moved")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.alerts.fault import Round
 from tests.alerts.faults import SMALL_ROUNDS
-from tests.alerts.faults_followers import SMALL
+from tests.alerts.faults_followers import LEADER, SMALL
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.matrix]
 def stage(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stage]:
     """Two brokers that are watched, shared by the rounds."""
     with Stage(tmp_path_factory.mktemp("stage"), SMALL) as running:
+        running.restart_sidecar(jmx={"brokers": {LEADER: running.cluster.jmx_brokers[LEADER]}})
         yield running
 
 
