@@ -36,7 +36,7 @@ test: tools lint ## style, types and every test of less than minutes, on real Ka
 test-long: tools setup ## the tests that take minutes: real moves against the law of docs/throttle-law.md
 	$(VENV)/python -m pytest -m long $(ARGS)
 
-test-alerts: tools setup ## every alert, fired by a real fault; a quarter of an hour. ALERT_MATRIX=write writes alerts/README.md
+test-alerts: tools setup ## every alert and every panel, by a real fault; a quarter of an hour. ALERT_MATRIX=write writes down what was seen
 	$(VENV)/python -m pytest -m matrix $(ARGS)
 
 demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays

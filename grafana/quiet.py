@@ -11,7 +11,7 @@ class Quiet:
     Attributes:
         board: Name of the dashboard.
         panel: Title of the panel.
-        legend: Of the query that is meant; all queries of the panel when empty.
+        legend: Of the query that is meant, or its column; all queries of the panel when empty.
         reason: Why it stays 0.
     """
 
@@ -23,10 +23,15 @@ class Quiet:
 
 ZERO_BY_NATURE: Final = (
     Quiet("replicas", "Unclean leader elections", "", "only where unclean.leader.election.enable lets records be lost"),
-    Quiet("controller", "Quorum: lag", "", "the leader's own is 0, and the others' between two fetches of 500 ms"),
     Quiet("tiered", "To delete", "", "deleted within a round of the expiration task, unless deleting itself fails"),
     Quiet("tiered", "Errors over time", "deletions", "a deletion that fails is tried again before it counts for long"),
     Quiet("capacity", "Log directories offline", "", "a disk has to fail"),
     Quiet("capacity", "Signs of too many partitions", "", "thousands of logs have to be made or deleted at once"),
     Quiet("sidecar", "Negative differences", "", "followers are asked before leaders, so that the order makes none"),
 )
+
+
+def zero_by_nature(board: str, panel: str, legend: str) -> str:
+    """Why a query of a panel may stay 0; empty where it must not."""
+    fitting = (quiet for quiet in ZERO_BY_NATURE if (quiet.board, quiet.panel) == (board, panel))
+    return next((quiet.reason for quiet in fitting if quiet.legend in {"", legend}), "")

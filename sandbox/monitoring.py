@@ -25,6 +25,14 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Line:
+    """One row of the answer to a query over time: its values at the steps at which it has one."""
+
+    labels: Mapping[str, str]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Alert:
     """An alert as Prometheus or Alertmanager shows it.
 
@@ -141,6 +149,19 @@ class Prometheus(Program):
         """The answer to an instant query, now."""
         rows = self.ask("GET", f"/api/v1/query?query={quote(expression)}")["data"]["result"]
         return [Sample(row["metric"], float(row["value"][1])) for row in rows]
+
+    def query_range(self, expression: str, start: float, end: float, step: float) -> list[Line]:
+        """The answer to a query over time.
+
+        Args:
+            expression: PromQL.
+            start: Unix time of the first step, in seconds.
+            end: Unix time that no step is after, in seconds.
+            step: Seconds between two steps.
+        """
+        span = f"start={start:.3f}&end={end:.3f}&step={step:.3f}"
+        rows = self.ask("GET", f"/api/v1/query_range?query={quote(expression)}&{span}")["data"]["result"]
+        return [Line(row["metric"], tuple(float(value) for _, value in row["values"])) for row in rows]
 
     def alerts(self) -> list[Alert]:
         """Every alert that is pending or firing."""

@@ -102,7 +102,7 @@ SOURCES: Final = (
                         f" and on ({BROKER_SOURCES}) {ANSWERED} == 0",
                         looks.SECONDS,
                     ),
-                    Value("Answered", f"{ANSWERED} == 0", looks.COUNT, hidden=True),
+                    Value("Unanswered", f"1 - {ANSWERED} == 1", looks.COUNT, hidden=True),
                 ],
             ),
         ],

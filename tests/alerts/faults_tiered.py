@@ -2,9 +2,10 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
-from sandbox import wait_for
+from sandbox import SandboxError, wait_for
 from sandbox.admin_topics import EARLIEST_LOCAL, LATEST_TIERED
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
@@ -49,22 +50,30 @@ def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
     "KafkaRemoteCopyLagGrowing",
 )
 def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
-    """A file stands where the directory of a partition was."""
+    """A file stands where the directory of a partition was: neither can it be copied to nor read from."""
     admin, cluster = stage.cluster.admin, stage.cluster
     _create(stage, "failing", OTHER)
     cluster.load.produce("failing", bytes=3 * MIB)
-    wait_for(lambda: admin.offsets("failing", LATEST_TIERED)[0] > 0, 120, "a segment is copied")
+    wait_for(lambda: admin.offsets("failing", EARLIEST_LOCAL)[0] > 0, 120, "a segment is in remote storage only")
     (there,) = cluster.root.glob("remote/*/failing-0-*")
     aside = there.rename(there.with_name("aside"))
     there.touch()
     cluster.load.produce("failing", bytes=4 * MIB)
+    consumer = threading.Thread(target=_read_in_vain, args=(stage, "failing"), daemon=True)
+    consumer.start()
     yield {
         fired("KafkaRemoteStorageErrors", broker=OTHER),
         fired("KafkaRemoteCopyLagGrowing", topic="failing"),
     }
+    consumer.join()
     there.unlink()
     aside.rename(there)
     wait_for(lambda: admin.offsets("failing", LATEST_TIERED)[0] > 5 * 1000, 120, "the segments are copied")
+
+
+def _read_in_vain(stage: Stage, topic: str) -> None:
+    with suppress(SandboxError):
+        stage.cluster.load.consume(topic, timeout=30)
 
 
 def _create(stage: Stage, topic: str, broker: int) -> None:

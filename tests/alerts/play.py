@@ -1,16 +1,18 @@
 """A round of faults on a stage: what fires is compared with what must, and with the matrix that is committed.
 
-`ALERT_MATRIX=write` in the environment writes what was seen into `alerts/README.md` instead.
+So are the dashboards: what `grafana/faults.md` says to be moved by a fault must have moved before it is undone.
+`ALERT_MATRIX=write` in the environment writes what was seen into `alerts/README.md` and `grafana/faults.md` instead.
 """
 
 import os
 import time
 from contextlib import ExitStack
 
-from tests.alerts import matrix
+from tests.alerts import matrix, panels, shown
 from tests.alerts.fault import Fault, Round
 from tests.alerts.faults import render
 from tests.alerts.stage import Fired, Stage
+from tests.support.dashboards import Key, targets
 
 WRITING = os.environ.get("ALERT_MATRIX") == "write"
 
@@ -19,7 +21,8 @@ def play(stage: Stage, scene: Round) -> None:
     """Cause the faults, wait for their alerts, undo them, and wait until everything has resolved.
 
     Raises:
-        AssertionError: Something else fired, or something did not, or not as the matrix has it.
+        AssertionError: Something else fired, or something did not, or not as the matrix has it, or a panel showed
+            nothing of it.
     """
     stage.until_quiet()
     began = time.time()
@@ -28,6 +31,8 @@ def play(stage: Stage, scene: Round) -> None:
         expected = set[Fired]().union(*brought.values())
         held = stage.until_held(expected)
         print(f"{scene.name}: all fire after {time.time() - began:.0f} s")
+        unmoved = _look(stage, [fault.name for fault in scene.faults], began)
+        print(f"{scene.name}: panels looked at after {time.time() - began:.0f} s")
     print(f"{scene.name}: undone after {time.time() - began:.0f} s")
     stage.until_quiet()
     seconds = time.time() - began
@@ -37,6 +42,18 @@ def play(stage: Stage, scene: Round) -> None:
     _require("held by Alertmanager", set(held), expected)
     for fault, alerts in brought.items():
         _compare(fault, alerts, held)
+    assert not unmoved, f"show nothing of it: {sorted(unmoved)}; ALERT_MATRIX=write writes grafana/faults.md"
+
+
+def _look(stage: Stage, faults: list[str], began: float) -> set[Key]:
+    """The queries that must show these faults and do not."""
+    known, queries = panels.read(), targets()
+    wanted = [query for query in queries if not set(faults).isdisjoint(known.get(query.key, ()))]
+    unmoved = shown.until_moved(stage.prometheus, wanted, began)
+    if not WRITING:
+        return unmoved
+    panels.write(panels.recorded(known, faults, shown.those_that_moved(stage.prometheus, queries, began)))
+    return set()
 
 
 def _require(what: str, seen: set[Fired], expected: set[Fired]) -> None:

@@ -22,7 +22,11 @@ CLUSTER: Final = "matrix"
 SCALE: Final = 1 / 90
 """15 minutes are 10 seconds, two hours are 80."""
 FLOOR: Final = 10.0
-SECTIONS: Final = {"poll": {"interval": "2s", "deadline": "1800ms", "log_dirs": "2s"}, "moves": {"grace": "5s"}}
+SECTIONS: Final = {
+    "poll": {"interval": "2s", "deadline": "1800ms", "log_dirs": "2s"},
+    "moves": {"grace": "5s"},
+    "network": {"bytes_per_second": 125_000_000},
+}
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
 BESIDE: Final = {"alertname", "cluster", "severity"}

@@ -1,0 +1,79 @@
+"""The table in `grafana/faults.md`, of every query of the dashboards and the faults that move it: read and written."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from grafana.quiet import zero_by_nature
+from tests.support.dashboards import DASHBOARDS, Key, targets, titles
+
+FILE: Final = DASHBOARDS.parent / "faults.md"
+Moved = dict[Key, tuple[str, ...]]
+"""Faults by query."""
+INTRO: Final = """\
+# What moves each panel
+
+Every query of the dashboards, and the faults of [alerts/README.md](../alerts/README.md) that it shows.
+
+`make test-alerts` causes each fault on a real cluster, and before it is undone asks a real Prometheus the queries
+that stand beside it here: each must have had a value other than 0 since the fault began, a panel of states two of
+them, and what is 0 by nature (`grafana/quiet.py`) any value at all. A query without a fault fails the tests.
+
+With `ALERT_MATRIX=write` before it a fault that is right stays, one that is not goes, and a query that has none gets
+those of the first round that moves it: leave the ones that are meant.
+"""
+FAULT: Final = re.compile(r"`([^`]+)`")
+HEAD: Final = "| Panel | Query | Moved by |\n|---|---|---|\n"
+
+
+def read(file: Path = FILE) -> Moved:
+    """What is committed."""
+    boards, board, found = {title: name for name, title in titles().items()}, "", Moved()
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            board = boards[line.removeprefix("## ")]
+        elif line.startswith("| ") and line not in HEAD:
+            panel, name, faults = (cell.strip() for cell in line.strip("|").split("|"))
+            found[board, panel, name.strip("`")] = tuple(FAULT.findall(faults.partition(" (0:")[0]))
+    return found
+
+
+def render(moved: Mapping[Key, Sequence[str]]) -> str:
+    """The file with a row for every query that there is."""
+    return INTRO + "".join(_section(board, title, moved) for board, title in titles().items())
+
+
+def recorded(moved: Mapping[Key, Sequence[str]], faults: Sequence[str], seen: Collection[Key]) -> Moved:
+    """The table after a round of these faults, in which these queries moved."""
+    return {key: tuple(_row(tuple(moved.get(key, ())), tuple(faults), seen=key in seen)) for key in every_query()}
+
+
+def every_query() -> list[Key]:
+    """Every query that there is, in the order of the dashboards."""
+    return [target.key for target in targets()]
+
+
+def write(moved: Mapping[Key, Sequence[str]], file: Path = FILE) -> None:
+    """Write the file."""
+    file.write_text(render(moved), encoding="utf-8")
+
+
+def _row(known: tuple[str, ...], faults: tuple[str, ...], *, seen: bool) -> Iterator[str]:
+    if seen:
+        yield from known or faults
+    else:
+        yield from (fault for fault in known if fault not in faults)
+
+
+def _section(board: str, title: str, moved: Mapping[Key, Sequence[str]]) -> str:
+    rows = [_line(key, moved.get(key, ())) for key in every_query() if key[0] == board]
+    return f"\n## {title}\n{HEAD}" + "".join(rows)
+
+
+def _line(key: Key, faults: Sequence[str]) -> str:
+    _, panel, name = key
+    reason = zero_by_nature(*key)
+    cells = [panel, f"`{name}`" if name else "", ", ".join(f"`{fault}`" for fault in faults)]
+    line = "| " + " | ".join(cells) + (f" (0: {reason})" if reason else "") + " |\n"
+    return line.replace("  |", " |")

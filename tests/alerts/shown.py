@@ -1,0 +1,56 @@
+"""What the dashboards show while faults are on: their queries, asked of the Prometheus that watches."""
+
+import math
+import time
+from collections.abc import Collection
+from typing import Final
+
+from grafana.quiet import zero_by_nature
+from sandbox.monitoring import Prometheus
+from tests.alerts.stage import CLUSTER
+from tests.support.dashboards import Key, Target
+
+STEP: Final = 2.0
+"""Seconds: one scrape."""
+CHOSEN: Final = {"cluster": CLUSTER, "__rate_interval": "8s", "__interval": "4s"}
+"""Grafana takes four scrapes for a rate; two show moves that begin and end between polls."""
+SHOWS_WITHIN: Final = 60.0
+
+
+def values(prometheus: Prometheus, target: Target, began: float, ended: float) -> set[float]:
+    """Everything that a query gave between two Unix times.
+
+    One of now is asked for every moment between them: whoever looks at the fault looks at one of these.
+    """
+    expr = target.filled(**CHOSEN, __range=f"{round(1000 * (ended - began))}ms")
+    # What a panel says of the whole range would at any earlier moment reach back to before the fault.
+    first = ended if "$__range" in target.expr else began
+    lines = prometheus.query_range(expr, first, ended, STEP)
+    return {value for line in lines for value in line.values if not math.isnan(value)}
+
+
+def moved(target: Target, shown: Collection[float]) -> bool:
+    """Whether these values prove a query: it left 0, or is 0 by nature and said so; of states there are two."""
+    if zero_by_nature(*target.key):
+        return bool(shown)
+    if target.kind == "state-timeline":
+        return len(set(shown)) > 1
+    return any(value != 0 for value in shown)
+
+
+def those_that_moved(prometheus: Prometheus, wanted: Collection[Target], began: float) -> set[Key]:
+    """Which of these queries have moved from a Unix time until now."""
+    ended = time.time()
+    return {target.key for target in wanted if moved(target, values(prometheus, target, began, ended))}
+
+
+def until_moved(prometheus: Prometheus, wanted: Collection[Target], began: float) -> set[Key]:
+    """Wait until all of these have moved since a Unix time; return those that did not, after a minute."""
+    deadline, left = time.monotonic() + SHOWS_WITHIN, list(wanted)
+    while left:
+        there = those_that_moved(prometheus, left, began)
+        left = [target for target in left if target.key not in there]
+        if time.monotonic() > deadline:
+            break
+        time.sleep(STEP if left else 0)
+    return {target.key for target in left}

@@ -1,0 +1,37 @@
+"""The table of what moves each panel: complete, and written as it is read."""
+
+from pathlib import Path
+
+from grafana.quiet import zero_by_nature
+from tests.alerts import panels
+from tests.alerts.faults import FAULTS
+
+
+def test_every_query_has_its_fault() -> None:
+    """Every query of every dashboard is moved by a fault that there is, and no other stands in the table."""
+    committed = panels.read()
+    assert len(set(panels.every_query())) == len(panels.every_query())
+    assert panels.FILE.read_text() == panels.render(committed), "ALERT_MATRIX=write make test-alerts writes it"
+    assert {key for key, faults in committed.items() if not faults} == set()
+    assert {fault for faults in committed.values() for fault in faults} <= {fault.name for fault in FAULTS}
+
+
+def test_table_is_read_as_it_is_written(tmp_path: Path) -> None:
+    """What is written comes back, with a row for every query, and a reason where one is 0 by nature."""
+    file = tmp_path / "faults.md"
+    moved = {key: ("one", "two")[: number % 3] for number, key in enumerate(panels.every_query())}
+    panels.write(moved, file)
+    assert panels.read(file) == moved
+    assert file.read_text().count(" (0: ") == sum(bool(zero_by_nature(*key)) for key in moved) > 0
+
+
+def test_a_round_corrects_the_table() -> None:
+    """A fault that moves a query stays alone, one that does not goes, and a query without one gets the round's."""
+    right, wrong, none, elsewhere = panels.every_query()[:4]
+    before = {right: ("b",), wrong: ("a", "b", "other"), elsewhere: ("other",)}
+    after = panels.recorded(before, ["a", "b"], {right, none, elsewhere})
+    assert list(after) == panels.every_query()
+    assert after[right] == ("b",)
+    assert after[wrong] == ("other",)
+    assert after[none] == ("a", "b")
+    assert after[elsewhere] == ("other",)
