@@ -16,6 +16,7 @@ from sandbox import AdminError, Cluster, ClusterSettings, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes
+from tests.support.small_disks import need_mount
 
 pytestmark = pytest.mark.cluster
 
@@ -343,7 +344,7 @@ def _mounted(
 
     That takes root and the right to mount; where there is none the test is skipped and says so.
     """
-    _need_mount(log_dir.parent)
+    need_mount(log_dir.parent)
     cluster.stop(broker)
     kept = log_dir.rename(log_dir.with_name("kept"))
     log_dir.mkdir()
@@ -368,19 +369,6 @@ def _mounted(
         subprocess.run(["umount", str(log_dir)], check=True)
         cluster.wipe(broker)
         cluster.start(broker)
-
-
-def _need_mount(folder: Path) -> None:
-    probe = folder / "probe"
-    probe.mkdir()
-    tried = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "probe", str(probe)], capture_output=True, check=False
-    )
-    if tried.returncode:
-        probe.rmdir()
-        pytest.skip(f"a small file system needs root and the right to mount: {tried.stderr.decode().strip()}")
-    subprocess.run(["umount", str(probe)], check=True)
-    probe.rmdir()
 
 
 def _resize(log_dir: Path, megabytes: float) -> None:

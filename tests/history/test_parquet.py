@@ -26,6 +26,7 @@ from tests.building import EPOCH, Partition, snapshot
 from tests.history.anything import histories
 from tests.history.places import NOON, hidden, visible, write
 from tests.history.replay import differences, in_order_of, polls, replay, rows, scene_polls, written
+from tests.support.small_disks import need_mount
 
 ROOT = Path(__file__).parents[2]
 SMALL_DISK = "8m"
@@ -177,6 +178,7 @@ def test_a_clock_that_jumps_ahead_makes_nothing_old(tmp_path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of a megabyte. That takes root, as real clusters with full disks do."""
+    need_mount(tmp_path)
     path = tmp_path / "small"
     path.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "small", str(path)], check=True)
