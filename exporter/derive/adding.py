@@ -3,7 +3,7 @@
 A jump from one estimate to another would be read as a move that got further, or as one that stands still.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -21,6 +21,12 @@ class Weights:
     """Bytes per offset, NaN before they were learned."""
     leader: Ints
     """Broker id of the leader, `UNKNOWN` of what does not move."""
+    size: Longs
+    """Of compacted logs: bytes of the replica's log when its size was last compared, `UNKNOWN` before."""
+    leader_size: Longs
+    """And of its leader's."""
+    cleaned: Floats
+    """Bytes that cleaning has changed the difference of the sizes by, and not what is to be copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +43,19 @@ class Adding:
 
 def blank(rows: int) -> Weights:
     """The weights of so many replicas of which nothing was learned."""
-    return Weights(np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int32))
+    never = np.full(rows, UNKNOWN, np.int64)
+    return Weights(np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int32), never, never, np.zeros(rows))
 
 
 def realign(weights: Weights, rows: Longs) -> Weights:
     """Bring the weights to the rows of another snapshot, `rows` as of `match_replicas`."""
-    return Weights(carry(weights.per_offset, rows, np.nan), carry(weights.leader, rows, UNKNOWN))
+    return Weights(
+        carry(weights.per_offset, rows, np.nan),
+        carry(weights.leader, rows, UNKNOWN),
+        carry(weights.size, rows, UNKNOWN),
+        carry(weights.leader_size, rows, UNKNOWN),
+        carry(weights.cleaned, rows, 0.0),
+    )
 
 
 def weigh_adding(
@@ -51,8 +64,8 @@ def weigh_adding(
     """Tell what adding replicas lack. judgement.md 1, 5.
 
     The difference of the sizes where they may be compared. Else offsets x what those weighed when they last could be;
-    the average of the leader's log if they never could. Of a compacted log, which each broker cleans when it likes, x
-    the average when the move was first seen: a cleaning is no progress, and what is written after it no lack of it.
+    the average of the leader's log if they never could. Of a compacted log, which each broker cleans when it likes, the
+    difference without what cleaning changed: it is no progress, nor a lack of it.
 
     Args:
         frame: the snapshot.
@@ -68,34 +81,60 @@ def weigh_adding(
     leader = np.where(led, partitions.leader[partition], of)
     other = (of != UNKNOWN) & (of != leader)
     known = np.where(other, np.nan, before.per_offset[rows])
-    by_size = np.where(compacted[partition], np.nan, _by_size(frame, rows))
+    sizes = _compare(frame, rows, before, other)
+    cleaned = np.where(compacted[partition], sizes.cleaned, 0.0)
+    by_size = np.where(sizes.comparable, formulas.lag_bytes_by_size(sizes.size, sizes.leader, cleaned), np.nan)
+    # What cleaning changed is an estimate, and must not end a move before it ends.
+    least = np.where(compacted[partition], formulas.least_bytes(lacking[rows], average[partition]), np.nan)
+    by_size = np.where(np.isnan(by_size), by_size, np.fmax(by_size, least))
     found = formulas.lacking_bytes_per_offset(by_size, lacking[rows], average[partition])
-    first = np.where(compacted[partition] & (average[partition] > 0), average[partition], np.nan)
-    weight = np.where(np.isnan(found), np.where(np.isnan(known), first, known), found)
+    weight = np.where(np.isnan(found), known, found)
     by_offsets = formulas.weighed(lacking[rows], np.where(np.isnan(weight), average[partition], weight))
     by_estimate = np.where(np.isnan(by_size), by_offsets, by_size)
-    return _keep(frame, before, rows, weight, leader), Adding(
+    now = Weights(weight, leader, sizes.size, sizes.leader, cleaned)
+    return _keep(frame, before, rows, now), Adding(
         rows=rows,
         bytes=np.where(lacking[rows] == 0, 0.0, by_estimate),
         anew=(of != UNKNOWN) & (other | (np.isnan(known) & ~np.isnan(weight))),
     )
 
 
-def _by_size(frame: Frame, rows: Longs) -> Floats:
-    """Difference of the sizes (K,) where both were told in this poll, of logs that start alike; else NaN."""
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Bytes of K logs and of their leaders', as they were compared last."""
+
+    comparable: Bools
+    """Both were told in this poll, and the logs start alike."""
+    size: Longs
+    leader: Longs
+    cleaned: Floats
+
+
+def _compare(frame: Frame, rows: Longs, before: Weights, other: Bools) -> _Sizes:
+    """Compare K logs with those of their leaders; `other` (K,) have another leader than before."""
     replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
     leader_row = partitions.leader_row[replicas.partition[rows]]
     told, clock = replicas.sized_at, frame.snapshot.clock
     fresh = (told[rows] >= clock) & (told[leader_row] >= clock)
     alike = (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
-    comparable = (leader_row != UNKNOWN) & fresh & alike
-    by_size = formulas.lag_bytes_by_size(replicas.size[rows], replicas.size[leader_row])
-    return np.where(comparable, by_size, np.nan)
+    size, leader = replicas.size[rows], replicas.size[leader_row]
+    comparable = (leader_row != UNKNOWN) & fresh & alike & (size != UNKNOWN) & (leader != UNKNOWN)
+    then = np.where(other, UNKNOWN, before.size[rows])
+    leader_then = np.where(other, UNKNOWN, before.leader_size[rows])
+    kept = np.where(other, 0.0, before.cleaned[rows])
+    cleaned = formulas.cleaned(then, leader_then, size, leader, kept)
+    return _Sizes(
+        comparable=comparable,
+        size=np.where(comparable, size, then),
+        leader=np.where(comparable, leader, leader_then),
+        cleaned=np.where(comparable, cleaned, kept),
+    )
 
 
-def _keep(frame: Frame, before: Weights, rows: Longs, weight: Floats, leader: Ints) -> Weights:
-    """Weights of what moves, and of what did: nobody may tell for a poll that it still does."""
+def _keep(frame: Frame, before: Weights, rows: Longs, now: Weights) -> Weights:
+    """Keep what is known of what moves (`now`, of the rows), and of what did: for a poll nobody may tell of it."""
     done = frame.snapshot.replicas.in_isr
-    per_offset, of = np.where(done, np.nan, before.per_offset), np.where(done, UNKNOWN, before.leader)
-    per_offset[rows], of[rows] = weight, leader
-    return Weights(per_offset, of.astype(np.int32))
+    kept = realign(before, np.where(done, UNKNOWN, np.arange(len(done))))
+    for column in fields(Weights):
+        getattr(kept, column.name)[rows] = getattr(now, column.name)
+    return kept

@@ -94,13 +94,29 @@ def weighed(lacking: Longs, per_offset: Floats) -> Floats:
     return np.where(lacking == 0, 0.0, known)
 
 
-def lag_bytes_by_size(size: Longs, leader_size: Longs) -> Floats:
+def lag_bytes_by_size(size: Longs, leader_size: Longs, cleaned: Floats | float = 0.0) -> Floats:
     """Lag of R adding replicas whose local log starts where their leader's does: the sizes' difference. judgement.md 1.
 
-    Both sizes of one poll. NaN where either is unknown, never negative.
+    Both sizes of one poll. `cleaned`: what cleaning has changed the difference by. NaN where a size is unknown, never
+    negative.
     """
     known = (size != UNKNOWN) & (leader_size != UNKNOWN)
-    return np.where(known, np.maximum(leader_size - size, 0), np.nan)
+    return np.where(known, np.maximum(leader_size - size + cleaned, 0), np.nan)
+
+
+def cleaned(then: Longs, leader_then: Longs, size: Longs, leader_size: Longs, before: Floats) -> Floats:
+    """What cleaning has changed the difference of R sizes by, and not what is to be copied; `before`, and since.
+
+    A log that got smaller was cleaned: of the follower's nothing has to be copied again, and of the leader's as large a
+    share was still to be copied as of all of it. What both lose together was deleted, or cleaned alike. 0 where one of
+    the sizes of then is `UNKNOWN`.
+    """
+    known = (then != UNKNOWN) & (leader_then != UNKNOWN)
+    own, leaders = np.maximum(then - size, 0), np.maximum(leader_then - leader_size, 0)
+    both = np.minimum(own, leaders)
+    left = np.clip(leader_then - then + before, 0, leader_then)
+    share = left / np.where(leader_then > 0, leader_then, 1)
+    return np.where(known, before - (own - both) + (leaders - both) * (1 - share), 0.0)
 
 
 def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -> Floats:
@@ -112,6 +128,11 @@ def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -
     usable = (by_size > 0) & (lacking > 0)
     quotient = np.where(usable, by_size, np.nan) / np.where(usable, lacking, 1)
     return np.clip(quotient, average / UNEVEN, average * UNEVEN)
+
+
+def least_bytes(lacking: Longs, average: Floats) -> Floats:
+    """The least that the offsets weigh that R adding replicas lack, NaN where unknown; `average` as of the above."""
+    return np.where(lacking > 0, lacking * average / UNEVEN, np.nan)
 
 
 def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Sums:

@@ -74,6 +74,45 @@ def test_lag_bytes_by_size(size: int, leader_size: int, expected: float) -> None
 
 
 @pytest.mark.parametrize(
+    ("why", "then", "leader_then", "size", "leader_size", "before", "expected"),
+    [
+        ("both grow", 40, 100, 50, 110, 7.0, 7.0),
+        ("the follower cleaned 20 of its own", 40, 100, 20, 100, 0.0, -20.0),
+        ("the leader cleaned 50, of which 30 were to be copied", 40, 100, 40, 50, 0.0, 20.0),
+        ("and all of them where all was", 0, 100, 0, 50, 0.0, 0.0),
+        ("and none where nothing was", 100, 100, 100, 50, 0.0, 50.0),
+        ("both deleted their oldest segment", 40, 100, 30, 90, 5.0, 5.0),
+        ("nothing was compared before", U, U, 50, 110, 0.0, 0.0),
+        ("the leader was empty", 0, 0, 0, 10, 0.0, 0.0),
+    ],
+)
+def test_cleaned(
+    why: str, then: int, leader_then: int, size: int, leader_size: int, before: float, expected: float
+) -> None:
+    """What a cleaning changes of the difference is no change of what is to be copied, but for the leader's share."""
+    seen = lag.cleaned(longs(then), longs(leader_then), longs(size), longs(leader_size), np.array([before]))
+    assert seen[0] == expected, why
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), min_size=1, max_size=20))
+def test_cleaning_makes_no_lag_negative_or_unknown(polls: list[tuple[int, int]]) -> None:
+    """Whatever the sizes do."""
+    then, leader_then, kept = longs(U), longs(U), np.array([0.0])
+    for size, leader in polls:
+        kept = lag.cleaned(then, leader_then, longs(size), longs(leader), kept)
+        then, leader_then = longs(size), longs(leader)
+        assert lag.lag_bytes_by_size(then, leader_then, kept)[0] >= 0
+
+
+@pytest.mark.parametrize(
+    ("lacking", "average", "expected"), [(100, 50.0, 500.0), (0, 50.0, NAN), (U, 50.0, NAN), (5, NAN, NAN)]
+)
+def test_least_bytes(lacking: int, average: float, expected: float) -> None:
+    """A tenth of the average, of offsets that are lacking."""
+    np.testing.assert_equal(lag.least_bytes(longs(lacking), np.array([average])), [expected])
+
+
+@pytest.mark.parametrize(
     ("why", "by_size", "lacking", "average", "expected"),
     [
         ("40 messages of 150 bytes in a log of lighter ones", 6000.0, 40, 100.0, 150.0),

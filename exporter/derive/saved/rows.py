@@ -68,6 +68,8 @@ def write_replicas(memory: Memory, clock: Clock) -> list[Row]:
             "end": int(memory.known_end[row]),
             "lacked_weight": as_known(memory.weights.per_offset[row]),
             "lacked_of": int(memory.weights.leader[row]),
+            "lacked_sizes": [int(memory.weights.size[row]), int(memory.weights.leader_size[row])],
+            "lacked_cleaned": float(memory.weights.cleaned[row]),
             "out_since": clock.write(float(memory.out_since[row])),
             "caught_up_at": clock.write(float(replicas.caught_up_at[row])),
             "passed_at": clock.write(float(replicas.passed_at[row])),
@@ -117,9 +119,13 @@ def read_replicas(replicas: Sequence[Row], clock: Clock) -> ReplicasMemory:
 def read_weights(replicas: Sequence[Row]) -> Weights:
     """Read what the offsets weigh that adding replicas lack; a document of before they were written has none."""
     weights = [row.get("lacked_weight") for row in replicas]
+    sizes = [row.get("lacked_sizes", (UNKNOWN, UNKNOWN)) for row in replicas]
     return Weights(
         np.array([np.nan if weight is None else float(weight) for weight in weights], np.float64),
         np.array([row.get("lacked_of", UNKNOWN) for row in replicas], np.int32),
+        np.array([int(size) for size, _ in sizes], np.int64),
+        np.array([int(leader) for _, leader in sizes], np.int64),
+        np.array([float(row.get("lacked_cleaned", 0.0)) for row in replicas], np.float64),
     )
 
 
