@@ -14,9 +14,10 @@ import numpy as np
 from exporter.derive.changes import Change, MoveKey
 from exporter.derive.flows import Flow, Pair
 from exporter.derive.frame import Frame
+from exporter.derive.throttles import Throttles
 from exporter.formulas import law, moves
 from exporter.formulas.moves import Trend
-from exporter.model import Floats
+from exporter.model import Floats, Side
 
 LONGEST: Final = 10
 """Slopes that an ETA stands on span at most this many times 12 s: bursts are coarse, two minutes average them out."""
@@ -52,6 +53,7 @@ def follow_gains(
     keys: Mapping[int, MoveKey],
     remaining: Mapping[int, float | None],
     bytes_in: Floats,
+    throttles: Throttles,
     before: Mapping[Pair, Gains],
 ) -> dict[Pair, Gains]:
     """Add what was gained since the last poll in which everything was known.
@@ -62,13 +64,14 @@ def follow_gains(
         keys: row to move.
         remaining: row to the bytes that the replica lacks.
         bytes_in: bytes per second that come in for each partition, NaN where unknown. Shape (P,).
+        throttles: of the snapshot.
         before: as of the previous poll.
     """
     now = {pair: {keys[row]: remaining[row] for row in rows} for pair, rows in groups.items()}
     # A pair that cannot be counted now keeps what has gone until it can.
     counted = {pair for pair in before if None not in now.get(pair, {}).values()}
     gone = {key for pair in counted for key in before[pair].left} - set(keys.values())
-    finished, clock = _finished(frame, gone, bytes_in), frame.snapshot.clock
+    finished, clock = _finished(frame, gone, bytes_in, throttles), frame.snapshot.clock
     oldest = clock - (LONGEST + 2) * longest_settling(frame)
     going = {pair: _add(_begun(before, pair), clock, oldest, left, finished) for pair, left in now.items()}
     over = {pair: _add(before[pair], clock, oldest, {}, finished) for pair in before if pair not in now}
@@ -88,15 +91,25 @@ def longest_settling(frame: Frame) -> float:
     return max((law.Window(*window).settling for window in windows), default=law.DEFAULT_WINDOW.settling)
 
 
-def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats) -> dict[MoveKey, float]:
-    """Find those that have got where they went, and were not cancelled: each with what comes in for it."""
+def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats, throttles: Throttles) -> dict[MoveKey, float]:
+    """Find those that got where they went and were not cancelled: each with what its inbound leaves to the others.
+
+    Nothing, where a list still names it: what it follows counts against the limit now.
+    """
     if not gone:
         return {}
     snapshot = frame.snapshot
     topics = {key: index for index, key in enumerate(zip(snapshot.topic_ids, snapshot.topics, strict=True))}
     rows = {key: _row(frame, topics.get(key[:2]), key) for key in gone}
-    inbound = {key: float(bytes_in[snapshot.replicas.partition[row]]) for key, row in rows.items() if row is not None}
-    return {key: 0.0 if math.isnan(rate) else rate for key, rate in inbound.items()}
+    return {key: _left_to_others(frame, row, bytes_in, throttles) for key, row in rows.items() if row is not None}
+
+
+def _left_to_others(frame: Frame, row: int, bytes_in: Floats, throttles: Throttles) -> float:
+    partition = frame.snapshot.replicas.partition[row]
+    leader_row = int(frame.snapshot.partitions.leader_row[partition])
+    listed = throttles.listed[Side.FOLLOWER][row] or (leader_row >= 0 and throttles.listed[Side.LEADER][leader_row])
+    rate = float(bytes_in[partition])
+    return 0.0 if math.isnan(rate) or (listed and not frame.is_leader[row]) else rate
 
 
 def _row(frame: Frame, topic: int | None, key: MoveKey) -> int | None:

@@ -88,7 +88,7 @@ def derive_moves(
     groups = group_by_pair(frame, rows.tolist())
     counted, floors = follow_floors(frame, throttles, memory.counted)
     changes = derive_changes(frame, throttles, groups, keys, memory.changes, floors)
-    gains = follow_gains(frame, groups, keys, remaining, bytes_in, memory.gains)
+    gains = follow_gains(frame, groups, keys, remaining, bytes_in, throttles, memory.gains)
     measured = measure_all(gains, changes, flows)
     scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     stuck_memory, stuck = judge_stuck(scene, memory.stuck)

@@ -95,8 +95,11 @@ def test_the_flow_that_is_left(why: str, limit: float, alone: float) -> None:
             assert derived.totals.eta == pytest.approx(taken, rel=0.06), (why, clock)
 
 
-def shrinking(clock: float) -> Topics:
-    """Half of the partitions end together at `ENDS`; what comes in for them is lost to the others until then."""
+def shrinking(clock: float, *, stays: bool = False) -> Topics:
+    """Half of the partitions end together at `ENDS`; what comes in for them is lost to the others until then.
+
+    And after it, where the old leader `stays` and a list names the new replica.
+    """
     inbound, copied = 5_000.0, 13_000.0
     lag = 3_000_000 - (copied - inbound) * clock
     over = clock >= ENDS
@@ -104,11 +107,12 @@ def shrinking(clock: float) -> Topics:
     first = Partition(
         replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: int((copied - inbound) * (ENDS - clock))}
     )
-    # The rate of both together stays what it is.
-    left = lag if not over else lag - copied * (clock - ENDS)
+    # The rate of both together stays what it is, less what the one that stays copies in sync.
+    more = copied - inbound if stays else copied
+    left = lag if not over else lag - more * (clock - ENDS)
     return {
         "t": [
-            Partition(replicas=(2,), end=end) if over else first,
+            Partition(replicas=(1, 2) if stays else (2,), end=end) if over else first,
             Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: int(left)}),
         ]
     }
@@ -122,6 +126,21 @@ def test_what_comes_in_for_those_that_finished_is_no_loss_any_more() -> None:
     )[-1]
     (move,) = derived.moves
     assert derived.totals.eta == pytest.approx((move.remaining_messages or 0) / (26_000 - 5_000), rel=0.05)
+
+
+def test_what_comes_in_for_those_that_finished_and_stay_listed_counts_against_the_limit() -> None:
+    """What it took from what is copied it takes from the limit now: the others go on as before."""
+    limits = {side: Limit(LIMIT, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
+    configs = {broker: BrokerConfig(limits=limits) for broker in (1, 2)}
+    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")}
+    clocks = [float(clock) for clock in range(0, int(ENDS) + 3 * EVERY, EVERY)]
+    polls = (
+        snapshot(shrinking(clock, stays=True), clock=clock, broker_configs=configs, topic_configs=lists)
+        for clock in clocks
+    )
+    derived = judge_each(*polls)[-1]
+    (move,) = derived.moves
+    assert derived.totals.eta == pytest.approx((move.remaining_messages or 0) / 16_000, rel=0.08)
 
 
 def test_more_fetcher_threads_have_larger_bursts() -> None:
