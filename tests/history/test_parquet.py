@@ -280,6 +280,40 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_who_does_not_hold_the_folder_deletes_nothing(tmp_path: Path, moved: bool) -> None:
+    """A second sidecar with a shorter retention leaves the owner's files and leftovers alone, until it takes over.
+
+    Nor does a lock count that somebody moved aside together with its folder.
+    """
+    path = tmp_path / "history"
+    write(path, sequence((NOON - 5 * 3600, 0), (NOON - 4 * 3600, 1)))
+    second = ParquetSink(ParquetSettings(path, roll=1.0, retention=3600.0))
+    if moved:
+        other = tmp_path / "other"
+        other.mkdir()
+        second = ParquetSink(ParquetSettings(other, roll=1.0, retention=3600.0))
+        second.write(replace(at(NOON - 3600, 1), run="bbb"))
+        other.rename(tmp_path / "aside")
+        path.rename(other)
+        path = other
+    first = ParquetSink(ParquetSettings(path, roll=1.0))
+    first.write(replace(at(NOON, 0), sequence=2))
+    leftover = path / "polls" / "date=2020-01-01" / "hour=00" / ".kafka-warden-a-0-1.parquet.tmp"
+    leftover.parent.mkdir(parents=True)
+    leftover.write_text("half")
+    kept = visible(path)
+
+    second.write(replace(at(NOON, 2), run="bbb", sequence=1))
+    assert second.ledger.publish().up is False
+    assert visible(path) == kept
+    assert leftover.exists()
+    first.close(float("inf"))
+    second.write(replace(at(NOON + 1, 3), run="bbb", sequence=2))
+    second.close(float("inf"))
+    assert not leftover.exists()
+
+
 KILLED = """
 import os, sys
 from pathlib import Path

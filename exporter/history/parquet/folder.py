@@ -46,7 +46,7 @@ class Folder:
             SinkError: why nothing can be written.
         """
         try:
-            if self._lock is None or not self.path.exists():
+            if not self._holds():
                 self.close()
                 self._open()
             self._check_room()
@@ -79,25 +79,40 @@ class Folder:
                 beside.unlink(missing_ok=True)
             raise translated(problem, beside) from problem
 
-    def expire(self, before: int) -> None:
+    def expire(self, before: int) -> bool:
         """Delete own files of hours before one, and the folders that are empty then.
+
+        Returns:
+            Whether this process holds the folder; without that nothing is deleted.
 
         Raises:
             SinkError: a file cannot be deleted.
         """
         try:
+            if not self._holds():
+                return False
             for hour, directory in hours(self.path):
                 if hour < before:
                     _clear(directory, OWN)
                     _prune(directory)
         except OSError as problem:
             raise translated(problem, self.path) from problem
+        return True
 
     def close(self) -> None:
         """Let go of the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def _holds(self) -> bool:
+        """Tell whether the lock is that of the folder which stands at the path now, not of one that was moved aside."""
+        if self._lock is None:
+            return False
+        try:
+            return os.path.samestat(os.fstat(self._lock), (self.path / LOCK).lstat())
+        except FileNotFoundError:
+            return False
 
     def _open(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)

@@ -159,8 +159,8 @@ class ParquetSink:
         if hour == self._expired:
             return
         try:
-            self._folder.expire(hour)
-            self._expired = hour
+            if self._folder.expire(hour):
+                self._expired = hour
         except SinkError as problem:
             self.ledger.failed(problem)
 
