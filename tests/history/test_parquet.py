@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from exporter.errors import SinkFullError
 from exporter.history.parquet import folder as folder_module
 from exporter.history.parquet.folder import Folder
 from exporter.history.parquet.reader import polls as read_polls
@@ -158,7 +159,7 @@ def test_old_files_go_and_nothing_else_does(tmp_path: Path) -> None:
     (outside / "hour=00" / old.name).write_text("beyond a link")
     (tmp_path / "polls" / "date=2020-01-02").symlink_to(outside)
 
-    write(tmp_path, sequence((NOON, 0)), retention=2.5 * 86_400)
+    write(tmp_path, sequence((NOON, 0)), retention=1800.0)
     assert not old.exists()
     assert all(other.read_text() == "not ours" for other in others)
     assert (outside / "hour=00" / old.name).exists()
@@ -166,13 +167,70 @@ def test_old_files_go_and_nothing_else_does(tmp_path: Path) -> None:
     assert not (tmp_path / "replicas" / old.parts[-3]).exists()
 
 
+YEAR = 366 * 86_400
+
+
+def hourly(path: Path, *numbers: int, **settings: float) -> None:
+    """Let one process write a poll in each of these hours after noon."""
+    write(path, sequence(*((NOON + 3600 * number, 3600.0 * place) for place, number in enumerate(numbers))), **settings)
+
+
+def kept(path: Path) -> list[float]:
+    """Hours after noon that are in the files."""
+    return sorted((time_ - NOON) / 3600 for time_ in read(path, "polls")["time"].to_pylist())
+
+
+def test_a_clock_that_is_wrong_at_the_start_makes_nothing_old(tmp_path: Path) -> None:
+    """A year ahead or back, once or with every start: a start deletes no more than the hour that it adds.
+
+    Once the clock is right what was written under the wrong one is not counted, and right hours are kept in full.
+    """
+    later, before = YEAR // 3600, -YEAR // 3600
+    hourly(tmp_path, *range(6), retention=6 * 3600.0)
+    hourly(tmp_path, later, retention=6 * 3600.0)
+    assert kept(tmp_path) == [*range(6), later]
+    for _ in range(3):
+        hourly(tmp_path, later, retention=6 * 3600.0)
+    assert sorted(set(kept(tmp_path))) == [*range(1, 6), later]
+    hourly(tmp_path, before, retention=6 * 3600.0)
+    assert sorted(set(kept(tmp_path))) == [before, *range(1, 6), later]
+    hourly(tmp_path, *range(6, 10), retention=6 * 3600.0)
+    assert sorted(set(kept(tmp_path))) == [*range(3, 10), later]
+
+
 def test_a_clock_that_jumps_ahead_makes_nothing_old(tmp_path: Path) -> None:
-    """Retention goes by the seconds that passed, not by those that a clock skipped."""
-    write(tmp_path, sequence((NOON - 86_400, 0)))
-    write(
-        tmp_path, sequence((NOON, 0), (NOON + 366 * 86_400, 10), (NOON + 366 * 86_400 + 20, 20)), retention=2 * 86_400
-    )
-    assert sorted(read(tmp_path, "polls")["time"].to_pylist())[:2] == [NOON - 86_400, NOON]
+    """While a process runs, too."""
+    hourly(tmp_path, *range(6), YEAR // 3600, YEAR // 3600 + 1, 6, retention=6 * 3600.0)
+    assert [hour for hour in kept(tmp_path) if hour < 100] == [1, 2, 3, 4, 5, 6]
+
+
+def test_files_of_a_folder_that_was_idle_go_as_new_ones_come(tmp_path: Path) -> None:
+    """Nothing goes because nobody wrote for a month; the oldest hour goes for each that is added."""
+    hourly(tmp_path, *range(6), retention=6 * 3600.0)
+    hourly(tmp_path, 720, retention=6 * 3600.0)
+    assert kept(tmp_path) == [*range(6), 720]
+    hourly(tmp_path, 721, 722, 723, retention=6 * 3600.0)
+    assert kept(tmp_path) == [3, 4, 5, 720, 721, 722, 723]
+
+
+def test_a_disk_that_history_fills_gets_room_with_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hours that were polled count, although no file could be written; else it would be full for ever."""
+
+    def full(folder: Folder) -> None:
+        if len(visible(tmp_path, "polls")) > 3:
+            raise SinkFullError(f"{folder.path}: no room")
+
+    hourly(tmp_path, *range(4), retention=6 * 3600.0)
+    monkeypatch.setattr(Folder, "_check_room", full)
+    sink = ParquetSink(ParquetSettings(tmp_path, retention=6 * 3600.0, most_rows=20))
+    for number in range(4, 8):
+        sink.write(replace(at(NOON + 3600 * number, 3600.0 * number), sequence=number))
+    assert kept(tmp_path) == [1, 2, 3]
+    assert not sink.ledger.publish().up
+    sink.write(replace(at(NOON + 3600 * 8, 3600.0 * 8), sequence=8))
+    assert sink.ledger.publish().up
+    assert max(kept(tmp_path)) == 7
+    sink.close(float("inf"))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import errno
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,8 +79,16 @@ class Folder:
                 beside.unlink(missing_ok=True)
             raise translated(problem, beside) from problem
 
-    def expire(self, before: int) -> bool:
-        """Delete own files of hours before one, and the folders that are empty then.
+    def expire(self, present: int, past: Iterable[int], kept: int) -> bool:
+        """Delete own files of hours that have as many later ones as are to be kept, and folders that are empty then.
+
+        An hour counts where it has files and is not after the present one: so a clock can be wrong by any time, and
+        makes nothing older than what was written under it does.
+
+        Args:
+            present: hours since 1970, of which those after it are neither counted nor deleted.
+            past: hours that count without files, too: a disk that history itself has filled gets room with time.
+            kept: hours, 1 or more.
 
         Returns:
             Whether this process holds the folder; without that nothing is deleted.
@@ -91,8 +99,11 @@ class Folder:
         try:
             if not self._holds():
                 return False
-            for hour, directory in hours(self.path):
-                if hour < before:
+            found = [(hour, directory) for hour, directory in hours(self.path) if hour <= present]
+            filled = {hour for hour, directory in found if _matching(directory, OWN)}
+            counted = sorted(filled.union(hour for hour in past if hour <= present))
+            for hour, directory in found if len(counted) > kept else ():
+                if hour < counted[-kept]:
                     _clear(directory, OWN)
                     _prune(directory)
         except OSError as problem:
@@ -176,10 +187,15 @@ def _directories(path: Path) -> list[Path]:
 
 
 def _clear(directory: Path, own: re.Pattern[str]) -> None:
+    for file in _matching(directory, own):
+        file.unlink(missing_ok=True)
+
+
+def _matching(directory: Path, own: re.Pattern[str]) -> list[Path]:
     with os.scandir(directory) as entries:
-        found = [entry for entry in entries if own.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
-    for entry in found:
-        Path(entry.path).unlink(missing_ok=True)
+        return [
+            Path(entry.path) for entry in entries if own.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        ]
 
 
 def _prune(directory: Path) -> None:

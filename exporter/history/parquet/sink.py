@@ -4,6 +4,7 @@ While a file cannot be written its rows stay in memory and are tried again with 
 it is lost and counted, the oldest first.
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -39,6 +40,7 @@ class ParquetSettings:
     roll: float = 3600.0
     """After which a file is written even if its hour is not over."""
     retention: float = 7 * 86400.0
+    """Rounded up to hours of history, not to be reckoned by a clock that may be wrong: see `Folder.expire`."""
     file_rows: int = FILE_ROWS
     most_rows: int = MOST_ROWS
 
@@ -74,8 +76,8 @@ class ParquetSink:
         self._full: deque[_File] = deque()
         self._files = 0
         self._expired: int | None = None
-        self._wall = 0.0
-        self._clock: float | None = None
+        self._kept = max(math.ceil(settings.retention / SECONDS), 1)
+        self._past: deque[int] = deque(maxlen=self._kept)
 
     def write(self, poll: Poll) -> None:
         """Gather the rows of a poll, and write the files that are due."""
@@ -87,7 +89,7 @@ class ParquetSink:
         for table in TABLES:
             self._gather(table, hour, poll)
         self._put_out()
-        self._expire(poll)
+        self._expire(hour)
 
     def idle(self) -> None:
         """Write what is due while no poll comes. What could not be written is tried again with the next poll."""
@@ -146,21 +148,14 @@ class ParquetSink:
             kept -= oldest.rows
             self.ledger.lost(reason, oldest.rows)
 
-    def _expire(self, poll: Poll) -> None:
-        """Delete what is too old, once an hour of the monotonic clock.
-
-        A wall clock that jumps ahead must not make everything old: it counts only as far as the monotonic one went.
-        """
-        clock, wall = poll.snapshot.clock, poll.snapshot.time
-        if self._clock is None or wall < self._wall + (clock - self._clock):
-            self._clock, self._wall = clock, wall
-        now = self._wall + (clock - self._clock)
-        hour = int((now - self._settings.retention) // SECONDS)
+    def _expire(self, hour: int) -> None:
+        """Delete what is too old, when an hour begins."""
         if hour == self._expired:
             return
         try:
-            if self._folder.expire(hour):
+            if self._folder.expire(hour, self._past, self._kept):
                 self._expired = hour
+                self._past.append(hour)
         except SinkError as problem:
             self.ledger.failed(problem)
 
