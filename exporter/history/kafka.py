@@ -24,7 +24,7 @@ from exporter.errors import (
 from exporter.history.ledger import Ledger
 from exporter.history.messages import messages
 from exporter.history.poll import Poll
-from exporter.history.schema import TABLES, VERSION, build, count
+from exporter.history.schema import TABLES, VERSION, Built, build, count
 
 log = structlog.get_logger(__name__)
 
@@ -91,9 +91,9 @@ class KafkaSink:
             self.ledger.failed(problem)
             self.ledger.lost(problem.reason, count(poll))
             return
-        for table in TABLES:
-            for message, rows in messages(build(table, poll)):
-                self._send(producer, f"{poll.snapshot.cluster_id}/{table.name}", table.name, message, rows)
+        # All before the first is sent: where one cannot be made the caller counts the whole poll.
+        for built in [build(table, poll) for table in TABLES]:
+            self._send_table(producer, f"{poll.snapshot.cluster_id}/{built.table.name}", built)
             producer.poll(0)
 
     def idle(self) -> None:
@@ -150,6 +150,16 @@ class KafkaSink:
             )
         except KafkaException as problem:
             raise SinkError(f"{self._settings.topic}: {problem.args[0].str()}; see the kafka properties") from problem
+
+    def _send_table(self, producer: Any, key: str, built: Built) -> None:
+        left, name = built.rows, built.table.name
+        try:
+            for message, rows in messages(built):
+                self._send(producer, key, name, message, rows)
+                left -= rows
+        except Exception:
+            log.exception("a message of history cannot be made; this is a bug, please report it", table=name)
+            self.ledger.lost("error", left)
 
     def _send(self, producer: Any, key: str, table: str, message: bytes, rows: int) -> None:
         headers = [("table", table.encode()), ("schema_version", str(VERSION).encode())]

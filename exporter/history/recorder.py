@@ -178,7 +178,16 @@ class _Worker:
             except Exception:
                 log.exception("history failed; this is a bug, please report it", sink=self.sink.ledger.sink)
                 if poll is not None:
-                    self.sink.ledger.lost("error", count(poll))
+                    self.sink.ledger.lost("error", _count(poll))
+
+
+def _count(poll: Poll) -> int:
+    """Count the rows of a poll that could not be written, also where that is why: partitions and replicas, then."""
+    try:
+        return count(poll)
+    except Exception:
+        log.exception("rows of history cannot be counted; this is a bug, please report it")
+        return _size(poll)
 
 
 def _size(poll: Poll) -> int:

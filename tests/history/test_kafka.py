@@ -3,18 +3,20 @@
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 from exporter.errors import ConfigError
+from exporter.history import kafka as kafka_module
 from exporter.history import messages as messages_module
+from exporter.history.column import Table
 from exporter.history.kafka import KafkaSettings, KafkaSink
 from exporter.history.messages import ddl, messages
 from exporter.history.poll import Poll
-from exporter.history.schema import BY_NAME, TABLES, VERSION, build, count
+from exporter.history.schema import BY_NAME, TABLES, VERSION, Built, build, count
 from exporter.model import Parameters, Snapshot
 from sandbox import wait_for
 from tests.history.anything import histories
@@ -104,6 +106,39 @@ def test_without_a_broker_rows_are_lost_and_counted() -> None:
     assert (status.up, status.rows, set(status.dropped)) == (False, 0, {"unreachable"})
     sink.close(time.monotonic() + 0.1)
     assert sink.ledger.publish().dropped == status.dropped
+
+
+def test_what_cannot_be_made_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that fails costs the whole poll before anything is sent; a message that fails the rest of its table."""
+    properties = nowhere()
+    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    poll = scene_polls()[0]
+
+    def fails(table: Table[Any], poll: Poll) -> Built:
+        if table.name == "polls":
+            raise ZeroDivisionError
+        return build(table, poll)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(kafka_module, "build", fails)
+        with pytest.raises(ZeroDivisionError):
+            sink.write(poll)
+    sink.close(time.monotonic())
+    assert sink.ledger.publish().dropped == {}
+
+    def half(built: Built) -> Iterator[tuple[bytes, int]]:
+        for number, message in enumerate(messages(built)):
+            assert number == 0 or built.table.name != "replicas"
+            yield message
+
+    monkeypatch.setattr(messages_module, "LARGEST", 200)
+    monkeypatch.setattr(kafka_module, "messages", half)
+    first = next(rows_ for _, rows_ in messages(build(BY_NAME["replicas"], poll)))
+    sink.write(poll)
+    lost = build(BY_NAME["replicas"], poll).rows - first
+    assert sink.ledger.publish().dropped == {"error": lost}
+    sink.close(time.monotonic())
+    assert sink.ledger.publish().dropped == {"error": lost, "stopped": count(poll) - lost}
 
 
 def test_the_end_does_not_wait_for_a_broker() -> None:

@@ -9,19 +9,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from exporter.errors import SinkFullError
+from exporter.history.column import Table
 from exporter.history.parquet import folder as folder_module
+from exporter.history.parquet import sink as sink_module
 from exporter.history.parquet.folder import Folder
 from exporter.history.parquet.reader import polls as read_polls
 from exporter.history.parquet.reader import read
 from exporter.history.parquet.sink import ParquetSettings, ParquetSink
 from exporter.history.poll import Poll
-from exporter.history.schema import BY_NAME, TABLES, build, columns_of
+from exporter.history.schema import BY_NAME, TABLES, Built, build, columns_of
 from exporter.model import Parameters, QuotaEntity, Snapshot
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.anything import histories
@@ -336,6 +339,78 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
         ("bbb", 1),
         ("run", 0),
     ]
+
+
+def counted(judged: list[Poll], *names: str) -> int:
+    """Rows of some tables in some polls; of all where no name is given."""
+    return sum(build(table, poll).rows for table in TABLES for poll in judged if table.name in names or not names)
+
+
+def test_a_poll_that_cannot_be_made_is_lost_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody thought of, in a late table: no row of that poll is kept, and due files go out."""
+    sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
+    judged = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
+    real = sink_module.build
+
+    def fails(table: Table[Any], poll: Poll) -> Built:
+        if (table.name, poll.sequence) == ("polls", 1):
+            raise ZeroDivisionError
+        return real(table, poll)
+
+    monkeypatch.setattr(sink_module, "build", fails)
+    sink.write(judged[0])
+    with pytest.raises(ZeroDivisionError):
+        sink.write(judged[1])
+    assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [0]
+    sink.write(judged[2])
+    sink.close(float("inf"))
+    assert sink.ledger.publish().rows == counted([judged[0], judged[2]])
+    for table in ("replicas", "polls"):
+        assert read(tmp_path, table)["sequence"].unique().to_pylist() == [0, 2]
+
+
+def test_a_file_that_cannot_be_made_holds_back_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are lost and counted once; every other row of the same polls is written, and nothing stays in memory."""
+    sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
+    judged = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
+    real, calls = sink_module.encode, list[str]()
+
+    def fails(table: Table[Any], parts: list[Any]) -> Any:
+        calls.append(table.name)
+        if table.name == "replicas" and calls.count("replicas") == 1:
+            raise MemoryError
+        return real(table, parts)
+
+    monkeypatch.setattr(sink_module, "encode", fails)
+    for poll in judged:
+        sink.write(poll)
+    sink.close(float("inf"))
+    status = sink.ledger.publish()
+    assert status.dropped == {"error": counted(judged[:1], "replicas")}
+    assert status.rows == counted(judged) - counted(judged[:1], "replicas")
+    assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [1, 2]
+    assert calls.count("replicas") == len(judged)
+
+
+def test_errors_that_nobody_thought_of_keep_memory_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are kept up to the bound, each lost one is counted, and writing goes on when the error is gone."""
+    sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0, most_rows=30))
+    judged = sequence(*((NOON + 10 * number, 10.0 * number) for number in range(20)))
+
+    def fails(_: Folder) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Folder, "check", fails)
+        for poll in judged[:-1]:
+            sink.write(poll)
+    lost = sink.ledger.publish()
+    assert (lost.up, set(lost.dropped)) == (False, {"error"})
+    assert counted(judged[:-1]) - lost.dropped["error"] <= 30
+    sink.write(judged[-1])
+    sink.close(float("inf"))
+    assert sink.ledger.publish().dropped == lost.dropped
+    assert sink.ledger.publish().rows + lost.dropped["error"] == counted(judged)
 
 
 @pytest.mark.parametrize("moved", [False, True])

@@ -8,6 +8,7 @@ import pytest
 
 from exporter.derive import derive
 from exporter.errors import SinkFullError
+from exporter.history import recorder as recorder_module
 from exporter.history.ledger import Ledger
 from exporter.history.poll import Poll, Remembered
 from exporter.history.recorder import Recorder
@@ -151,6 +152,29 @@ def test_a_sink_that_fails_is_counted_and_asked_again(recorders: Callable[..., R
     record(recorder, 0.0, 10.0)
     wait_for(lambda: [poll.sequence for poll in sink.polls] == [1], SECONDS)
     assert recorder.status["gate"].dropped == {"error": count(sink.polls[0])}
+
+
+def test_a_poll_that_cannot_be_counted_ends_no_history(
+    recorders: Callable[..., Recorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails to be written may fail to be counted, too: partitions and replicas are then, and the next is taken."""
+
+    class Broken(Gate):
+        def write(self, poll: Poll) -> None:
+            if poll.sequence == 0:
+                raise ZeroDivisionError
+            super().write(poll)
+
+    def fails(_: Poll) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(recorder_module, "count", fails)
+    sink = Broken(is_open=True)
+    recorder = recorders(sink)
+    recorder.start()
+    record(recorder, 0.0, 10.0)
+    wait_for(lambda: [poll.sequence for poll in sink.polls] == [1], SECONDS)
+    assert recorder.status["gate"].dropped == {"error": 4}
 
 
 def test_an_idle_sink_may_look_after_itself(recorders: Callable[..., Recorder]) -> None:

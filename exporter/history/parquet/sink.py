@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import structlog
 
 from exporter.errors import SinkError
 from exporter.history.column import Table
@@ -22,6 +23,8 @@ from exporter.history.parquet.arrow import metadata_of, to_arrow
 from exporter.history.parquet.folder import SECONDS, Folder
 from exporter.history.poll import Poll
 from exporter.history.schema import TABLES, build
+
+log = structlog.get_logger(__name__)
 
 FILE_ROWS: Final = 1 << 17
 """Rows of one table that make a file of their own before the hour is over. As Arrow columns some 20 MB."""
@@ -86,10 +89,12 @@ class ParquetSink:
             self._roll()
         if not self._open:
             self._hour, self._opened_at = hour, poll.snapshot.clock
-        for table in TABLES:
-            self._gather(table, hour, poll)
-        self._put_out()
-        self._expire(hour)
+        try:
+            self._gather(hour, poll)
+        finally:
+            # A poll that cannot be kept, which its caller counts, holds back no other.
+            self._put_out()
+            self._expire(hour)
 
     def idle(self) -> None:
         """Write what is due while no poll comes. What could not be written is tried again with the next poll."""
@@ -106,17 +111,20 @@ class ParquetSink:
         self._full.clear()
         self._folder.close()
 
-    def _gather(self, table: Table[Any], hour: int, poll: Poll) -> None:
-        built = build(table, poll)
-        if not built.rows:
-            return
+    def _gather(self, hour: int, poll: Poll) -> None:
+        """Take all rows of a poll, or, where some cannot be made, none."""
+        for table, part in [(table, to_arrow(build(table, poll))) for table in TABLES]:
+            if part.num_rows:
+                self._add(table, hour, poll, part)
+
+    def _add(self, table: Table[Any], hour: int, poll: Poll, part: Any) -> None:
         file = self._open.get(table.name)
         if file is None:
             self._files += 1
             name = f"kafka-warden-{poll.run}-{poll.sequence:09d}-{self._files:06d}.parquet"
             file = self._open[table.name] = _File(table, hour, name)
-        file.parts.append(to_arrow(built))
-        file.rows += built.rows
+        file.parts.append(part)
+        file.rows += part.num_rows
         if file.rows >= self._settings.file_rows:
             self._full.append(self._open.pop(table.name))
 
@@ -129,14 +137,35 @@ class ParquetSink:
         try:
             self._folder.check()
             while self._full and (until is None or time.monotonic() < until):
-                file = self._full[0]
-                self._folder.write(file.table.name, file.hour, file.name, encode(file.table, file.parts))
+                self._write(self._full[0])
                 self._full.popleft()
-                self.ledger.wrote(file.rows, self._now())
             self.ledger.works()
-        except SinkError as problem:
-            self.ledger.failed(problem)
-            self._let_go(problem.reason)
+        except Exception as problem:  # noqa: BLE001  # logged there
+            self._let_go(self._failed(problem))
+
+    def _write(self, file: _File) -> None:
+        """Write a file, or lose it to an error that nobody thought of: that would come again, in front of all others.
+
+        Raises:
+            SinkError: it cannot be written now.
+        """
+        try:
+            self._folder.write(file.table.name, file.hour, file.name, encode(file.table, file.parts))
+        except SinkError:
+            raise
+        except Exception:
+            log.exception("a file of history cannot be made; this is a bug, please report it", table=file.table.name)
+            self.ledger.lost("error", file.rows)
+        else:
+            self.ledger.wrote(file.rows, self._now())
+
+    def _failed(self, problem: Exception) -> str:
+        """Note what stands in the way, and return its reason."""
+        if not isinstance(problem, SinkError):
+            log.error("history failed; this is a bug, please report it", sink=self.ledger.sink, exc_info=problem)
+            problem = SinkError(f"{self._settings.path}: {problem!r}; please report it")
+        self.ledger.failed(problem)
+        return problem.reason
 
     def _let_go(self, reason: str) -> None:
         """Keep no more rows than there may be, full files first; then those of the present hour."""
@@ -156,8 +185,8 @@ class ParquetSink:
             if self._folder.expire(hour, self._past, self._kept):
                 self._expired = hour
                 self._past.append(hour)
-        except SinkError as problem:
-            self.ledger.failed(problem)
+        except Exception as problem:  # noqa: BLE001  # logged there
+            self._failed(problem)
 
 
 def encode(table: Table[Any], parts: list[Any]) -> Any:
