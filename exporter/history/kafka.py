@@ -31,6 +31,10 @@ log = structlog.get_logger(__name__)
 WAITING_KBYTES: Final = 64 << 10
 """KiB of messages that wait for the brokers; what is above it is lost."""
 
+LARGEST_MESSAGE: Final = WAITING_KBYTES << 10
+"""Bytes. One row may need more than librdkafka's own 1 MB; whether it is taken, max.message.bytes of the topic says.
+Batches of several messages stay below its batch.size of 1 MB."""
+
 WAITING_MESSAGES: Final = 100_000
 
 DELIVER_WITHIN: Final = 120.0
@@ -141,6 +145,7 @@ class KafkaSink:
                     "compression.type": "zstd",
                     "linger.ms": 100,
                     "delivery.timeout.ms": int(1000 * self._settings.deliver_within),
+                    "message.max.bytes": LARGEST_MESSAGE,
                     "queue.buffering.max.kbytes": self._settings.waiting_kbytes,
                     "queue.buffering.max.messages": WAITING_MESSAGES,
                     "error_cb": self._errors,
@@ -171,7 +176,16 @@ class KafkaSink:
         except BufferError:
             self._lose(SinkBacklogError(f"{self._settings.topic}: more waits for the brokers than there may"), rows)
         except KafkaException as problem:
-            self._lose(self._named(problem.args[0]), rows)
+            self._lose(self._refused(problem.args[0], len(message)), rows)
+
+    def _refused(self, error: Any, size: int) -> SinkError:
+        """Name what librdkafka itself does not take; no option of the topic helps there."""
+        if error.code() not in _LARGE:
+            return self._named(error)
+        return SinkTooLargeError(
+            f"{self._settings.topic}: a row of {size} bytes, where a message has {LARGEST_MESSAGE} at most;"
+            " files take it: history.parquet.path"
+        )
 
     def _delivered(self, rows: int, error: Any, _: Any) -> None:
         self._settled += rows
@@ -200,5 +214,5 @@ class KafkaSink:
         if error.code() in _AWAY:
             return SinkUnreachableError(f"{told}; see kafka_warden_up")
         if error.code() in _LARGE:
-            return SinkTooLargeError(f"{told}; raise max.message.bytes of the topic")
+            return SinkTooLargeError(f"{told}; raise max.message.bytes of the topic: a row may need more than it takes")
         return SinkError(f"{told}; the topic has to exist")

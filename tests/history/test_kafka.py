@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,11 @@ from exporter.errors import ConfigError
 from exporter.history import kafka as kafka_module
 from exporter.history import messages as messages_module
 from exporter.history.column import Table
-from exporter.history.kafka import KafkaSettings, KafkaSink
+from exporter.history.kafka import LARGEST_MESSAGE, KafkaSettings, KafkaSink
 from exporter.history.messages import ddl, messages
 from exporter.history.poll import Poll
 from exporter.history.schema import BY_NAME, TABLES, VERSION, Built, build, count
-from exporter.model import Parameters, Snapshot
+from exporter.model import Parameters, Snapshot, TopicConfig
 from sandbox import wait_for
 from tests.history.anything import histories
 from tests.history.consumed import tables_of
@@ -151,6 +152,36 @@ def test_the_end_does_not_wait_for_a_broker() -> None:
     assert time.monotonic() - began < SECONDS / 3
     assert sink.ledger.publish().dropped == {"stopped": count(scene_polls()[0])}
     sink.close(began)
+
+
+def wide(poll: Poll, size: int) -> Poll:
+    """The same poll with a topic whose configuration has some bytes: a row that has a message of its own."""
+    config = TopicConfig(leader_throttled="x" * size)
+    return replace(poll, snapshot=replace(poll.snapshot, topic_configs={"wide": config}))
+
+
+def test_a_large_row_is_left_to_the_topic_to_judge() -> None:
+    """Above 1 MB, where librdkafka would stop it by default, it is handed on."""
+    properties = nowhere()
+    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    poll = wide(scene_polls()[0], 2 << 20)
+    assert max(len(value) for value, _ in sent(poll)) > 2 << 20
+    sink.write(poll)
+    assert sink.ledger.publish().dropped == {}
+    sink.close(time.monotonic())
+    assert sink.ledger.publish().dropped == {"stopped": count(poll)}
+
+
+def test_a_row_that_cannot_even_wait_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    """No option of the topic helps it, and the message names none."""
+    properties = nowhere()
+    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    sink.write(wide(scene_polls()[0], LARGEST_MESSAGE))
+    assert sink.ledger.publish().dropped == {"too_large": 1}
+    sink.close(time.monotonic())
+    printed = capsys.readouterr().out
+    assert "history.parquet.path" in printed
+    assert "max.message.bytes" not in printed
 
 
 def test_what_waits_is_bounded() -> None:
