@@ -1,5 +1,6 @@
 """Files of history: whole ones only, by the hour, read back as they were, whatever the clock and the disk do."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -480,6 +481,39 @@ def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
     Folder(tmp_path).check()
     assert hidden(tmp_path) == [other]
     assert len(visible(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_file_outlives_a_crash_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
+    """Flushed are the names of folders that are made for it, then its bytes, then its name once it has it.
+
+    A file system that flushes no folders has its files nevertheless.
+    """
+    flushed: list[tuple[str, bool]] = []
+    name = "kafka-warden-0-0-{}.parquet"
+
+    def fsync(handle: int) -> None:
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        flushed.append((str(path.relative_to(tmp_path)), any(path.glob("*.parquet"))))
+        if refused and path.is_dir():
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    folder = Folder(tmp_path)
+    folder.check()
+    monkeypatch.setattr(os, "fsync", fsync)
+    folder.write("polls", 0, name.format(1), b"whole")
+    hour = "polls/date=1970-01-01/hour=00"
+    assert flushed == [
+        (".", False),
+        ("polls", False),
+        ("polls/date=1970-01-01", False),
+        (f"{hour}/.{name.format(1)}.tmp", False),
+        (hour, True),
+    ]
+    folder.write("polls", 0, name.format(2), b"whole")
+    assert flushed[5:] == [(f"{hour}/.{name.format(2)}.tmp", False), (hour, True)]
+    assert len(visible(tmp_path)) == 2
+    folder.close()
 
 
 def test_names_that_utf8_cannot_write_do_not_stop_history(tmp_path: Path) -> None:

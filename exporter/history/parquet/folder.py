@@ -30,6 +30,8 @@ SECONDS: Final = 3600
 
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+_UNSYNCED: Final = {errno.EINVAL, errno.ENOTSUP}
+"""Some network file systems keep names by other means, and refuse to flush a folder."""
 
 
 class Folder:
@@ -63,17 +65,19 @@ class Folder:
             content: bytes.
 
         Raises:
-            SinkError: nothing was put there.
+            SinkError: it is not there, or may not stay; written again it has the same name, and is there once.
         """
         directory = self.path / table / _date(hour) / f"hour={hour % 24:02d}"
         beside = directory / f".{name}.tmp"
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            _make(directory)
             with beside.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(directory / name)
+            # Its name would not outlive a crash of the machine otherwise.
+            _sync(directory)
         except OSError as problem:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -184,6 +188,24 @@ def _directories(path: Path) -> list[Path]:
             return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
     except FileNotFoundError:
         return []
+
+
+def _make(directory: Path) -> None:
+    if not directory.is_dir():
+        _make(directory.parent)
+        directory.mkdir(exist_ok=True)
+        _sync(directory.parent)
+
+
+def _sync(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as problem:
+        if problem.errno not in _UNSYNCED:
+            raise
+    finally:
+        os.close(handle)
 
 
 def _clear(directory: Path, own: re.Pattern[str]) -> None:
