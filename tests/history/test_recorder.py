@@ -1,8 +1,12 @@
 """Between poll and sink: nobody waits, nothing is lost without being counted, and the end comes in time."""
 
+import gc
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from types import FrameType
 
 import pytest
 
@@ -13,7 +17,15 @@ from exporter.history.ledger import Ledger
 from exporter.history.poll import Poll, Remembered
 from exporter.history.recorder import Recorder
 from exporter.history.schema import count
-from exporter.model import Parameters, Snapshot
+from exporter.model import (
+    ClientBean,
+    FutureReplica,
+    Parameters,
+    ProcessBeans,
+    QuotaEntity,
+    Snapshot,
+    TopicConfig,
+)
 from sandbox import wait_for
 from tests.building import Partition, snapshot
 
@@ -99,6 +111,58 @@ def test_a_stuck_sink_holds_nobody(recorders: Callable[..., Recorder]) -> None:
     wait_for(lambda: [poll.sequence for poll in stuck.polls] == [0, 1, 2, 3], SECONDS)
     record(recorder, 60.0)
     wait_for(lambda: [poll.sequence for poll in stuck.polls] == [0, 1, 2, 3, 6], SECONDS)
+
+
+def calls(turn: Callable[[], None]) -> int:
+    """Count the calls of functions that this thread makes."""
+    made = [0]
+
+    def note(_frame: FrameType, event: str, _what: object) -> None:
+        made[0] += event in {"call", "c_call"}
+
+    # Hypothesis watches the collector with a function of its own.
+    gc.disable()
+    sys.setprofile(note)
+    try:
+        turn()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return made[0]
+
+
+def large(topics: int) -> Snapshot:
+    """A poll with as many topics, moves of both kinds, quotas, beans of clients and forgotten configurations."""
+    names = [f"t{number}" for number in range(topics)]
+    beans = ProcessBeans(0.0, {}, tuple(ClientBean(name, None, {}) for name in names))
+    return snapshot(
+        {name: [Partition(replicas=(1, 2), adding=(2,))] for name in names},
+        quotas=tuple(QuotaEntity(name, None, {}) for name in names),
+        topic_configs={f"gone-{name}": TopicConfig() for name in names},
+        clock=10.0 + topics,
+        future_replicas=tuple(FutureReplica(name, 0, 1, "/data", 0, 1) for name in names),
+        broker_beans={1: beans},
+    )
+
+
+def test_a_poll_that_is_left_out_costs_next_to_nothing(recorders: Callable[..., Recorder]) -> None:
+    """What a full queue turns away is counted in full, by as many calls for 300 topics as for three."""
+    stuck = Gate()
+    recorder = recorders(stuck, most_rows=1)
+    recorder.start()
+    record(recorder, 0.0)
+    assert stuck.entered.acquire(timeout=SECONDS)
+    record(recorder, 10.0)
+
+    costs, rows = list[int](), 0
+    # The first one logs that rows are lost.
+    for topics in (1, 3, 300):
+        left_out = large(topics)
+        judged = derive(left_out, None, Parameters())[1]
+        costs.append(calls(partial(recorder.record, left_out, judged, Remembered.KEPT)))
+        rows += count(Poll(left_out, judged, Parameters(), "run", 0))
+    assert costs[1] == costs[2]
+    assert recorder.status["gate"].dropped == {"queue_full": rows}
 
 
 def test_a_poll_larger_than_the_queue_is_taken_alone(recorders: Callable[..., Recorder]) -> None:

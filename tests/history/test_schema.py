@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 
 from docs import history_schema
 from exporter.derive import Derived
@@ -25,8 +26,9 @@ from exporter.history.schema import (
     fingerprint,
 )
 from exporter.history.shapes import shape_of
-from exporter.model import Snapshot
-from tests.history.replay import scene_polls
+from exporter.model import Parameters, Snapshot
+from tests.history.anything import histories
+from tests.history.replay import polls, scene_polls
 
 ROOT = Path(__file__).parents[2]
 PLACES = (*leaves(Snapshot, "snapshot."), *leaves(Derived, "derived."))
@@ -137,3 +139,11 @@ def test_schema_document_has_every_column() -> None:
     for table in TABLES:
         named = re.findall(r"^\| `(\w+)`", sections[f"`{table.name}`"], re.MULTILINE)
         assert named == [column.name for column in table.columns]
+
+
+@settings(max_examples=60)
+@given(histories())
+def test_rows_are_counted_as_they_would_be_made(history: list[Snapshot]) -> None:
+    """However a table counts them, for any mixture of the known and the unknown."""
+    for poll in polls(history, Parameters()):
+        assert [table.count(poll) for table in TABLES] == [len(table.rows(poll)) for table in TABLES]

@@ -27,6 +27,12 @@ def _rows(poll: Poll) -> Entities[Configured]:
     return Entities(poll, [*brokers, *topics, *(Configured(topic=topic) for topic in gone)])
 
 
+def _size(poll: Poll) -> int:
+    snapshot = poll.snapshot
+    gone = snapshot.topic_configs.keys() - snapshot.topics
+    return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
+
+
 def _topic_id(poll: Poll, item: Configured) -> str | None:
     return None if item.place is None else topic_id_text(poll.snapshot.topic_ids[item.place])
 
@@ -78,4 +84,5 @@ CONFIGS: Final = Table(
         _of_topic("copy_stalled_seconds", "s", "for how long nothing was copied of what is overdue", "stalled"),
     ),
     _rows,
+    _size,
 )

@@ -56,6 +56,10 @@ def _rows(poll: Poll) -> Entities[Moving]:
     return Entities(poll, [*reassigned, *between])
 
 
+def _size(poll: Poll) -> int:
+    return len(poll.derived.moves) + len(poll.snapshot.future_replicas)
+
+
 def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
@@ -104,4 +108,5 @@ MOVES: Final = Table(
         _judged("stuck", MAYBE_TEXT, "", "the cause while it is stuck; of `reassignment` only"),
     ),
     _rows,
+    _size,
 )

@@ -46,6 +46,12 @@ def _rows(poll: Poll) -> Entities[Quota]:
     return Entities(poll, rows)
 
 
+def _size(poll: Poll) -> int:
+    snapshot = poll.snapshot
+    processes = (*snapshot.broker_beans.values(), *snapshot.controller_beans.values())
+    return len(snapshot.quotas or ()) + sum(len(beans.mutations) + len(beans.requests) for beans in processes)
+
+
 def _of_process(
     beans: ProcessBeans, process: str, node: str, buckets: dict[tuple[str, str], ClientMutations]
 ) -> list[Quota]:
@@ -140,4 +146,5 @@ QUOTAS: Final = Table(
         _bucket("admission_delay", "s", "until its next mutation is admitted", "delay"),
     ),
     _rows,
+    _size,
 )
