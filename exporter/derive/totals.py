@@ -104,10 +104,10 @@ def _predicted(
     limits = [throttles.limit(broker, side) for broker in involved for side in SIDES]
     lowest = min((limit for limit in limits if limit is not None), default=UNLIMITED)
     sizes, led = frame.snapshot.replicas.size, frame.led_by != UNKNOWN
-    if lowest == UNLIMITED or (sizes == UNKNOWN).any() or np.isnan(bytes_in[led]).any():
+    brokers = float(len(frame.snapshot.brokers))
+    if lowest == UNLIMITED or not brokers or (sizes == UNKNOWN).any() or np.isnan(bytes_in[led]).any():
         return None
     busiest = float(np.bincount(frame.led_by[led], weights=bytes_in[led]).max(initial=0.0))
-    brokers = float(len(frame.snapshot.brokers))
     return formulas.move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, brokers, lowest, busiest)
 
 

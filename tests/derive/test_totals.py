@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.derive import Derived
+from exporter.derive.totals import Totals
 from exporter.model import UNKNOWN, Limit, Origin, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics
-from tests.derive.throttled import MB, Watch, everywhere, rates
+from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates
 
 LISTS = TopicConfig(leader_throttled="0:1,1:1,2:2", follower_throttled="0:3,1:4,2:4")
 
@@ -184,6 +185,23 @@ def test_nothing_is_recommended_on_unknown_facts() -> None:
 def test_nothing_is_recommended_when_nothing_moves() -> None:
     """Also with a throttle in place."""
     assert see({"t": [Partition(replicas=(1, 3))]}, polls=3).throttling.recommended is None
+
+
+def test_a_cluster_that_describes_no_brokers_has_no_move_time() -> None:
+    """KIP-73's MoveTime spreads the log over brokers: without one it is unknown, and what else is known stays."""
+
+    def judged(**fields: object) -> Totals:
+        watch = Watch()
+        for clock in (0.0, STEP):
+            configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
+            answered = {"offsets_at": dict.fromkeys(ALL, clock)}
+            derived = watch.see({"t": [move(3, 200 * MB)]}, **configured, **answered, **fields)
+        return derived.totals
+
+    known, without = judged(), judged(brokers={})
+    assert known.predicted == pytest.approx((1000 + 800) / 2)
+    assert without.predicted is None
+    assert (without.ratio, without.remaining_bytes) == (known.ratio, known.remaining_bytes)
 
 
 def test_the_recommended_throttle_ends_the_move_in_time() -> None:
