@@ -1,13 +1,15 @@
 """The commands of a plan, word by word, up to the `--verify` that takes the throttle away again."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from exporter.planning.creation import Creation
+from exporter.planning.figures import in_bytes, in_count, in_time
 from exporter.planning.findings import problems
 from exporter.planning.plan import MovePlan
+from exporter.planning.way_back import WayBack
 
 REASSIGN: Final = "kafka-reassign-partitions.sh"
 TOPICS: Final = "kafka-topics.sh"
@@ -60,12 +62,26 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
             ["--cancel", *file],
         ),
         ("verify", "at the end, and again until it says that the throttle was removed", ["--verify", *file]),
-        ("roll_back", "back to today's assignment", ["--execute", "--additional", *throttle, *back]),
-        ("verify_roll_back", "and its end", ["--verify", *back]),
+        *_way_back(plan.way_back, back),
     ]
     if plan.limit is None:
         found = [entry for entry in found if entry[0] != "throttle"]
     return tuple(Command(purpose, about, _line(where, REASSIGN, options)) for purpose, about, options in found)
+
+
+def _way_back(planned: WayBack, back: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+    """None where no throttle could be planned for it: without one it would take all of the network."""
+    if planned.why or planned.bytes is None or planned.predicted is None:
+        return []
+    throttle, about = [], "back to today's assignment: nothing to copy"
+    if planned.limit is not None and planned.replicas:
+        throttle = ["--throttle", str(planned.limit)]
+        copies = f"{in_count(planned.replicas, 'replica')} to copy, {in_bytes(planned.bytes)}"
+        about = f"back to today's assignment: {copies}, {in_time(planned.predicted)}"
+    return [
+        ("roll_back", about, ["--execute", "--additional", *throttle, *back]),
+        ("verify_roll_back", "and its end", ["--verify", *back]),
+    ]
 
 
 def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:

@@ -65,6 +65,7 @@ def move_document(plan: MovePlan, inbound: Inbound, where: Where) -> dict[str, A
         "commands": _commands(move_commands(plan, where)),
         "checks": _commands(move_checks(plan, where)),
         "metrics": [{"query": query, "expect": expect} for query, expect in metric_checks(plan)],
+        "way_back": _way_back(plan, why),
         "rollback": json.loads(to_json(plan.rollback)),
         "reasons": why.found,
     }
@@ -156,6 +157,18 @@ def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
         ),
         "bottleneck": None if last is None else {"broker": last.broker, "side": str(last.side)},
     }
+
+
+def _way_back(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
+    back = plan.way_back
+    unknown = back.why or NOTHING_COPIED
+    values: Mapping[str, float | None] = {
+        "replicas": back.replicas,
+        "bytes": back.bytes,
+        "bytes_per_second": back.limit,
+        "predicted_seconds": back.predicted,
+    }
+    return {name: why.number(f"way_back.{name}", value, unknown, NEVER) for name, value in values.items()}
 
 
 def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any]:

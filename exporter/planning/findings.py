@@ -98,8 +98,16 @@ def _naming_dirs(plan: MovePlan) -> list[Moving]:
     return [p for p in plan.moving if p.names_dirs_of_staying]
 
 
+def _no_way_back(plan: MovePlan) -> Iterable[str]:
+    if plan.changed and plan.way_back.why:
+        yield (
+            f"no throttle for the way back, so no command for it: {plan.way_back.why}. Keep today's assignment, and"
+            " plan it with --reassignment when it is needed"
+        )
+
+
 def _no_network(plan: MovePlan) -> Iterable[str]:
-    if plan.choice is not None and plan.goal.network is None:
+    if (plan.choice is not None or plan.way_back.limit is not None) and plan.goal.network is None:
         yield (
             "nobody said what the network carries, so nothing caps the throttle: set network.bytes_per_second, or"
             " --network 125MB/s"
@@ -170,6 +178,7 @@ _CHECKS: Final[tuple[Callable[[MovePlan], Iterable[str]], ...]] = (
     _disks,
     _few_replicas,
     _moves_between_dirs,
+    _no_way_back,
     _no_network,
     _outside_bounds,
     _late,

@@ -90,13 +90,15 @@ def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> 
 
 
 def copies_anything(snapshot: Snapshot, targets: Sequence[Target]) -> bool:
-    """Tell whether any replica is to be copied, for the file or for what moves already; nothing else need be known.
+    """Tell whether any replica is to be copied, for the file, for what moves already, or back again.
+
+    Nothing else need be known.
 
     Raises:
         ReassignmentError: an entry names what the cluster does not have.
     """
     look = _Look(snapshot, np.zeros(len(snapshot.partitions)))
-    return any(partition.arriving for partition in look.all_moving(targets))
+    return any(partition.arriving or partition.leaving for partition in look.all_moving(targets))
 
 
 def names(moving: Iterable[Moving]) -> str:

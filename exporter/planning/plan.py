@@ -9,20 +9,14 @@ import numpy as np
 from exporter.formulas import moves
 from exporter.formulas.ops import NUMBERS
 from exporter.model import UNKNOWN, Floats, Snapshot
-from exporter.planning.choice import Choice, Goal, choose
-from exporter.planning.during import During, during
+from exporter.planning.bounds import Bounds, choose_within, derive_bounds
+from exporter.planning.choice import Choice, Goal
+from exporter.planning.during import during
 from exporter.planning.loads import Load, derive_loads, last_to_end
 from exporter.planning.moving import Moving, resolve
 from exporter.planning.reassignment import Target
 from exporter.planning.room import Room, derive_room
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """KIP-73's bounds of one broker, bytes per second; `None` where they are not known or the network is not."""
-
-    lower: float | None
-    upper: float | None
+from exporter.planning.way_back import WayBack, plan_way_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +40,7 @@ class MovePlan:
     """KIP-73's MoveTime; `+inf` where the limit is not above inbound, `None` where it cannot be told."""
     last: tuple[Load, float] | None
     """The broker and side that ends last and when, by the law; `None` where nothing is copied."""
+    way_back: WayBack
 
     @property
     def limit(self) -> int | None:
@@ -80,7 +75,7 @@ class MovePlan:
     @property
     def rollback(self) -> tuple[Target, ...]:
         """Today's assignment of the partitions of the file."""
-        return tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in self.moving if p.asked)
+        return _today(self.moving)
 
 
 def plan_move(
@@ -102,8 +97,8 @@ def plan_move(
     moving = resolve(snapshot, targets, bytes_in)
     planned = during(snapshot, moving, bytes_in)
     loads = derive_loads(snapshot, moving, planned)
-    bounds = _bounds(planned, {load.broker for load in loads}, goal.network)
-    choice = _choose(loads, goal, bounds)
+    bounds = derive_bounds(planned, loads, goal.network)
+    choice = choose_within(loads, goal, bounds)
     copying = sum(bool(partition.arriving) for partition in moving)
     ratio = moves.move_ratio(NUMBERS, float(copying), float(len(snapshot.partitions)))
     return MovePlan(
@@ -117,20 +112,12 @@ def plan_move(
         ratio=ratio,
         move_time=None if choice is None else _move_time(snapshot, bytes_in, ratio, choice.judged_at),
         last=None if choice is None else last_to_end(loads, choice.judged_at),
+        way_back=plan_way_back(snapshot, moving, _today(moving), bytes_in, goal),
     )
 
 
-def _choose(loads: Sequence[Load], goal: Goal, bounds: dict[int, Bounds]) -> Choice | None:
-    if not loads:
-        return None
-    upper = {broker: bound.upper for broker, bound in bounds.items()} if goal.network is not None else None
-    return choose(loads, goal, {broker: bound.lower for broker, bound in bounds.items()}, upper)
-
-
-def _bounds(planned: During, brokers: set[int], network: float | None) -> dict[int, Bounds]:
-    lower = planned.lower_bounds()
-    upper = planned.upper_bounds(network) if network is not None else {}
-    return {broker: Bounds(lower[broker], upper.get(broker)) for broker in sorted(brokers)}
+def _today(moving: Sequence[Moving]) -> tuple[Target, ...]:
+    return tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in moving if p.asked)
 
 
 def _move_time(snapshot: Snapshot, bytes_in: Floats, ratio: float, limit: float) -> float | None:

@@ -25,7 +25,7 @@ def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> 
         _listed("The file", notes(plan)),
         _sides(plan),
         _brokers(plan),
-        _assumed(inbound) if plan.copies else "",
+        _assumed(inbound) if plan.copies or plan.way_back.replicas else "",
         _typed("Type", move_commands(plan, where), where),
         _afterwards(plan, where),
         _way_back(plan, where, rollback),
@@ -160,7 +160,8 @@ def _assumed(inbound: Inbound) -> str:
         f"- What is produced stays what it was in the mean of {inbound.polls} polls over {inbound.longest:.0f} s:"
         f" {in_rate(rate)} in all. At a busier hour the move needs more; measure then, or longer (--measure).\n"
         "- Leaders stay where they are, and disks and network carry the throttle.\n"
-        "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced."
+        "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced.\n"
+        "- The way back begins when all of it has arrived, and is led by the first replicas of the file."
     )
 
 

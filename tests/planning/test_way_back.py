@@ -1,0 +1,121 @@
+"""The way back is planned like the move: the throttle is of what would be copied on it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exporter.model import UNKNOWN, Broker, Side, TopicConfig
+from exporter.planning.arrived import arrived
+from exporter.planning.commands import Where, move_commands
+from exporter.planning.document import move_document
+from exporter.planning.findings import warnings
+from exporter.planning.moving import copies_anything, resolve
+from exporter.planning.plan import MovePlan
+from exporter.planning.reassignment import to_json
+from exporter.planning.text import move_text
+from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, rates, sized, to
+
+WHERE = Where("a:9092", "move.json")
+THREE = cluster({"t": [sized([1, 2, 3], 36 * GB)]})
+
+
+def line(found: MovePlan, purpose: str = "roll_back") -> str | None:
+    """The line of one command, `None` where it is not printed."""
+    return next((command.line for command in move_commands(found, WHERE) if command.purpose == purpose), None)
+
+
+def test_what_was_given_up_is_copied_back_under_a_throttle() -> None:
+    """[1,2,3] -> [1] copies nothing, and its way back all of two replicas: as a plan made there says."""
+    found = plan(THREE, to("t", 0, 1), bytes_in=MB, network=125 * MB)
+    there = cluster({"t": [sized([1], 36 * GB)]}, more=[2, 3])
+    other = plan(there, to("t", 0, 1, 2, 3), bytes_in=MB, network=125 * MB)
+
+    assert found.limit is None
+    assert other.limit == 27_500_000  # (2 x 1 + 72 GB / 3600 s) / 0.8
+    assert line(found) == (
+        "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute --additional --throttle 27500000"
+        " --reassignment-json-file rollback.json"
+    )
+    assert (found.way_back.replicas, found.way_back.bytes) == (2, 72 * GB)
+    assert found.way_back.predicted == pytest.approx(other.predicted)
+    assert "--throttle" not in (line(found, "begin") or "")
+    assert "back to today's assignment: 2 replicas to copy, 72 GB, " in move_text(found, measured(THREE, MB), WHERE, "")
+
+
+def test_the_throttle_back_is_not_that_of_the_way_there() -> None:
+    """One copy there and two back, from one leader: the way back needs twice the limit."""
+    found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3]), to("t", 0, 3))
+
+    assert (found.limit, found.way_back.limit) == (12_500_000, 25_000_000)
+    assert "--throttle 12500000" in (line(found, "begin") or "")
+    assert "--throttle 25000000" in (line(found) or "")
+
+
+def test_nothing_comes_back_where_replicas_are_only_added() -> None:
+    """Then no throttle is needed, and none is printed."""
+    found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
+
+    assert "--throttle" in (line(found, "begin") or "")
+    assert (found.way_back.replicas, found.way_back.limit, found.way_back.why) == (0, None, "")
+    assert line(found) is not None
+    assert "--throttle" not in (line(found) or "")
+
+
+def test_no_command_without_a_throttle_where_none_can_be_planned() -> None:
+    """A broker that is down, a size or a rate that nobody told, a goal that it cannot keep: said, and not printed."""
+    down = replace(THREE, brokers={**THREE.brokers, 3: Broker(3, "broker-3.example", 9092, gone=True)})
+    silent = cluster({"t": [sized([1, 2, 3], UNKNOWN)]})
+    cases = {
+        "t-0: broker 3 is down": plan(down, to("t", 0, 1)),
+        "t-0 has a leader that did not tell the size": plan(silent, to("t", 0, 1)),
+        "t-0 was not measured": plan(THREE, to("t", 0, 1), bytes_in=np.nan),
+        "within 1 h it needs 25 MB/s, and 10 MB/s are allowed; a deadline of 2 h 30 min or more would do": plan(
+            THREE, to("t", 0, 1), network=10 * MB
+        ),
+    }
+
+    for why, found in cases.items():
+        document = move_document(found, measured(THREE), WHERE)
+        assert line(found, "begin") is not None
+        assert (line(found), line(found, "verify_roll_back")) == (None, None), why
+        assert any(f"no throttle for the way back, so no command for it: {why}" in told for told in warnings(found))
+        assert document["way_back"]["bytes_per_second"] is None
+        assert why in document["reasons"]["way_back.bytes_per_second"]
+        assert to_json(found.rollback) in move_text(found, measured(THREE), WHERE, to_json(found.rollback))
+
+
+def test_a_way_back_that_copies_is_measured_for() -> None:
+    """Replicas that only go are measured, too: what is produced counts on their way back."""
+    assert copies_anything(THREE, [to("t", 0, 1)])
+    assert not copies_anything(THREE, [to("t", 0, 3, 2, 1)])
+
+
+def test_the_cluster_at_the_end_of_a_move() -> None:
+    """Copies are like their leader, the first in sync leads, lists are gone, and other partitions are as they were."""
+    going = sized([1, 2], 3 * GB, adding=[2], removing=[1])
+    topics = {"a": [sized([3, 1], GB)], "t": [sized([1, 2], 2 * GB, out=[2]), sized([2, 1], GB)], "u": [going]}
+    listed = TopicConfig(leader_throttled="*", follower_throttled="*")
+    seen = cluster(topics, more=[4], topic_configs=dict.fromkeys(topics, listed))
+    moving = resolve(seen, [to("t", 0, 2, 4)], rates(seen))
+
+    end = arrived(seen, moving)
+
+    assert end.replicas.partition.tolist() == [0, 0, 1, 1, 2, 2, 3]
+    assert end.replicas.broker.tolist() == [3, 1, 2, 4, 2, 1, 2]
+    assert end.replicas.size.tolist() == [GB, GB, 2 * GB, 2 * GB, GB, GB, 3 * GB]
+    assert end.replicas.in_isr.tolist() == [True, True, False, True, True, True, True]
+    assert end.partitions.leader.tolist() == [3, 4, 2, 2]
+    assert end.partitions.leader_row.tolist() == [0, 3, 4, 6]
+    going_on = [*end.replicas.adding, *end.replicas.removing, *end.partitions.reassigning]
+    assert not any(going_on)
+    assert [end.topic_configs[topic].leader_throttled for topic in topics] == ["*", "", ""]
+
+
+def test_in_sync_copies_of_the_end_count_on_the_way_back() -> None:
+    """[1,2] -> [3,4], the way back reads from 3 while 4 stays in sync: (1 + 2 x 1 + 2 x 36 GB / 1 h) / 0.8."""
+    found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3, 4]), to("t", 0, 3, 4), bytes_in=MB, deadline=HOUR)
+    there = plan(cluster({"t": [sized([3, 4], 36 * GB)]}, more=[1, 2]), to("t", 0, 1, 2), bytes_in=MB, deadline=HOUR)
+
+    assert found.way_back.limit == there.limit == 28_750_000
+    assert {load.side for load in there.loads} == {Side.LEADER, Side.FOLLOWER}
