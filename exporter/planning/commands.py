@@ -8,6 +8,7 @@ from typing import Final
 from exporter.planning.creation import Creation
 from exporter.planning.figures import in_bytes, in_count, in_time
 from exporter.planning.findings import problems
+from exporter.planning.moving import only_growing, only_under_way
 from exporter.planning.plan import MovePlan
 from exporter.planning.way_back import WayBack
 
@@ -56,17 +57,26 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
             "while it runs: another throttle, BYTES a second",
             ["--execute", "--additional", "--throttle", "BYTES", *file],
         ),
-        (
-            "cancel",
-            "while it runs: give it up; what has not arrived goes, and so does the throttle",
-            ["--cancel", *file],
-        ),
+        _cancel(plan, file),
         ("verify", "at the end, and again until it says that the throttle was removed", ["--verify", *file]),
         *_way_back(plan.way_back, back),
     ]
     if plan.limit is None:
         found = [entry for entry in found if entry[0] != "throttle"]
     return tuple(Command(purpose, about, _line(where, REASSIGN, options)) for purpose, about, options in found)
+
+
+def _cancel(plan: MovePlan, file: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Kafka's tool clears every throttle of the cluster, whatever it has cancelled: not while others need theirs."""
+    about = "while it runs: give it up; what has not arrived goes, and "
+    if only_under_way(plan.moving):
+        about += "the throttle stays for what moves besides; --verify takes it away when all is over"
+    elif only_growing(plan.moving):
+        about += "the throttle stays until --verify, as not every version of the tool cancels what only grows"
+    else:
+        about += "so does the throttle, everybody's: where --list shows other moves, add --preserve-throttles"
+        return "cancel", about, ["--cancel", *file]
+    return "cancel", about, ["--cancel", "--preserve-throttles", *file]
 
 
 def _way_back(planned: WayBack, back: Sequence[str]) -> list[tuple[str, str, list[str]]]:

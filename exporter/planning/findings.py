@@ -8,7 +8,7 @@ from exporter.formulas import throttle
 from exporter.formulas.ops import NUMBERS
 from exporter.model import UNLIMITED, Side
 from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
-from exporter.planning.moving import Moving, names
+from exporter.planning.moving import Moving, names, only_growing, only_under_way
 from exporter.planning.plan import MovePlan
 
 
@@ -33,7 +33,7 @@ def notes(plan: MovePlan) -> tuple[str, ...]:
         ([p for p in asked if len(p.replicas) > len(p.sources)], "the replication factor grows"),
         ([p for p in asked if len(p.replicas) < len(p.sources)], "the replication factor shrinks"),
         ([p for p in asked if p.under_way], "moves already: what the file says takes the place of that move"),
-        ([p for p in plan.moving if not p.asked], "moves already, and is not in the file: it shares the throttle"),
+        (only_under_way(plan.moving), "moves already, and is not in the file: it shares the throttle"),
         ([p for p in asked if p.replicas[0] != p.sources[0]], "gets another preferred leader"),
     ]
     return tuple(f"{names(partitions)}: {what}" for partitions, what in found if partitions)
@@ -103,6 +103,16 @@ def _no_way_back(plan: MovePlan) -> Iterable[str]:
         yield (
             f"no throttle for the way back, so no command for it: {plan.way_back.why}. Keep today's assignment, and"
             " plan it with --reassignment when it is needed"
+        )
+
+
+def _not_cancelled(plan: MovePlan) -> Iterable[str]:
+    growing = only_growing(plan.moving)
+    if growing:
+        yield (
+            f"{names(growing)}: only gets replicas: --cancel of some versions of the tool (3.9.1; not 4.1.1) skips that"
+            " and takes the throttle away all the same. Look at --list after it; what still moves is given up by the"
+            " way back, today's assignment"
         )
 
 
@@ -179,6 +189,7 @@ _CHECKS: Final[tuple[Callable[[MovePlan], Iterable[str]], ...]] = (
     _few_replicas,
     _moves_between_dirs,
     _no_way_back,
+    _not_cancelled,
     _no_network,
     _outside_bounds,
     _late,

@@ -101,6 +101,16 @@ def copies_anything(snapshot: Snapshot, targets: Sequence[Target]) -> bool:
     return any(partition.arriving or partition.leaving for partition in look.all_moving(targets))
 
 
+def only_under_way(moving: Iterable[Moving]) -> list[Moving]:
+    """Find the partitions that move already and are not in the file: somebody else's."""
+    return [partition for partition in moving if not partition.asked]
+
+
+def only_growing(moving: Iterable[Moving]) -> list[Moving]:
+    """Find the partitions of the file that get replicas and give none up."""
+    return [partition for partition in moving if partition.asked and partition.arriving and not partition.leaving]
+
+
 def names(moving: Iterable[Moving]) -> str:
     """Name some partitions, and say how many more there are."""
     found = [partition.name for partition in moving]

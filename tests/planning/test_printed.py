@@ -81,6 +81,35 @@ def test_additional_while_something_moves() -> None:
     assert "--execute --additional --throttle" in move_commands(plan(seen, to("t", 0, 2)), WHERE)[0].line
 
 
+def cancel(found: MovePlan) -> tuple[str, str]:
+    """What the command that gives a move up is about, and its line."""
+    (command,) = (command for command in move_commands(found, WHERE) if command.purpose == "cancel")
+    return command.about, command.line
+
+
+def test_to_cancel_leaves_the_throttle_of_other_moves() -> None:
+    """The tool clears all throttles, whatever it cancels: not while somebody else's move needs one."""
+    seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB, adding=[2])]})
+    about, line = cancel(plan(seen, to("t", 0, 2)))
+    both = plan(seen, to("t", 0, 2), to("u", 0, 2))
+
+    assert "--cancel --preserve-throttles --reassignment-json-file" in line
+    assert "the throttle stays for what moves besides" in about
+    assert "--preserve-throttles" not in cancel(both)[1]
+    assert "where --list shows other moves, add --preserve-throttles" in cancel(both)[0]
+
+
+def test_to_cancel_what_only_grows_is_warned_of() -> None:
+    """The tool of Kafka 3.9.1 skips it and clears the throttle: kept, and the way that works is told."""
+    seen = cluster({"t": [sized([1], GB)], "u": [sized([1], GB)]}, more=[2])
+    found = plan(seen, to("t", 0, 1, 2), to("u", 0, 2))
+
+    assert "--cancel --preserve-throttles --reassignment-json-file" in cancel(found)[1]
+    assert "t-0: only gets replicas: --cancel of some versions of the tool (3.9.1; not 4.1.1) skips that" in text(found)
+    assert "roll_back" in [command.purpose for command in move_commands(found, WHERE)]
+    assert "only gets replicas" not in text(plan(seen, to("u", 0, 2)))
+
+
 def test_a_secured_cluster_wants_its_properties() -> None:
     """Every command gets them, and the text says what they are."""
     secured = Where("a:9092", "move.json", secured=True)
@@ -92,7 +121,8 @@ def test_a_secured_cluster_wants_its_properties() -> None:
 
 def test_every_flag_is_one_of_kafkas_tools() -> None:
     """Checked against what Kafka 4.1.1's own --help says."""
-    commands = (*move_commands(usual(), WHERE), *move_checks(usual(), WHERE))
+    growing = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
+    commands = (*move_commands(usual(), WHERE), *move_checks(usual(), WHERE), *move_commands(growing, WHERE))
     for command in commands:
         tool, *words = shlex.split(command.line)
         known = (RECORDED / f"{tool.removesuffix('.sh')}.txt").read_text()
