@@ -1,5 +1,6 @@
 """The commands of a plan, word by word, up to the `--verify` that takes the throttle away again."""
 
+import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Final
 from exporter.planning.creation import Creation
 from exporter.planning.figures import in_bytes, in_count, in_time
 from exporter.planning.findings import problems
-from exporter.planning.moving import only_growing, only_under_way
+from exporter.planning.moving import electing, only_growing, only_under_way
 from exporter.planning.plan import MovePlan
 from exporter.planning.way_back import WayBack
 
@@ -18,6 +19,9 @@ CONFIGS: Final = "kafka-configs.sh"
 ELECTION: Final = "kafka-leader-election.sh"
 ROLLBACK: Final = "rollback.json"
 """Its name in the commands where `--rollback` wrote none."""
+ELECTION_FILE: Final = "elect.json"
+"""Its name in the commands."""
+PROPERTIES: Final = "admin.properties"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Where:
     file: str
     rollback: str = ROLLBACK
     secured: bool = False
-    """The cluster wants `--command-config`."""
+    """The cluster wants `PROPERTIES`."""
 
 
 def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
@@ -118,15 +122,13 @@ def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
                 _line(where, TOPICS, ["--describe", "--topics-with-overrides"]),
             ),
         ]
-    if _leaders_change(plan):
-        found.append(
-            Command(
-                "elect",
-                "let the new preferred leaders lead, unless auto.leader.rebalance.enable does it in its time",
-                _line(where, ELECTION, ["--election-type", "preferred", "--all-topic-partitions"]),
-            )
-        )
-    return tuple(found)
+    return (*found, *_elect(plan, where))
+
+
+def election_json(plan: MovePlan) -> str:
+    """Write the partitions that get another preferred leader as kafka-leader-election reads them, one a line."""
+    lines = ",\n".join(f"  {json.dumps({'topic': p.topic, 'partition': p.number})}" for p in electing(plan.moving))
+    return f'{{"partitions":[\n{lines}\n]}}\n'
 
 
 def metric_checks(plan: MovePlan) -> tuple[tuple[str, str], ...]:
@@ -151,10 +153,22 @@ def creation_commands(creation: Creation, where: Where) -> tuple[Command, ...]:
     return (Command("create", "create it", _line(where, TOPICS, options)),)
 
 
-def _leaders_change(plan: MovePlan) -> bool:
-    return any(p.asked and p.replicas[0] != p.sources[0] for p in plan.moving)
+def _elect(plan: MovePlan, where: Where) -> Iterable[Command]:
+    """Only for what moved: `--all-topic-partitions` would move leaders in the whole cluster."""
+    found = electing(plan.moving)
+    if not found:
+        return
+    which = ["--path-to-json-file", ELECTION_FILE]
+    if len(found) == 1:
+        which = ["--topic", found[0].topic, "--partition", str(found[0].number)]
+    yield Command(
+        "elect",
+        "let the new preferred leaders lead, unless auto.leader.rebalance.enable does it in its time",
+        _line(where, ELECTION, ["--election-type", "preferred", *which]),
+    )
 
 
 def _line(where: Where, tool: str, options: Iterable[str]) -> str:
-    secured = ["--command-config", "admin.properties"] if where.secured else []
+    option = "--admin.config" if tool == ELECTION else "--command-config"
+    secured = [option, PROPERTIES] if where.secured else []
     return shlex.join([tool, "--bootstrap-server", where.bootstrap, *secured, *options])

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from exporter.model import UNKNOWN
-from exporter.planning.commands import Command, Where, creation_commands, metric_checks, move_checks, move_commands
+from exporter.planning.commands import (
+    Command,
+    Where,
+    creation_commands,
+    election_json,
+    metric_checks,
+    move_checks,
+    move_commands,
+)
 from exporter.planning.creation import Creation
 from exporter.planning.findings import notes, problems, warnings
 from exporter.planning.inbound import Inbound
@@ -66,6 +74,7 @@ def move_document(plan: MovePlan, inbound: Inbound, where: Where) -> dict[str, A
         "checks": _commands(move_checks(plan, where)),
         "metrics": [{"query": query, "expect": expect} for query, expect in metric_checks(plan)],
         "way_back": _way_back(plan, why),
+        "election": json.loads(election_json(plan)),
         "rollback": json.loads(to_json(plan.rollback)),
         "reasons": why.found,
     }

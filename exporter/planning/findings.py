@@ -8,7 +8,7 @@ from exporter.formulas import throttle
 from exporter.formulas.ops import NUMBERS
 from exporter.model import UNLIMITED, Side
 from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
-from exporter.planning.moving import Moving, names, only_growing, only_under_way
+from exporter.planning.moving import Moving, electing, names, only_growing, only_under_way
 from exporter.planning.plan import MovePlan
 
 
@@ -34,7 +34,7 @@ def notes(plan: MovePlan) -> tuple[str, ...]:
         ([p for p in asked if len(p.replicas) < len(p.sources)], "the replication factor shrinks"),
         ([p for p in asked if p.under_way], "moves already: what the file says takes the place of that move"),
         (only_under_way(plan.moving), "moves already, and is not in the file: it shares the throttle"),
-        ([p for p in asked if p.replicas[0] != p.sources[0]], "gets another preferred leader"),
+        (electing(asked), "gets another preferred leader"),
     ]
     return tuple(f"{names(partitions)}: {what}" for partitions, what in found if partitions)
 

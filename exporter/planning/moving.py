@@ -111,6 +111,11 @@ def only_growing(moving: Iterable[Moving]) -> list[Moving]:
     return [partition for partition in moving if partition.asked and partition.arriving and not partition.leaving]
 
 
+def electing(moving: Iterable[Moving]) -> list[Moving]:
+    """Find the partitions of the file that get another preferred leader."""
+    return [partition for partition in moving if partition.asked and partition.replicas[0] != partition.sources[0]]
+
+
 def names(moving: Iterable[Moving]) -> str:
     """Name some partitions, and say how many more there are."""
     found = [partition.name for partition in moving]

@@ -4,12 +4,23 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from exporter.planning.commands import Command, Where, creation_commands, metric_checks, move_checks, move_commands
+from exporter.planning.commands import (
+    ELECTION_FILE,
+    PROPERTIES,
+    Command,
+    Where,
+    creation_commands,
+    election_json,
+    metric_checks,
+    move_checks,
+    move_commands,
+)
 from exporter.planning.creation import Creation
 from exporter.planning.figures import in_bytes, in_count, in_percent, in_rate, in_time
 from exporter.planning.findings import notes, problems, warnings
 from exporter.planning.inbound import Inbound
 from exporter.planning.loads import Load
+from exporter.planning.moving import electing
 from exporter.planning.plan import MovePlan
 from exporter.planning.room import Room
 
@@ -28,6 +39,7 @@ def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> 
         _assumed(inbound) if plan.copies or plan.way_back.replicas else "",
         _typed("Type", move_commands(plan, where), where),
         _afterwards(plan, where),
+        _election(plan, where),
         _way_back(plan, where, rollback),
     ]
     return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
@@ -171,6 +183,16 @@ def _afterwards(plan: MovePlan, where: Where) -> str:
     return "\n".join(part for part in (typed, queries) if part)
 
 
+def _election(plan: MovePlan, where: Where) -> str:
+    """Write the file that `elect` names, where it names one."""
+    found = len(electing(plan.moving))
+    if not any(ELECTION_FILE in check.line for check in move_checks(plan, where)):
+        return ""
+    if found > MOST_ROWS:
+        return f"{ELECTION_FILE} has {found} partitions: --output json has it, under election"
+    return f"What gets another preferred leader, for {ELECTION_FILE}\n{election_json(plan)}"
+
+
 def _way_back(plan: MovePlan, where: Where, rollback: str) -> str:
     if not rollback or not move_commands(plan, where):
         return ""
@@ -182,7 +204,7 @@ def _way_back(plan: MovePlan, where: Where, rollback: str) -> str:
 def _typed(head: str, commands: Sequence[Command], where: Where) -> str:
     if not commands:
         return ""
-    about = "   (admin.properties: the properties of a principal that may)" if where.secured else ""
+    about = f"   ({PROPERTIES}: the properties of a principal that may)" if where.secured else ""
     return f"{head}{about}\n" + "\n".join(f"# {command.about}\n{command.line}" for command in commands)
 
 

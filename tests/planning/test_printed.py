@@ -115,20 +115,43 @@ def test_a_secured_cluster_wants_its_properties() -> None:
     secured = Where("a:9092", "move.json", secured=True)
     commands = (*move_commands(usual(), secured), *move_checks(usual(), secured))
 
-    assert all("--command-config admin.properties" in command.line for command in commands)
+    for command in commands:
+        option = "--admin.config" if "kafka-leader-election.sh" in command.line else "--command-config"
+        assert f" {option} admin.properties " in command.line
+    assert "elect" in [command.purpose for command in commands]
     assert "(admin.properties: the properties of a principal that may)" in text(usual(), secured)
 
 
-def test_every_flag_is_one_of_kafkas_tools() -> None:
-    """Checked against what Kafka 4.1.1's own --help says."""
-    growing = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
-    commands = (*move_commands(usual(), WHERE), *move_checks(usual(), WHERE), *move_commands(growing, WHERE))
+@pytest.mark.parametrize("where", [WHERE, Where("a:9092", "move.json", secured=True)])
+def test_every_flag_is_one_of_kafkas_tools(where: Where) -> None:
+    """Checked against what Kafka 4.1.1's own --help says, of a secured cluster, too."""
+    one = cluster({"t": [sized([1], GB)]}, more=[2])
+    two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
+    plans = (two, plan(one, to("t", 0, 1, 2)), plan(one, to("t", 0, 2)))
+    commands = [command for found in plans for command in (*move_commands(found, where), *move_checks(found, where))]
+    assert {"--path-to-json-file", "--topic"} <= {word for command in commands for word in shlex.split(command.line)}
     for command in commands:
         tool, *words = shlex.split(command.line)
         known = (RECORDED / f"{tool.removesuffix('.sh')}.txt").read_text()
         flags = [word for word in words if word.startswith("--")]
         assert flags
         assert [flag for flag in flags if f"\n{flag} " not in known] == [], command.line
+
+
+def test_leaders_are_elected_of_what_moved_only() -> None:
+    """One partition by its name, more in a file that is printed; never all of the cluster's."""
+    one = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 2, 3))
+    two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
+    tool = "kafka-leader-election.sh --bootstrap-server a:9092 --election-type preferred"
+
+    assert move_checks(one, WHERE)[-1].line == f"{tool} --topic t --partition 0"
+    assert "elect.json" not in text(one)
+    assert move_checks(two, WHERE)[-1].line == f"{tool} --path-to-json-file elect.json"
+    wanted = [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 1}]
+    assert document(two)["election"] == {"partitions": wanted}
+    shown = text(two).split("for elect.json\n")[1].split("\n\n")[0]
+    assert json.loads(shown) == {"partitions": wanted}
+    assert document(plan(SEEN, to("t", 1, 2, 3)))["election"] == {"partitions": []}
 
 
 def test_nothing_is_to_be_typed_for_what_cannot_be() -> None:
@@ -191,6 +214,7 @@ def test_long_tables_are_cut_for_people() -> None:
     shown = move_text(found, measured(seen), WHERE, to_json(found.rollback))
 
     assert shown.count("  and 2 more: --output json has them") == 2
+    assert "elect.json has 41 partitions: --output json has it, under election" in shown
     assert "Today's assignment has 41 partitions: --rollback rollback.json writes it" in shown
     assert len(document(found)["brokers"]) == 42
 
