@@ -19,7 +19,7 @@ from exporter.planning.commands import ROLLBACK, Where
 from exporter.planning.creation import plan_creation
 from exporter.planning.document import creation_document, move_document
 from exporter.planning.figures import in_time
-from exporter.planning.findings import problems
+from exporter.planning.findings import Verdict, verdict
 from exporter.planning.inbound import Inbound, step
 from exporter.planning.moving import copies_anything
 from exporter.planning.plan import plan_move
@@ -28,7 +28,7 @@ from exporter.planning.text import creation_text, move_text
 from exporter.poller import Poller, PollerSettings
 
 IMPOSSIBLE: Final = 1
-"""Exit code of a plan that cannot be, or does not fit."""
+"""Exit code of a plan that cannot be, does not fit, or is of nothing that is planned."""
 
 LEAST_POLLS: Final = 4
 """Rates that a measure is made of, at least: polls go on that much more often where the interval is too long for it."""
@@ -98,7 +98,7 @@ def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
     printed = "" if request.rollback is not None else rollback
     document = move_document(plan, inbound, where)
     sys.stdout.write(_dumped(document) if as_json else move_text(plan, inbound, where, printed))
-    return IMPOSSIBLE if problems(plan) else 0
+    return 0 if verdict(plan) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
 def _goal(config: Config, request: MoveRequest) -> Goal:

@@ -16,7 +16,7 @@ from exporter.planning.commands import (
     move_commands,
 )
 from exporter.planning.creation import Creation
-from exporter.planning.findings import notes, problems, warnings
+from exporter.planning.findings import Verdict, notes, problems, verdict, warnings
 from exporter.planning.inbound import Inbound
 from exporter.planning.loads import Load
 from exporter.planning.moving import Moving
@@ -51,12 +51,12 @@ class _Reasons:
 
 def move_document(plan: MovePlan, inbound: Inbound, where: Where) -> dict[str, Any]:
     """Write a reassignment's plan."""
-    why, found = _Reasons(), problems(plan)
+    why = _Reasons()
     return {
         "format": FORMAT,
         "kind": "reassignment",
-        "verdict": "impossible" if found else "possible",
-        "problems": list(found),
+        "verdict": str(verdict(plan)),
+        "problems": list(problems(plan)),
         "warnings": list(warnings(plan)),
         "notes": list(notes(plan)),
         "goal": {
@@ -86,7 +86,7 @@ def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "kind": "creation",
-        "verdict": "possible" if creation.fits else "impossible",
+        "verdict": str(Verdict.POSSIBLE if creation.fits else Verdict.IMPOSSIBLE),
         "problems": list(creation.reasons),
         "topic": creation.topic,
         "partitions": creation.partitions,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from typing import Final
 
 from exporter.formulas import throttle
@@ -10,6 +11,22 @@ from exporter.model import UNLIMITED, Side
 from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
 from exporter.planning.moving import Moving, electing, names, only_growing, only_under_way
 from exporter.planning.plan import MovePlan
+
+
+class Verdict(StrEnum):
+    """What a plan comes to."""
+
+    POSSIBLE = "possible"
+    IMPOSSIBLE = "impossible"
+    NOT_PLANNED = "not_planned"
+    """All that the file asks for are moves between log directories."""
+
+
+def verdict(plan: MovePlan) -> Verdict:
+    """Tell whether it can be done as asked."""
+    if problems(plan):
+        return Verdict.IMPOSSIBLE
+    return Verdict.NOT_PLANNED if plan.names_only_dirs else Verdict.POSSIBLE
 
 
 def problems(plan: MovePlan) -> tuple[str, ...]:
@@ -25,7 +42,7 @@ def warnings(plan: MovePlan) -> tuple[str, ...]:
 def notes(plan: MovePlan) -> tuple[str, ...]:
     """What the file comes to."""
     asked = [partition for partition in plan.moving if partition.asked]
-    same = [p for p in asked if p.replicas == p.sources and not p.under_way]
+    same = [p for p in asked if p.replicas == p.sources and not p.under_way and not p.names_dirs_of_staying]
     reordered = [p for p in asked if p.replicas != p.sources and not p.arriving and not p.leaving]
     found = [
         (same, "no change: the replicas are those of the file already"),

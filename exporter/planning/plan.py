@@ -64,8 +64,13 @@ class MovePlan:
 
     @property
     def changed(self) -> bool:
-        """Whether the file asks for anything that is not so already."""
+        """Whether the file asks for replicas, or an order of them, that are not so already."""
         return any(p.asked and (p.arriving or p.leaving or p.replicas != p.sources) for p in self.moving)
+
+    @property
+    def names_only_dirs(self) -> bool:
+        """Whether log directories of replicas that stay are all that the file asks for: such copies are not planned."""
+        return not self.changed and any(p.names_dirs_of_staying for p in self.moving)
 
     @property
     def additional(self) -> bool:

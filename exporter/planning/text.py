@@ -84,6 +84,11 @@ def _verdict(plan: MovePlan) -> str:
     what = f"{asked} in the file, {in_count(plan.copies, 'replica')} to copy"
     if found:
         return f"IMPOSSIBLE  {what}, {in_bytes(plan.copied)}\n{_bullets(found)}\n{_figures(plan)}".rstrip("\n")
+    if plan.names_only_dirs:
+        return (
+            f"NOT PLANNED  {what}: the file names log directories for replicas that stay, and moves between the log"
+            " directories of a broker are not planned"
+        )
     if not plan.changed:
         return f"NOTHING TO DO  {what}: the cluster is as the file says"
     if plan.choice is None:

@@ -14,6 +14,7 @@ from exporter.planning.commands import Where, move_checks, move_commands
 from exporter.planning.creation import plan_creation
 from exporter.planning.document import creation_document, move_document
 from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
+from exporter.planning.findings import Verdict, verdict
 from exporter.planning.plan import MovePlan
 from exporter.planning.reassignment import to_json
 from exporter.planning.text import move_text
@@ -172,6 +173,20 @@ def test_nothing_to_do() -> None:
 
     assert text(found).startswith("NOTHING TO DO  1 partition in the file, 0 replicas to copy")
     assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
+
+
+def test_moves_between_log_directories_are_not_nothing() -> None:
+    """A file that only names log directories is not planned, and not called done; one beside a move is warned of."""
+    only = plan(SEEN, to("t", 0, 1, 2, log_dirs=["/data", None]))
+    beside = plan(SEEN, to("t", 0, 1, 2, log_dirs=["/data", None]), to("t", 1, 2, 3))
+    free = plan(SEEN, to("t", 0, 1, 2, log_dirs=[None, None]))
+
+    assert text(only).startswith("NOT PLANNED  1 partition in the file, 0 replicas to copy: the file names log dir")
+    assert "no change" not in text(only)
+    assert "where the file names another log directory for a replica that stays" in text(only)
+    assert (document(only)["verdict"], document(only)["commands"]) == ("not_planned", [])
+    assert [verdict(found) for found in (beside, free)] == [Verdict.POSSIBLE, Verdict.POSSIBLE]
+    assert "t-0: where the file names another log directory for a replica that stays" in text(beside)
 
 
 def test_fewer_replicas_need_no_throttle() -> None:
