@@ -44,7 +44,7 @@ class Choice:
     most: float
     """`+inf` where nothing caps it."""
     limit: int | None
-    """The number for the tool; `None` where deadline and share contradict."""
+    """The number for the tool, above 0; `None` where deadline and share contradict."""
     least_deadline: float
     """That the share allows; `+inf` where it allows none, 0 where nothing caps it."""
     least_share: float | None
@@ -91,12 +91,13 @@ def _limit(needed: Sequence[float], most: float, lower: Sequence[float], upper: 
     """Return the lowest inside the bounds; where none fits as near to them as the needed one and the most allow."""
     limit = moves.recommended_limit(needed, [*lower, LEAST_THROTTLE], [*upper, most])
     if limit is None:
-        limit = max(*needed, min([max([*lower, LEAST_THROTTLE]), *upper, most]))
+        # An upper bound may be below what the tool takes, down to 0, which would never end anything.
+        limit = max(*needed, min(LEAST_THROTTLE, most), min([max([*lower, LEAST_THROTTLE]), *upper, most]))
     whole = math.ceil(limit)
     if whole <= most:
         return whole
     # A share that is not a whole number allows the number below it.
-    return math.floor(most) if max(needed) <= math.floor(most) else None
+    return math.floor(most) if max(1.0, *needed) <= math.floor(most) else None
 
 
 def _all_known(bounds: Mapping[int, float | None]) -> list[float] | None:

@@ -195,6 +195,26 @@ def test_a_window_that_leaves_little_is_told() -> None:
     assert any("law of throttled moves gives" in warning for warning in warnings(found))
 
 
+def test_an_idle_partition_gets_no_throttle_of_0() -> None:
+    """Nothing needed and KIP-73's upper bound of 0: the least that the tool takes, or the share where it is less."""
+    seen = cluster({"busy": [sized([1], GB)], "t": [sized([1], 0)]}, more=[2])
+    asked = {"bytes_in": {"busy": 2 * MB}, "network": 1 * MB}
+
+    found, poor = (plan(seen, to("t", 0, 2), share=share, **asked) for share in (None, 0.0005))
+
+    assert found.choice is not None
+    assert (found.choice.needed, found.choice.upper_bound) == (0, 0)
+    assert (found.limit, poor.limit) == (1000, 500)
+    assert any("above KIP-73's upper bound of 0 B/s" in warning for warning in warnings(found))
+
+
+def test_a_share_below_a_byte_a_second_is_no_throttle() -> None:
+    """No number for the tool is that small."""
+    seen = cluster({"t": [sized([1], 0)]}, more=[2])
+
+    assert plan(seen, to("t", 0, 2), share=0.001, network=999.0).limit is None
+
+
 PLANS = st.fixed_dictionaries(
     {
         "sizes": st.lists(st.integers(0, 10**13), min_size=1, max_size=4),
@@ -237,10 +257,10 @@ def test_the_throttle_keeps_the_deadline_and_the_share(shape: dict[str, object])
 
     assert choice is not None
     if found.limit is None:
-        assert choice.needed > math.floor(choice.most)
+        assert max(choice.needed, 1) > math.floor(choice.most)
         assert problems(found)
     else:
-        assert choice.needed <= found.limit <= choice.most
+        assert max(choice.needed, 1) <= found.limit <= choice.most
         assert found.predicted <= found.goal.deadline
         assert all(load.least_deadline(float(found.limit)) <= found.goal.deadline * (1 + 1e-9) for load in found.loads)
 
