@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from exporter.errors import TopicError
 from exporter.formulas import limits
 from exporter.model import Snapshot
+from exporter.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place, room
 from exporter.planning.room import count_partitions, count_replicas
 
 _LONGEST_NAME: Final = 249
@@ -22,7 +24,7 @@ class Count:
 
     before: int
     after: int | None
-    """With the emptiest brokers filled first; `None` where the topic does not fit."""
+    """As assigned, or with the emptiest brokers filled first; `None` where the topic does not fit."""
     headroom: float
 
 
@@ -44,7 +46,11 @@ class Creation:
     reasons: tuple[str, ...]
     """Why it does not fit; empty where it does."""
     assignment: tuple[tuple[int, ...], ...] | None
-    """Broker ids by partition that keep the limits, where Kafka's own even spread would not; else `None`."""
+    """Broker ids by partition that keep the limits, where Kafka's own placement may not; else `None`."""
+    most_by_kafka: int
+    """Replicas of it that Kafka's own placement puts on one broker at most."""
+    racks_apart: bool
+    """Whether each replica of a partition has a rack of its own."""
 
     @property
     def fits(self) -> bool:
@@ -67,15 +73,19 @@ def plan_creation(
     counted = limits.is_counted(topic)
     limit, cluster = (broker_limit, cluster_limit) if counted else (math.inf, math.inf)
     cluster_before = count_partitions(snapshot)
-    reasons = _reasons(before, limit, limits.headroom(cluster, float(cluster_before)), partitions, factor)
-    after = limits.counts_after_creation(before, limit, partitions, factor) if not reasons else None
-    placed = _placed(up, before, limit, partitions, factor) if after is not None else None
+    racks = [snapshot.brokers[broker].rack for broker in up]
+    headroom = [limits.headroom(limit, float(count)) for count in before]
+    reasons = _reasons(headroom, racks, limits.headroom(cluster, float(cluster_before)), partitions, factor)
+    registered = [broker.rack for broker in snapshot.brokers.values() if not broker.gone]
+    most = most_by_kafka(registered, len(up), partitions, factor) if up else 0
+    placed = place(headroom, racks, partitions, factor) if not reasons and most > min(headroom) else None
+    after = _after(before, limit, partitions, factor, placed) if not reasons else None
     return Creation(
         topic=topic,
         partitions=partitions,
         factor=factor,
         brokers={
-            broker: Count(before[index], after[index] if after else None, limits.headroom(limit, float(before[index])))
+            broker: Count(before[index], after[index] if after else None, headroom[index])
             for index, broker in enumerate(up)
         },
         broker_limit=limit,
@@ -83,7 +93,9 @@ def plan_creation(
         cluster_limit=cluster,
         counted=counted,
         reasons=reasons,
-        assignment=placed,
+        assignment=None if placed is None else tuple(tuple(up[index] for index in replicas) for replicas in placed),
+        most_by_kafka=most,
+        racks_apart=len(set(racks)) > 1 and keeps_racks_apart(racks, factor),
     )
 
 
@@ -100,18 +112,22 @@ def _check_name(snapshot: Snapshot, topic: str) -> None:
 
 
 def _reasons(
-    before: Sequence[int], limit: float, cluster_headroom: float, partitions: int, factor: int
+    headroom: Sequence[float], racks: Sequence[Rack], cluster_headroom: float, partitions: int, factor: int
 ) -> tuple[str, ...]:
-    if factor > len(before):
-        return (f"replication factor {factor} needs {factor} brokers, and {len(before)} are up",)
-    headroom = [limits.headroom(limit, float(count)) for count in before]
+    if factor > len(headroom):
+        return (f"replication factor {factor} needs {factor} brokers, and {len(headroom)} are up",)
     reasons = []
     if partitions > cluster_headroom:
         reasons.append(f"the cluster has room for {_room(cluster_headroom)} partitions, not for {partitions}")
     if not limits.creation_fits(headroom, math.inf, partitions, factor):
-        room = sum(min(max(left, 0.0), partitions) for left in headroom)
+        alone = sum(min(max(left, 0.0), partitions) for left in headroom)
         reasons.append(
-            f"the brokers have room for {_room(room)} replicas of {partitions} partitions,"
+            f"the brokers have room for {_room(alone)} replicas of {partitions} partitions,"
+            f" not for {partitions * factor}"
+        )
+    elif (apart := room(headroom, racks, partitions, factor)) < partitions * factor:
+        reasons.append(
+            f"with each replica of a partition in a rack of its own the racks have room for {_room(apart)} replicas,"
             f" not for {partitions * factor}"
         )
     return tuple(reasons)
@@ -121,12 +137,11 @@ def _room(left: float) -> str:
     return f"{max(left, 0):.0f}"
 
 
-def _placed(
-    brokers: Sequence[int], before: Sequence[int], limit: float, partitions: int, factor: int
-) -> tuple[tuple[int, ...], ...] | None:
-    """Place it by room where an even spread, which is all that Kafka looks at, takes a broker over its limit."""
-    even = math.ceil(partitions * factor / len(brokers))
-    if all(count + even <= limit for count in before):
-        return None
-    placement = limits.placement(before, partitions, factor)
-    return tuple(tuple(brokers[index] for index in replicas) for replicas in placement)
+def _after(
+    before: Sequence[int], limit: float, partitions: int, factor: int, placed: Sequence[Sequence[int]] | None
+) -> tuple[int, ...] | None:
+    """Replicas per broker with the topic, by the placement where there is one."""
+    if placed is None:
+        return limits.counts_after_creation(before, limit, partitions, factor)
+    added = Counter(index for replicas in placed for index in replicas)
+    return tuple(count + added[index] for index, count in enumerate(before))

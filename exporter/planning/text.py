@@ -57,8 +57,8 @@ def creation_text(creation: Creation, where: Where) -> str:
             "\n  No limit is configured: set limits.max_broker_partitions and limits.max_partitions."
             " KIP-578 advises 4000 and 200000."
         )
-    if creation.assignment is not None:
-        verdict += "\n  Kafka looks at no limit and spreads evenly, which would take a broker over it: assign as below."
+    if creation.fits and not math.isinf(creation.broker_limit):
+        verdict += f"\n  {_placed(creation)}"
     cluster = (
         f"Cluster: {creation.cluster_before} partitions now, limit {_limit(creation.cluster_limit)}"
         if creation.counted
@@ -76,6 +76,14 @@ def creation_text(creation: Creation, where: Where) -> str:
     table = _table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
     typed = _typed("Type", creation_commands(creation, where), where)
     return "\n\n".join(part for part in (verdict, cluster, table, typed) if part) + "\n"
+
+
+def _placed(creation: Creation) -> str:
+    most = f"{in_count(creation.most_by_kafka, 'replica')} of it on one broker"
+    if creation.assignment is None:
+        return f"Assumed: Kafka's own placement (StripedReplicaPlacer), {most} at most, which fits on each."
+    racks = ", each replica of a partition in a rack of its own" if creation.racks_apart else ""
+    return f"Kafka's own placement looks at no limit and may put {most}, which is too many: assign as below{racks}."
 
 
 def _verdict(plan: MovePlan) -> str:

@@ -2,15 +2,21 @@
 
 import json
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exporter.errors import TopicError
 from exporter.model import Broker, Snapshot
 from exporter.planning.commands import Where
 from exporter.planning.creation import Creation, plan_creation
 from exporter.planning.document import creation_document
+from exporter.planning.placement import place, room
 from exporter.planning.text import creation_text
 from tests.planning.planned import cluster, sized
 
@@ -101,8 +107,8 @@ def test_what_can_never_be_created(name: str, message: str) -> None:
         create(seen, 1, 1, name=name)
 
 
-def test_where_an_even_spread_is_too_much_replicas_are_assigned() -> None:
-    """Kafka looks at no limit: where its spread would pass one, the command names the brokers."""
+def test_where_kafkas_placement_is_too_much_replicas_are_assigned() -> None:
+    """Kafka looks at no limit: where its placement may pass one, the command names the brokers."""
     found = create(hosting(9, 0, 0), 4, 2)
     even = create(hosting(0, 0, 0), 4, 2)
 
@@ -112,6 +118,113 @@ def test_where_an_even_spread_is_too_much_replicas_are_assigned() -> None:
     assert (
         "kafka-topics.sh --bootstrap-server a:9092 --create --topic new --partitions 4 --replication-factor 2"
         in creation_text(even, WHERE)
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "partitions", "factor", "most"),
+    [
+        ((8, 8, 8, 8, 8), 3, 3, 3),  # an even spread would be 2 each; three partitions in a row share a broker
+        ((0, 0, 0), 7, 2, 5),  # two rounds of three with 2 each, and one more
+        ((0, 0, 0, 0), 8, 3, 6),
+        ((0,), 5, 1, 5),
+    ],
+)
+def test_kafka_may_put_more_than_an_even_share_on_a_broker(
+    counts: tuple[int, ...], partitions: int, factor: int, most: int
+) -> None:
+    """By its rounds: replicas are assigned as soon as that most is too many for one broker."""
+    fullest = max(counts)
+    enough = create(hosting(*counts), partitions, factor, limit=fullest + most)
+    short = create(hosting(*counts), partitions, factor, limit=fullest + most - 1)
+
+    assert enough.most_by_kafka == short.most_by_kafka == most
+    assert (enough.fits, enough.assignment) == (True, None)
+    assert f"{most} replicas of it on one broker at most" in creation_text(enough, WHERE)
+    assert short.assignment is not None or not short.fits
+
+
+def test_brokers_that_an_even_spread_would_fit_are_assigned() -> None:
+    """8,8,8,8,8 with a limit of 10: three partitions of three fit, and Kafka could make it 11 on one."""
+    found = create(hosting(8, 8, 8, 8, 8), 3, 3)
+
+    assert found.fits
+    assert found.assignment is not None
+    assert [count.after for count in found.brokers.values()] == [10, 10, 10, 10, 9]
+    assert "may put 3 replicas of it on one broker, which is too many: assign as below.\n" in creation_text(
+        found, WHERE
+    )
+
+
+def racked(racks: Sequence[str | None], *counts: int) -> Snapshot:
+    """Brokers 1, 2, ... in these racks, with so many replicas each."""
+    seen = hosting(*counts)
+    brokers = {one: replace(broker, rack=racks[one - 1]) for one, broker in seen.brokers.items()}
+    return replace(seen, brokers=brokers)
+
+
+def test_a_small_rack_gets_a_replica_of_every_partition() -> None:
+    """Racks a, a, b and two replicas: broker 3 has to have room for all, and the others share the rest."""
+    racks = ("a", "a", "b")
+    found = create(racked(racks, 6, 6, 4), 6, 2)
+    refused = create(racked(racks, 0, 0, 5), 6, 2)
+
+    assert found.assignment is not None
+    assert all(racks[first - 1] != racks[second - 1] for first, second in found.assignment)
+    assert [count.after for count in found.brokers.values()] == [9, 9, 10]
+    assert "assign as below, each replica of a partition in a rack of its own." in creation_text(found, WHERE)
+    assert create(racked(racks, 4, 4, 4), 6, 2).assignment is None
+    assert refused.reasons == (
+        "with each replica of a partition in a rack of its own the racks have room for 11 replicas, not for 12",
+    )
+    assert create(hosting(0, 0, 5), 6, 2).fits
+
+
+def test_fewer_racks_than_replicas_bind_nothing() -> None:
+    """Two replicas of a partition share a rack then, and only brokers count; one of no rack is in a rack of its own."""
+    found = create(racked(("a", "a", "b"), 9, 9, 9), 1, 3)
+    none = create(racked((None, "a", "a"), 9, 8, 8), 2, 2)
+
+    assert (found.fits, found.assignment, found.racks_apart) == (True, None, False)
+    assert none.reasons == (
+        "with each replica of a partition in a rack of its own the racks have room for 3 replicas, not for 4",
+    )
+
+
+CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_size=1, max_size=5)
+
+
+@given(CLUSTERS, st.integers(1, 4), st.integers(1, 3))
+def test_a_placement_is_found_whenever_there_is_one(
+    brokers: list[tuple[int, str]], partitions: int, factor: int
+) -> None:
+    """Room is what trying out all placements tells, and what is placed keeps headroom, and brokers and racks apart."""
+    factor = min(factor, len(brokers))
+    headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
+    apart = len(set(racks)) >= factor
+    sets = [
+        chosen
+        for chosen in combinations(range(len(brokers)), factor)
+        if not apart or len({racks[broker] for broker in chosen}) == factor
+    ]
+    fits = room(headroom, racks, partitions, factor) >= partitions * factor
+
+    assert fits is _any_placement(tuple(headroom), sets, partitions)
+    if fits:
+        placed = place(headroom, racks, partitions, factor)
+        used = Counter(broker for replicas in placed for broker in replicas)
+        assert len(placed) == partitions
+        assert all(tuple(sorted(replicas)) in sets for replicas in placed)
+        assert all(used[broker] <= headroom[broker] for broker in used)
+
+
+def _any_placement(left: tuple[float, ...], sets: Sequence[tuple[int, ...]], partitions: int) -> bool:
+    if partitions == 0:
+        return True
+    return any(
+        _any_placement(tuple(n - (b in chosen) for b, n in enumerate(left)), sets[index:], partitions - 1)
+        for index, chosen in enumerate(sets)
+        if all(left[broker] >= 1 for broker in chosen)
     )
 
 
