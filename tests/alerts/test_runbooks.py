@@ -186,6 +186,22 @@ def test_commands_need_a_cluster(page: Path) -> None:
 
 
 @pages
+def test_a_cancelled_move_takes_no_throttle_of_others(page: Path) -> None:
+    """Where a page cancels a move it says how the throttles of other moves stay: the tool clears them all."""
+    if any("--cancel" in given for _, given in commands(page)):
+        assert "`--preserve-throttles`" in page.read_text()
+
+
+@pages
+def test_properties_go_by_the_flag_of_the_tool(page: Path) -> None:
+    """Tools that take no --command-config on a secured cluster are named with the flag that they take."""
+    for tool in {tool for tool, _ in commands(page)}:
+        text = (HELP / f"{tool}.txt").read_text()
+        named = re.search(rf"{tool}: (--[\w.-]*\w)", page.read_text())
+        assert "--command-config" in text or (named and f"{named[1]} " in text), tool
+
+
+@pages
 def test_shell_blocks_parse(page: Path) -> None:
     """Every block of commands is valid shell."""
     for block in blocks(page, "sh"):
