@@ -39,24 +39,10 @@ def reassignment_fits(broker_headroom: Mapping[int, float], adding: Mapping[int,
     return all(count <= broker_headroom.get(broker, math.inf) for broker, count in adding.items() if count > 0)
 
 
-def counts_after_creation(counts: Sequence[int], limit: float, partitions: int, factor: int) -> tuple[int, ...] | None:
-    """Replicas per broker after a creation that fills the emptiest brokers first; None when it does not fit.
-
-    KIP-578, "An illustrative (toy) example". Filling the emptiest first finds a placement whenever there is one.
-    """
-    if not creation_fits([limit - count for count in counts], math.inf, partitions, factor):
-        return None
-    after = list(counts)
-    for replicas in placement(counts, partitions, factor):
-        for broker in replicas:
-            after[broker] += 1
-    return tuple(after)
-
-
 def placement(counts: Sequence[int], partitions: int, factor: int) -> tuple[tuple[int, ...], ...]:
     """Indices of the brokers of each partition, the emptiest first, each partition after the one before. KIP-578.
 
-    `factor` is at most the number of brokers. What fits at all fits so.
+    `factor` is at most the number of brokers. What `creation_fits` fits so: "An illustrative (toy) example".
     """
     after, placed = list(counts), []
     for _ in range(partitions):

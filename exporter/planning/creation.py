@@ -10,7 +10,7 @@ from typing import Final
 from exporter.errors import TopicError
 from exporter.formulas import limits
 from exporter.model import Snapshot
-from exporter.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place, room
+from exporter.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place_by_rack, room_by_rack
 from exporter.planning.room import count_partitions, count_replicas
 
 _LONGEST_NAME: Final = 249
@@ -78,8 +78,9 @@ def plan_creation(
     reasons = _reasons(headroom, racks, limits.headroom(cluster, float(cluster_before)), partitions, factor)
     registered = [broker.rack for broker in snapshot.brokers.values() if not broker.gone]
     most = most_by_kafka(registered, len(up), partitions, factor) if up else 0
-    placed = place(headroom, racks, partitions, factor) if not reasons and most > min(headroom) else None
-    after = _after(before, limit, partitions, factor, placed) if not reasons else None
+    placed = _placed(before, headroom, racks, partitions, factor) if not reasons else None
+    after = _after(before, placed) if placed is not None else None
+    wanted = placed is not None and most > min(headroom)
     return Creation(
         topic=topic,
         partitions=partitions,
@@ -93,9 +94,9 @@ def plan_creation(
         cluster_limit=cluster,
         counted=counted,
         reasons=reasons,
-        assignment=None if placed is None else tuple(tuple(up[index] for index in replicas) for replicas in placed),
+        assignment=tuple(tuple(up[index] for index in replicas) for replicas in placed or ()) if wanted else None,
         most_by_kafka=most,
-        racks_apart=len(set(racks)) > 1 and keeps_racks_apart(racks, factor),
+        racks_apart=keeps_racks_apart(racks, factor),
     )
 
 
@@ -120,12 +121,13 @@ def _reasons(
     if partitions > cluster_headroom:
         reasons.append(f"the cluster has room for {_room(cluster_headroom)} partitions, not for {partitions}")
     if not limits.creation_fits(headroom, math.inf, partitions, factor):
-        alone = sum(min(max(left, 0.0), partitions) for left in headroom)
+        room = sum(min(max(left, 0.0), partitions) for left in headroom)
         reasons.append(
-            f"the brokers have room for {_room(alone)} replicas of {partitions} partitions,"
+            f"the brokers have room for {_room(room)} replicas of {partitions} partitions,"
             f" not for {partitions * factor}"
         )
-    elif (apart := room(headroom, racks, partitions, factor)) < partitions * factor:
+    elif keeps_racks_apart(racks, factor) and room_by_rack(headroom, racks, partitions) < partitions * factor:
+        apart = room_by_rack(headroom, racks, partitions)
         reasons.append(
             f"with each replica of a partition in a rack of its own the racks have room for {_room(apart)} replicas,"
             f" not for {partitions * factor}"
@@ -137,11 +139,19 @@ def _room(left: float) -> str:
     return f"{max(left, 0):.0f}"
 
 
-def _after(
-    before: Sequence[int], limit: float, partitions: int, factor: int, placed: Sequence[Sequence[int]] | None
-) -> tuple[int, ...] | None:
-    """Replicas per broker with the topic, by the placement where there is one."""
-    if placed is None:
-        return limits.counts_after_creation(before, limit, partitions, factor)
+def _placed(
+    before: Sequence[int], headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int
+) -> tuple[tuple[int, ...], ...]:
+    """Place it by room, the emptiest brokers first."""
+    if not keeps_racks_apart(racks, factor):
+        return limits.placement(before, partitions, factor)
+    # Without a limit headroom is endless, and what the fullest broker may come to stands for one.
+    if any(map(math.isinf, headroom)):
+        headroom = [float(max(before) + partitions - count) for count in before]
+    return place_by_rack(headroom, racks, partitions, factor)
+
+
+def _after(before: Sequence[int], placed: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Replicas per broker with the topic."""
     added = Counter(index for replicas in placed for index in replicas)
     return tuple(count + added[index] for index, count in enumerate(before))

@@ -27,43 +27,43 @@ def most_by_kafka(racks: Collection[Rack], up: int, partitions: int, factor: int
 
 
 def keeps_racks_apart(racks: Sequence[Rack], factor: int) -> bool:
-    """Whether there are as many racks as replicas, so that no two of one partition need share one."""
-    return len(set(racks)) >= factor
+    """Whether there are several racks, and as many as replicas, so that no two of one partition need share one."""
+    return len(set(racks)) >= max(factor, 2)
 
 
-def room(headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int) -> float:
-    """Replicas of so many partitions that brokers take, no two of one partition on one broker or, if can be, rack.
+def room_by_rack(headroom: Sequence[float], racks: Sequence[Rack], partitions: int) -> float:
+    """Replicas of so many partitions that brokers take, one of each partition in a rack at most.
 
-    It fits where this is `partitions` x `factor` or more. `headroom`, `racks`: by broker.
+    It fits where this is `partitions` times the replication factor or more. `headroom`, `racks`: by broker.
     """
-    groups = _groups(racks, factor)
-    return sum(min(_left(headroom, group), partitions) for group in groups)
+    return sum(min(_left(headroom, rack), partitions) for rack in _brokers(racks))
 
 
-def place(
+def place_by_rack(
     headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Indices of the brokers of each partition, each time of the racks with most room. What fits by `room` fits so."""
+    """Indices of the brokers of each partition, each time in the racks with most room, and there the emptiest.
+
+    What fits by `room_by_rack` fits so; without racks it is `limits.placement`. `headroom`: finite, by broker.
+    """
     left, placed = list(headroom), []
-    groups = _groups(racks, factor)
+    groups = _brokers(racks)
     for _ in range(partitions):
-        chosen = sorted(groups, key=lambda group: -_left(left, group))[:factor]
-        replicas = tuple(max(group, key=lambda broker: left[broker]) for group in chosen)
+        chosen = sorted(groups, key=lambda rack: -_left(left, rack))[:factor]
+        replicas = tuple(max(rack, key=lambda broker: left[broker]) for rack in chosen)
         placed.append(replicas)
         for broker in replicas:
             left[broker] -= 1
     return tuple(placed)
 
 
-def _groups(racks: Sequence[Rack], factor: int) -> list[list[int]]:
-    """Brokers of which a partition has one replica at most: those of a rack, or each where racks are too few."""
-    if not keeps_racks_apart(racks, factor):
-        return [[broker] for broker in range(len(racks))]
+def _brokers(racks: Sequence[Rack]) -> list[list[int]]:
+    """Indices of the brokers of each rack."""
     found: dict[Rack, list[int]] = {}
     for broker, rack in enumerate(racks):
         found.setdefault(rack, []).append(broker)
     return list(found.values())
 
 
-def _left(headroom: Sequence[float], group: Sequence[int]) -> float:
-    return sum(max(headroom[broker], 0.0) for broker in group)
+def _left(headroom: Sequence[float], rack: Sequence[int]) -> float:
+    return sum(max(headroom[broker], 0.0) for broker in rack)

@@ -16,7 +16,7 @@ from exporter.model import Broker, Snapshot
 from exporter.planning.commands import Where
 from exporter.planning.creation import Creation, plan_creation
 from exporter.planning.document import creation_document
-from exporter.planning.placement import place, room
+from exporter.planning.placement import place_by_rack, room_by_rack
 from exporter.planning.text import creation_text
 from tests.planning.planned import cluster, sized
 
@@ -173,7 +173,10 @@ def test_a_small_rack_gets_a_replica_of_every_partition() -> None:
     assert all(racks[first - 1] != racks[second - 1] for first, second in found.assignment)
     assert [count.after for count in found.brokers.values()] == [9, 9, 10]
     assert "assign as below, each replica of a partition in a rack of its own." in creation_text(found, WHERE)
-    assert create(racked(racks, 4, 4, 4), 6, 2).assignment is None
+    for limit in (10, math.inf):
+        free = create(racked(racks, 4, 4, 4), 6, 2, limit)
+        assert free.assignment is None
+        assert [count.after for count in free.brokers.values()] == [7, 7, 10]
     assert refused.reasons == (
         "with each replica of a partition in a rack of its own the racks have room for 11 replicas, not for 12",
     )
@@ -198,20 +201,19 @@ CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_si
 def test_a_placement_is_found_whenever_there_is_one(
     brokers: list[tuple[int, str]], partitions: int, factor: int
 ) -> None:
-    """Room is what trying out all placements tells, and what is placed keeps headroom, and brokers and racks apart."""
-    factor = min(factor, len(brokers))
+    """Room is what trying out all placements tells, and what is placed keeps headroom, and racks apart."""
     headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
-    apart = len(set(racks)) >= factor
+    factor = min(factor, len(set(racks)))
     sets = [
         chosen
         for chosen in combinations(range(len(brokers)), factor)
-        if not apart or len({racks[broker] for broker in chosen}) == factor
+        if len({racks[broker] for broker in chosen}) == factor
     ]
-    fits = room(headroom, racks, partitions, factor) >= partitions * factor
+    fits = room_by_rack(headroom, racks, partitions) >= partitions * factor
 
     assert fits is _any_placement(tuple(headroom), sets, partitions)
     if fits:
-        placed = place(headroom, racks, partitions, factor)
+        placed = place_by_rack(headroom, racks, partitions, factor)
         used = Counter(broker for replicas in placed for broker in replicas)
         assert len(placed) == partitions
         assert all(tuple(sorted(replicas)) in sets for replicas in placed)
