@@ -1,0 +1,32 @@
+"""A plan as it is printed: two partitions of a usual cluster, for people and for machines."""
+
+import json
+from typing import Any
+
+from exporter.planning.commands import Where
+from exporter.planning.document import move_document
+from exporter.planning.plan import MovePlan
+from exporter.planning.reassignment import to_json
+from exporter.planning.text import move_text
+from tests.planning.planned import GB, MB, cluster, measured, plan, sized, to
+
+WHERE = Where("a:9092", "move it.json")
+SEEN = cluster({"t": [sized([1, 2], 36 * GB), sized([2, 1], 36 * GB)]}, more=[3])
+
+
+def usual(**asked: Any) -> MovePlan:
+    """Two partitions get a replica on a third broker instead of one that they have."""
+    return plan(SEEN, to("t", 0, 3, 2), to("t", 1, 2, 3), bytes_in=MB, **{"network": 125 * MB, "share": 0.3, **asked})
+
+
+def document(found: MovePlan) -> dict[str, Any]:
+    """Its document, as JSON gives it back."""
+    made = move_document(found, measured(SEEN, MB), WHERE)
+    back: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
+    assert back == made
+    return back
+
+
+def text(found: MovePlan, where: Where = WHERE) -> str:
+    """Its text, with the way back in it."""
+    return move_text(found, measured(SEEN, MB), where, to_json(found.rollback))
