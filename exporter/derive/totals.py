@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from exporter.derive.etas import last_eta, side_etas
 from exporter.derive.frame import Frame
 from exporter.derive.moves import Move
@@ -103,12 +101,12 @@ def _predicted(
     involved = {broker for move in moves for broker in (move.broker, move.leader) if broker is not None}
     limits = [throttles.limit(broker, side) for broker in involved for side in SIDES]
     lowest = min((limit for limit in limits if limit is not None), default=UNLIMITED)
-    sizes, led = frame.snapshot.replicas.size, frame.led_by != UNKNOWN
-    brokers = float(len(frame.snapshot.brokers))
-    if lowest == UNLIMITED or not brokers or (sizes == UNKNOWN).any() or np.isnan(bytes_in[led]).any():
+    if lowest == UNLIMITED:
         return None
-    busiest = float(np.bincount(frame.led_by[led], weights=bytes_in[led]).max(initial=0.0))
-    return formulas.move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, brokers, lowest, busiest)
+    snapshot, led = frame.snapshot, frame.led_by != UNKNOWN
+    return formulas.move_time_of_cluster(
+        ratio, lowest, snapshot.replicas.size, frame.led_by[led], bytes_in[led], len(snapshot.brokers)
+    )
 
 
 def _catch_up(moves: tuple[Move, ...]) -> dict[tuple[int, Side], float]:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from exporter.formulas.law import DEFAULT_WINDOW, Window
-from exporter.formulas.ops import NUMBERS, Ops, V
+from exporter.formulas.ops import NUMBERS, UNKNOWN, Floats, Ints, Longs, Ops, V
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -207,6 +207,20 @@ def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: 
     to_copy: V = ratio * log_size_per_broker * brokers
     left: V = limit - max_bytes_in
     return eta(ops, to_copy, left)
+
+
+def move_time_of_cluster(
+    ratio: float, limit: float, sizes: Longs, led_by: Ints | Longs, bytes_in: Floats, brokers: int
+) -> float | None:
+    """MoveTime from what a cluster tells: bytes of R replicas, and what comes in for L led partitions by their leaders.
+
+    `sizes` (R,) `UNKNOWN` where not told; `led_by` (L,) leaders as small indices; `bytes_in` (L,) bytes per second, NaN
+    where unknown. None while a part is unknown, and without a broker.
+    """
+    if not brokers or (sizes == UNKNOWN).any() or np.isnan(bytes_in).any():
+        return None
+    busiest = float(np.bincount(led_by, weights=bytes_in).max(initial=0.0))
+    return move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, float(brokers), limit, busiest)
 
 
 def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:

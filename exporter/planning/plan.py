@@ -127,11 +127,11 @@ def _today(moving: Sequence[Moving]) -> tuple[Target, ...]:
 
 def _move_time(snapshot: Snapshot, bytes_in: Floats, ratio: float, limit: float) -> float | None:
     """KIP-73's MoveTime, where all that it needs is known."""
-    partitions, sizes = snapshot.partitions, snapshot.replicas.size
+    partitions = snapshot.partitions
     led = partitions.leader_row != UNKNOWN
-    if (sizes == UNKNOWN).any() or np.isnan(bytes_in[led]).any() or not led.any():
+    if not led.any():
         return None
     _, led_by = np.unique(partitions.leader[led], return_inverse=True)
-    busiest = float(np.bincount(led_by, weights=bytes_in[led]).max())
-    brokers = float(len(snapshot.brokers))
-    return moves.move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, brokers, limit, busiest)
+    return moves.move_time_of_cluster(
+        ratio, limit, snapshot.replicas.size, led_by, bytes_in[led], len(snapshot.brokers)
+    )

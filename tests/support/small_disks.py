@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import run
+
 
 def need_mount(folder: Path) -> None:
     """Skip the test, and say so, where there is no root or no right to mount."""
     probe = folder / "probe"
     probe.mkdir()
-    tried = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "probe", str(probe)], capture_output=True, check=False
-    )
+    tried = run("mount", "-t", "tmpfs", "-o", "size=1m", "probe", probe)
     if tried.returncode:
         probe.rmdir()
-        pytest.skip(f"a small file system needs root and the right to mount: {tried.stderr.decode().strip()}")
+        pytest.skip(f"a small file system needs root and the right to mount: {tried.stderr.strip()}")
     subprocess.run(["umount", str(probe)], check=True)
     probe.rmdir()
