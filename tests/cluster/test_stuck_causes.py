@@ -81,6 +81,7 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
             assert causes(watch.page) == wanted
 
             repair()
+            watch.until(lambda page: not _is_stuck(page, "rotten"), "rotten gets on")
             del watch.causes["rotten"]
             watch.until(lambda page: not page.all("reassignment_bytes_remaining", topic="rotten"), "rotten has moved")
             restore()

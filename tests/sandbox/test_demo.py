@@ -111,10 +111,10 @@ def require_nothing_left(directory: Path) -> None:
 
 
 def ask(looking: Looking, target: Target, scrapes: int = 1) -> list[dict[str, Any]]:
-    """The answer to a query of a dashboard over the time of the run, in steps of so many scrapes, as of Grafana."""
+    """The answer to a query of a dashboard over the run, to its last scrape, in steps of so many scrapes."""
     run = read(looking.folder)
     step = scrapes * run.scrape_seconds
-    over = {"start": run.began // step * step, "end": run.ended // step * step, "step": step}
+    over = {"start": run.began // step * step, "end": math.ceil(run.ended / step) * step, "step": step}
     query = target.filled(cluster=run.cluster, __interval=f"{step:g}s")
     rows: list[dict[str, Any]] = looking.ask("query_range", query=query, **over)["result"]
     return rows
