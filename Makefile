@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long test-alerts demo demo-look sandbox bench eta law scale verdict docs dashboards rules tools clean distclean
+.PHONY: help setup run lint test unit test-long test-alerts demo demo-look sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -56,6 +56,9 @@ eta: tools setup ## the ETA of five real moves against what they took; a quarter
 
 law: tools setup ## the law of throttled moves where it is least certain; a quarter of an hour
 	$(VENV)/python -m bench.law $(ARGS)
+
+stuck: tools setup ## how soon pages say that a move is stuck; 15 minutes
+	$(VENV)/python -m bench.stuck $(ARGS)
 
 verdict: tools setup ## the verdict by time against the brokers' ISR through pauses and a kill; 5 minutes
 	$(VENV)/python -m bench.verdict $(ARGS)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import AdminError, Cluster, ClusterSettings, wait_for
+from sandbox.damage import log_files, rotten
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes
@@ -61,7 +62,7 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
     _fill(cluster, "kept", [1, 2], 2)
     _fill_tiered(cluster, "remote", leader=3)
     _fill(cluster, "damaged", [1], 15)
-    with _rotten(cluster, "rotten", leader=1) as repair, _hidden(cluster, "remote") as restore:
+    with rotten(cluster, "rotten", 1, MEGABYTE) as repair, _hidden(cluster, "remote") as restore:
         _drop_out(cluster, "kept", leader=1, broker=2)
         with Sidecar(configuration(cluster), tmp_path) as sidecar:
             watch = Watch(sidecar)
@@ -104,7 +105,7 @@ def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_pa
     throttle = 2 * MEGABYTE
     _fill(cluster, "rotten", [1], 5)
     _fill(cluster, "sound", [1], 120)
-    with _rotten(cluster, "rotten", leader=1) as repair, Sidecar(configuration(cluster), tmp_path) as sidecar:
+    with rotten(cluster, "rotten", 1, MEGABYTE) as repair, Sidecar(configuration(cluster), tmp_path) as sidecar:
         watch = Watch(sidecar)
         watch.until(lambda page: not page.down(), "everybody answers")
         cluster.admin.reassign({("rotten", 0): [2], ("sound", 0): [2]}, throttle=throttle)
@@ -227,7 +228,7 @@ def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
     """
     _fill(patient, "large", [1], 30)
     small = patient.log_dirs(2)[1]
-    with _mounted(patient, 2, small, megabytes=24) as fill, _rotten(patient, "large", 1, 500) as repair:
+    with _mounted(patient, 2, small, megabytes=24) as fill, rotten(patient, "large", 1, 500) as repair:
         _prefer(patient, "large", 2, small)
         with Sidecar(configuration(patient), tmp_path) as sidecar:
             watch = Watch(sidecar)
@@ -286,23 +287,6 @@ def _fill_tiered(cluster: Cluster, topic: str, leader: int) -> None:
 
 
 @contextmanager
-def _rotten(cluster: Cluster, topic: str, leader: int, position: int = MEGABYTE) -> Iterator[Callable[[], None]]:
-    """Overwrite some bytes of a leader's log: whoever fetches them throws them away. What is yielded puts them back."""
-    (segment,) = _files(cluster, leader, topic, "log")
-    with segment.open("r+b", buffering=0) as file:
-        file.seek(position)
-        kept = file.read(1000)
-        file.seek(position)
-        file.write(bytes(len(kept)))
-
-        def repair() -> None:
-            file.seek(position)
-            file.write(kept)
-
-        yield repair
-
-
-@contextmanager
 def _hidden(cluster: Cluster, topic: str) -> Iterator[Callable[[], None]]:
     """Take what a topic has in remote storage away; what is yielded puts it back."""
     (there,) = cluster.root.glob(f"remote/*/{topic}-0-*")
@@ -327,14 +311,10 @@ def _drop_out(cluster: Cluster, topic: str, leader: int, broker: int) -> None:
 def _cut_indices(cluster: Cluster, topic: str, broker: int) -> None:
     """Make the indices of a replica empty under the broker that has mapped them: writing to them fails from now on."""
     for kind in ("index", "timeindex"):
-        for file in _files(cluster, broker, topic, kind):
+        files = log_files(cluster, broker, topic, kind)
+        assert files
+        for file in files:
             os.truncate(file, 0)
-
-
-def _files(cluster: Cluster, broker: int, topic: str, kind: str) -> list[Path]:
-    found = [file for directory in cluster.log_dirs(broker) for file in directory.glob(f"{topic}-0/*.{kind}")]
-    assert found
-    return found
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pytest
 
 from sandbox import Cluster, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from sandbox.damage import rotten
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems
@@ -112,7 +113,7 @@ def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
         cluster.admin.create_topic(topic, assignment={0: [1]})
     cluster.load.produce("named", bytes=60 * MEGABYTE, record_size=10_000)
     cluster.load.produce("unnamed", bytes=2 * MEGABYTE, record_size=10_000)
-    with _rotten(cluster, "unnamed", leader=1), Sidecar(configuration(cluster), tmp_path) as sidecar:
+    with rotten(cluster, "unnamed", 1, MEGABYTE), Sidecar(configuration(cluster), tmp_path) as sidecar:
         watch = Watch(sidecar)
         watch.for_polls(1, "the first page")
         cluster.admin.reassign({("named", 0): [2]}, throttle=MEGABYTE)
@@ -249,13 +250,3 @@ def _raised(watch: Watch, what: str, change: Callable[[], None], back: Callable[
     polls = watch.until(lambda page: not problems(page), f"no longer: {what}")
     assert polls <= 1 + STARTING
     watch.problems = set()
-
-
-@contextmanager
-def _rotten(cluster: Cluster, topic: str, leader: int) -> Iterator[None]:
-    """Overwrite some bytes of a leader's log, so that no move of it comes to an end."""
-    (segment,) = (file for each in cluster.log_dirs(leader) for file in each.glob(f"{topic}-0/*.log"))
-    with segment.open("r+b", buffering=0) as file:
-        file.seek(MEGABYTE)
-        file.write(bytes(1000))
-    yield

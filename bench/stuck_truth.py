@@ -1,0 +1,47 @@
+"""When a replica that is being added last got further, by its own broker."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from sandbox import Cluster, SandboxError
+from sandbox.admin_topics import DEBUGGING, LATEST
+
+LOOK = 0.1
+
+
+@dataclass
+class Rises:
+    """The log end of one replica.
+
+    Attributes:
+        end: Offset; -1 before anything was told.
+        last: Unix time at which it was first seen there.
+    """
+
+    end: int = -1
+    last: float = 0.0
+
+
+@contextmanager
+def watched(cluster: Cluster, topic: str, broker: int) -> Iterator[Rises]:
+    """Ask a broker for the log end of its replica of partition 0, again and again while the block runs."""
+    seen, done = Rises(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(LOOK):
+            # Before the move begins it has no replica.
+            with suppress(SandboxError):
+                end = cluster.admin.offsets(topic, LATEST, broker, DEBUGGING)[0]
+                if end > seen.end:
+                    seen.end, seen.last = end, time.time()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        thread.join()

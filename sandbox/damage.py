@@ -1,0 +1,41 @@
+"""Files of a running broker, damaged on purpose: what a test or a benchmark needs for a move that stands still."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandbox.cluster import Cluster
+
+DAMAGED_BYTES = 1000
+
+
+def log_files(cluster: Cluster, broker: int, topic: str, kind: str, partition: int = 0) -> list[Path]:
+    """Files of a replica by their ending, `log`, `index` or `timeindex`, from all log directories of its broker."""
+    return [file for directory in cluster.log_dirs(broker) for file in directory.glob(f"{topic}-{partition}/*.{kind}")]
+
+
+@contextmanager
+def rotten(cluster: Cluster, topic: str, leader: int, position: int) -> Iterator[Callable[[], None]]:
+    """Overwrite some bytes of a leader's log of one segment: whoever fetches them throws them away, again and again.
+
+    Args:
+        cluster: Where.
+        topic: Its partition 0.
+        leader: The broker that leads it.
+        position: Of the first damaged byte.
+
+    Yields:
+        What puts them back.
+    """
+    (segment,) = log_files(cluster, leader, topic, "log")
+    with segment.open("r+b", buffering=0) as file:
+        file.seek(position)
+        kept = file.read(DAMAGED_BYTES)
+        file.seek(position)
+        file.write(bytes(len(kept)))
+
+        def repair() -> None:
+            file.seek(position)
+            file.write(kept)
+
+        yield repair
