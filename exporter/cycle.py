@@ -103,9 +103,10 @@ class Cycle:
             self._publish(None)
             return
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
-            derived = self._judge(snapshot)
+            # The page stays; two judgements of a large cluster at once would be a fifth of its memory.
+            self._shown.view = None
             view = View(
-                derived=derived,
+                derived=self._judge(snapshot),
                 sidecar=self._sidecar(snapshot),
                 topics=self._allowed(snapshot.topics),
                 parameters=self._parameters,
