@@ -1,17 +1,20 @@
-"""Pairs of brokers that moves go between, and since when the throttle on each has been as it is (judgement.md 4)."""
+"""Flows that moves go over, and since when the throttle on each has been as it is (judgement.md 4)."""
 
-import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from exporter.derive.floors import BrokerSide
-from exporter.derive.flows import Pair
+from exporter.derive.flow_keys import FlowKey
 from exporter.derive.frame import Frame
-from exporter.derive.throttles import Throttles
-from exporter.model import UNKNOWN, Side
+from exporter.derive.throttles import SIDES, Throttles
+from exporter.model import UNLIMITED
 
 MoveKey = tuple[bytes, str, int, int]
 """Topic id, topic name, partition, adding broker: a topic made anew is another move."""
+
+
+State = tuple[bool, bool, bool]
+"""Of one move: the leader's list holds it back, the follower's does, it is in the ISR."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +22,8 @@ class Change:
     """What a slope depends on, and since when it has been so in monotonic seconds."""
 
     limits: tuple[float | None, float | None]
-    """Of the leader and of the target."""
-    moves: Mapping[MoveKey, tuple[bool, bool, bool]]
-    """Each move: named by the leader's list, by the follower's, in the ISR."""
+    """Of the leader and of the target, `+inf` where it does not hold the flow back; `None` is unknown."""
+    moves: Mapping[MoveKey, State]
     at: float
 
 
@@ -34,65 +36,66 @@ def move_key(frame: Frame, row: int) -> MoveKey:
     return snapshot.topic_ids[topic], snapshot.topics[topic], number, broker
 
 
-def group_by_pair(frame: Frame, rows: Sequence[int]) -> dict[Pair, list[int]]:
-    """Group replicas by the broker that they are on and the one that leads them, `UNKNOWN` where none does."""
-    groups: dict[Pair, list[int]] = {}
-    for row in rows:
-        led_by = int(frame.led_by[frame.snapshot.replicas.partition[row]])
-        leader = int(frame.brokers[led_by]) if led_by != UNKNOWN else UNKNOWN
-        groups.setdefault((int(frame.snapshot.replicas.broker[row]), leader), []).append(row)
-    return groups
-
-
 def derive_changes(
     frame: Frame,
     throttles: Throttles,
-    groups: Mapping[Pair, list[int]],
+    groups: Mapping[FlowKey, list[int]],
     keys: Mapping[int, MoveKey],
-    before: Mapping[Pair, Change],
+    before: Mapping[FlowKey, Change],
     floors: Collection[BrokerSide],
-) -> dict[Pair, Change]:
-    """Tell since when limits, lists and ISR of each pair, and what else its limits let through, have been as they are.
+) -> dict[FlowKey, Change]:
+    """Tell since when limits, lists and ISR of each flow, and what else its limits let through, have been as they are.
 
-    Moves that come or end, and replicas that join the ISR as they end, do not change the others. `floors` are those
-    that changed with this poll.
+    Moves that come or end, and replicas that join the ISR as they end, do not change the others; a move that the lists
+    put into another flow changes both. `floors` are those that changed with this poll.
     """
+    now = {flow: {keys[row]: _state(frame, flow, row) for row in rows} for flow, rows in groups.items()}
+    altered = _altered(before, now)
+    clock = frame.snapshot.clock
     return {
-        pair: _change(frame, throttles, pair, rows, keys, before.get(pair), floors) for pair, rows in groups.items()
+        flow: _change(
+            flow, Change(_limits(throttles, flow), moves, clock), before.get(flow), floors, altered=flow in altered
+        )
+        for flow, moves in now.items()
+    }
+
+
+def _state(frame: Frame, flow: FlowKey, row: int) -> State:
+    return flow.leader_listed, flow.follower_listed, bool(frame.snapshot.replicas.in_isr[row])
+
+
+def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | None]:
+    leader, target = (throttles.limit(flow.broker(side), side) if flow.listed(side) else UNLIMITED for side in SIDES)
+    return leader, target
+
+
+def _altered(before: Mapping[FlowKey, Change], now: Mapping[FlowKey, Mapping[MoveKey, State]]) -> set[FlowKey]:
+    """Find flows of which a move left the ISR, or into or out of which the lists put one."""
+    known = {move: (flow, state) for flow, change in before.items() for move, state in change.moves.items()}
+    return {
+        each
+        for flow, moves in now.items()
+        for move, state in moves.items()
+        if move in known and not _is_same(known[move][1], state)
+        for each in (flow, known[move][0])
     }
 
 
 def _change(
-    frame: Frame,
-    throttles: Throttles,
-    pair: Pair,
-    rows: list[int],
-    keys: Mapping[int, MoveKey],
-    before: Change | None,
-    floors: Collection[BrokerSide],
+    flow: FlowKey, now: Change, before: Change | None, floors: Collection[BrokerSide], *, altered: bool
 ) -> Change:
-    target, leader = pair
-    clock = frame.snapshot.clock
-    limits = (throttles.limit(leader, Side.LEADER), throttles.limit(target, Side.FOLLOWER))
-    now = {keys[row]: _state(frame, throttles, row) for row in rows}
-    sides = ((leader, Side.LEADER), (target, Side.FOLLOWER))
     same = (
         before is not None
-        and before.limits == limits
-        and all(_is_same(before.moves.get(key, state), state) for key, state in now.items())
+        and before.limits == now.limits
+        and not altered
         # The floor of a limit that is not set holds nothing back.
-        and not any(side in floors and limit != math.inf for side, limit in zip(sides, limits, strict=True))
+        and not any(
+            (flow.broker(side), side) in floors and limit != UNLIMITED
+            for side, limit in zip(SIDES, now.limits, strict=True)
+        )
     )
-    return Change(limits, now, min(before.at, clock) if same and before is not None else clock)
+    return replace(now, at=min(before.at, now.at)) if same and before is not None else now
 
 
-def _state(frame: Frame, throttles: Throttles, row: int) -> tuple[bool, bool, bool]:
-    replicas = frame.snapshot.replicas
-    # The leader's list names those that are copied from.
-    leader_row = int(frame.snapshot.partitions.leader_row[replicas.partition[row]])
-    by_leader = leader_row != UNKNOWN and bool(throttles.listed[Side.LEADER][leader_row])
-    return by_leader, bool(throttles.listed[Side.FOLLOWER][row]), bool(replicas.in_isr[row])
-
-
-def _is_same(before: tuple[bool, bool, bool], now: tuple[bool, bool, bool]) -> bool:
+def _is_same(before: State, now: State) -> bool:
     return before[:2] == now[:2] and now[2] >= before[2]

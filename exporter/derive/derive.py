@@ -71,7 +71,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     throttling_memory, throttling = derive_throttling(
         seen, lag, lasting, flows, inbound.mean, moves_memory, before.throttling, parameters
     )
-    moves = bound_by_sides(moves, throttling)
+    moves = bound_by_sides(moves, flows, throttling.side_etas)
     clamped = lag.clamped + before.clamped
     tiered_memory, tiered = derive_tiered(seen, per_offset, before.tiered)
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps)

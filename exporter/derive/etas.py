@@ -6,7 +6,8 @@ Rates are net of what comes in. Measured ones are `Trend`s of what was gained.
 import math
 from collections.abc import Iterable, Mapping
 
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow
 from exporter.derive.sides import Load, SideKey, binding_sides
 from exporter.formulas import law, moves
 from exporter.formulas.moves import Trend
@@ -47,11 +48,11 @@ def side_eta(load: Load) -> float | None:
     return moves.eta(NUMBERS, _by_line(load.remaining, pace, load.gross, load.window), net)
 
 
-def side_etas(sides: Mapping[SideKey, Load], pairs: Iterable[Pair]) -> dict[Pair, float]:
+def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:
     """Judge of each flow the side that holds it back, where that is known."""
-    binding = binding_sides(sides, pairs)
-    etas = {key: side_eta(sides[key]) for key in set(binding.values())}
-    return {pair: eta for pair, key in binding.items() if (eta := etas[key]) is not None}
+    binding = binding_sides(sides, flows)
+    etas = {end: side_eta(sides[end]) for end in set(binding.values())}
+    return {flow: eta for flow, end in binding.items() if (eta := etas[end]) is not None}
 
 
 def side_pace(load: Load) -> Trend | None:
@@ -70,13 +71,13 @@ def side_pace(load: Load) -> Trend | None:
 
 
 def last_eta(
-    replicas: Iterable[float], flows: Mapping[Pair, float | None], sides: Mapping[Pair, float]
+    replicas: Iterable[float], flows: Mapping[FlowKey, float | None], sides: Mapping[FlowKey, float]
 ) -> float | None:
     """Tell when everything is done: the last flow, and the last broker and side; never before a single replica.
 
     No flow ends after the side that holds it back.
     """
-    bounded = [min(eta, sides.get(pair, math.inf)) for pair, eta in flows.items() if eta is not None]
+    bounded = [min(eta, sides.get(flow, math.inf)) for flow, eta in flows.items() if eta is not None]
     # No replica was said never to end.
     return as_finite(max([*replicas, *sides.values(), *bounded]))
 

@@ -1,13 +1,15 @@
-"""Flows of a throttled move: the fetchers of one leader -> target, over all its lagging partitions (throttle law)."""
+"""Flows of throttled moves: all that lags of what a broker fetches of another under the same limits (throttle law)."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
+from exporter.derive.flow_keys import FlowKey, group_by_flow
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
-from exporter.derive.throttles import Throttles
+from exporter.derive.throttles import SIDES, Throttles
 from exporter.formulas import law, mean_rate
 from exporter.formulas.ops import NUMBERS, as_known
 from exporter.formulas.shares import fair_shares
@@ -15,9 +17,6 @@ from exporter.model import UNKNOWN, BrokerConfig, Floats, Longs, Side
 
 NO_SIDE = -1
 """Stands for a side that does not throttle a flow: no broker has this id, so it has no limit."""
-
-Pair = tuple[int, int]
-"""(target, leader) as broker ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,10 @@ class Flow:
 
     rows: Longs
     """Rows of the replicas that catch up over it."""
-    leader_listed: bool
-    follower_listed: bool
     headroom: float | None
     burst: float
+    response: float
+    """What all flows between its two brokers together let through at once, at most."""
     bytes_in: float | None
     """In the mean."""
     least_in: float | None
@@ -69,67 +68,45 @@ def derive_inbound(mean: Floats, bytes_in: Floats, seconds: Floats) -> Inbound:
     return Inbound(mean, mean_rate.at_least(mean, bytes_in), seconds)
 
 
-def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[Pair, Flow]:
-    """Group the replicas that catch up: adding ones, and throttled ones that are out of sync; both with a leader.
+def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
+    """Group the replicas that catch up: adding ones, and those out of sync that a list holds back; both with a leader.
 
     The headroom in `throttles` is that at the least inbound.
     """
     replicas = frame.snapshot.replicas
-    listed = throttles.listed[Side.LEADER] | throttles.listed[Side.FOLLOWER]
+    held = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER]
     led = frame.led_by[replicas.partition] != UNKNOWN
-    wanted = (replicas.adding | (listed & ~replicas.in_isr)) & ~frame.is_leader & led & (lag.messages != 0)
-    groups: dict[Pair, list[int]] = {}
-    for row in np.flatnonzero(wanted).tolist():
-        leader = int(frame.brokers[frame.led_by[replicas.partition[row]]])
-        groups.setdefault((int(replicas.broker[row]), leader), []).append(row)
-    sides = {pair: _sides(frame, throttles, pair, rows) for pair, rows in groups.items()}
-    shares = _shares(frame, throttles, sides)
-    return {
-        pair: _flow(frame, rows, sides[pair], shares[position], inbound)
-        for position, (pair, rows) in enumerate(groups.items())
-    }
+    wanted = (replicas.adding | (held & ~replicas.in_isr)) & ~frame.is_leader & led & (lag.messages != 0)
+    groups = group_by_flow(frame, throttles, np.flatnonzero(wanted))
+    shares = _shares(frame, throttles, groups)
+    return {key: _flow(frame, key.target, rows, shares[key], inbound) for key, rows in groups.items()}
 
 
-def _sides(frame: Frame, throttles: Throttles, pair: Pair, rows: list[int]) -> tuple[int, int]:
-    """Which brokers' limits hold the flow back: (leader, target), `NO_SIDE` where its partitions are not listed."""
-    target, leader = pair
-    partition = frame.snapshot.replicas.partition[rows]
-    leader_rows = frame.snapshot.partitions.leader_row[partition]
-    by_leader = bool(throttles.listed[Side.LEADER][leader_rows].any())
-    by_follower = bool(throttles.listed[Side.FOLLOWER][rows].any())
-    return (leader if by_leader else NO_SIDE, target if by_follower else NO_SIDE)
-
-
-def _shares(frame: Frame, throttles: Throttles, sides: dict[Pair, tuple[int, int]]) -> list[float]:
-    leaders = np.array([leader for leader, _ in sides.values()], dtype=np.int32)
-    targets = np.array([target for _, target in sides.values()], dtype=np.int32)
+def _shares(frame: Frame, throttles: Throttles, keys: Collection[FlowKey]) -> dict[FlowKey, float]:
+    """Divide what the limits leave, among the flows that they hold back."""
+    leaders, targets = (
+        np.array([key.broker(side) if key.listed(side) else NO_SIDE for key in keys], dtype=np.int32) for side in SIDES
+    )
     headroom = {
-        side: dict(zip(frame.brokers.tolist(), throttles.headroom[side].tolist(), strict=True))
-        for side in (Side.LEADER, Side.FOLLOWER)
+        side: dict(zip(frame.brokers.tolist(), throttles.headroom[side].tolist(), strict=True)) for side in SIDES
     }
-    shares: list[float] = fair_shares(leaders, targets, headroom[Side.LEADER], headroom[Side.FOLLOWER]).tolist()
-    return shares
+    shares = fair_shares(leaders, targets, headroom[Side.LEADER], headroom[Side.FOLLOWER])
+    return dict(zip(keys, shares.tolist(), strict=True))
 
 
-def _flow(frame: Frame, rows: list[int], sides: tuple[int, int], share: float, inbound: Inbound) -> Flow:
-    target = int(frame.snapshot.replicas.broker[rows[0]])
+def _flow(frame: Frame, target: int, rows: list[int], share: float, inbound: Inbound) -> Flow:
     config = frame.snapshot.broker_configs.get(target, BrokerConfig())
     window = law.Window(config.quota_window_num, config.quota_window_size)
     partition = frame.snapshot.replicas.partition[rows]
-    burst = law.burst(
-        NUMBERS,
-        float(len(rows)),
-        float(config.replica_fetch_max_bytes),
-        # Each fetcher thread has responses of its own, and the law is linear in B: all of them together are one flow.
-        float(config.replica_fetchers * config.replica_fetch_response_max_bytes),
-    )
+    # Each fetcher thread has responses of its own, and the law is linear in B: all of them together are one flow.
+    response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
+    burst = law.burst(NUMBERS, float(len(rows)), float(config.replica_fetch_max_bytes), response)
     headroom = None if math.isnan(share) else share
     return Flow(
         rows=np.array(rows, dtype=np.int64),
-        leader_listed=sides[0] != NO_SIDE,
-        follower_listed=sides[1] != NO_SIDE,
         headroom=headroom,
         burst=burst,
+        response=response,
         bytes_in=as_known(float(inbound.mean[partition].sum())),
         least_in=as_known(float(inbound.least[partition].sum())),
         settled=bool((inbound.seconds[partition] >= window.settling).all()),

@@ -1,4 +1,4 @@
-"""What the moves between two brokers gain on their leader: measured, over the replicas that have finished, too.
+"""What the moves of a flow gain on their leader: measured, over the replicas that have finished, too.
 
 The slope of what the unfinished ones lack would miss what the finished ones took of the same fetches until now, and
 with it up to half of the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
@@ -12,12 +12,13 @@ from typing import Final
 import numpy as np
 
 from exporter.derive.changes import Change, MoveKey
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow
 from exporter.derive.frame import Frame
-from exporter.derive.throttles import Throttles
+from exporter.derive.throttles import SIDES, Throttles
 from exporter.formulas import law, moves
 from exporter.formulas.moves import Trend
-from exporter.model import Floats, Side
+from exporter.model import Floats
 
 LONGEST: Final = 10
 """Slopes that an ETA stands on span at most this many times 12 s: bursts are coarse, two minutes average them out."""
@@ -25,7 +26,7 @@ LONGEST: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """Bytes that a pair of brokers gained, added up since it was first seen, at the times of the last polls."""
+    """Bytes that a flow gained, added up since it was first seen, at the times of the last polls."""
 
     left: Mapping[MoveKey, float] = field(default_factory=dict)
     """What each replica lacked when it was last counted."""
@@ -49,39 +50,39 @@ class Measured:
 
 def follow_gains(
     frame: Frame,
-    groups: Mapping[Pair, list[int]],
+    groups: Mapping[FlowKey, list[int]],
     keys: Mapping[int, MoveKey],
     remaining: Mapping[int, float | None],
     bytes_in: Floats,
     throttles: Throttles,
-    before: Mapping[Pair, Gains],
-) -> dict[Pair, Gains]:
+    before: Mapping[FlowKey, Gains],
+) -> dict[FlowKey, Gains]:
     """Add what was gained since the last poll in which everything was known.
 
     Args:
         frame: the snapshot.
-        groups: rows of the replicas that are being added, by pair of brokers.
+        groups: rows of the replicas that are being added, by flow.
         keys: row to move.
         remaining: row to the bytes that the replica lacks.
         bytes_in: bytes per second that come in for each partition, NaN where unknown. Shape (P,).
         throttles: of the snapshot.
         before: as of the previous poll.
     """
-    now = {pair: {keys[row]: remaining[row] for row in rows} for pair, rows in groups.items()}
-    # A pair that cannot be counted now keeps what has gone until it can.
-    counted = {pair for pair in before if None not in now.get(pair, {}).values()}
-    gone = {key for pair in counted for key in before[pair].left} - set(keys.values())
+    now = {flow: {keys[row]: remaining[row] for row in rows} for flow, rows in groups.items()}
+    # A flow that cannot be counted now keeps what has gone until it can.
+    counted = {flow for flow in before if None not in now.get(flow, {}).values()}
+    gone = {key for flow in counted for key in before[flow].left} - set(keys.values())
     finished, clock = _finished(frame, gone, bytes_in, throttles), frame.snapshot.clock
     oldest = clock - (LONGEST + 2) * longest_settling(frame)
-    going = {pair: _add(_begun(before, pair), clock, oldest, left, finished) for pair, left in now.items()}
-    over = {pair: _add(before[pair], clock, oldest, {}, finished) for pair in before if pair not in now}
+    going = {flow: _add(_begun(before, flow), clock, oldest, left, finished) for flow, left in now.items()}
+    over = {flow: _add(before[flow], clock, oldest, {}, finished) for flow in before if flow not in now}
     return going | {
-        pair: replace(gains, ended=True) for pair, gains in over.items() if gains.total[0] != gains.total[-1]
+        flow: replace(gains, ended=True) for flow, gains in over.items() if gains.total[0] != gains.total[-1]
     }
 
 
-def _begun(before: Mapping[Pair, Gains], pair: Pair) -> Gains:
-    known = before.get(pair, Gains())
+def _begun(before: Mapping[FlowKey, Gains], flow: FlowKey) -> Gains:
+    known = before.get(flow, Gains())
     return Gains() if known.ended else known
 
 
@@ -105,11 +106,9 @@ def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats, throttl
 
 
 def _left_to_others(frame: Frame, row: int, bytes_in: Floats, throttles: Throttles) -> float:
-    partition = frame.snapshot.replicas.partition[row]
-    leader_row = int(frame.snapshot.partitions.leader_row[partition])
-    listed = throttles.listed[Side.FOLLOWER][row] or (leader_row >= 0 and throttles.listed[Side.LEADER][leader_row])
-    rate = float(bytes_in[partition])
-    return 0.0 if math.isnan(rate) or (listed and not frame.is_leader[row]) else rate
+    held = any(throttles.held[side][row] for side in SIDES)
+    rate = float(bytes_in[frame.snapshot.replicas.partition[row]])
+    return 0.0 if math.isnan(rate) or held else rate
 
 
 def _row(frame: Frame, topic: int | None, key: MoveKey) -> int | None:
@@ -144,12 +143,12 @@ def _unburdened(gains: Gains) -> tuple[float, ...]:
 
 
 def measure_all(
-    gains: Mapping[Pair, Gains], changes: Mapping[Pair, Change], flows: Mapping[Pair, Flow]
-) -> dict[Pair, Measured]:
-    """Measure every pair of brokers."""
+    gains: Mapping[FlowKey, Gains], changes: Mapping[FlowKey, Change], flows: Mapping[FlowKey, Flow]
+) -> dict[FlowKey, Measured]:
+    """Measure every flow that goes on."""
     return {
-        pair: measure(found, changes[pair], flows[pair].window if pair in flows else law.DEFAULT_WINDOW)
-        for pair, found in gains.items()
+        flow: measure(found, changes[flow], flows[flow].window if flow in flows else law.DEFAULT_WINDOW)
+        for flow, found in gains.items()
         if not found.ended
     }
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exporter.derive.changes import Change, MoveKey, derive_changes, group_by_pair, move_key
+from exporter.derive.changes import Change, MoveKey, derive_changes, move_key
 from exporter.derive.etas import replica_eta
 from exporter.derive.floors import Counted, follow_floors
 from exporter.derive.floors import realign as realign_floors
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.flow_keys import FlowKey, group_by_flow
+from exporter.derive.flows import Flow
 from exporter.derive.frame import Frame
-from exporter.derive.gains import Gains, follow_gains, longest_settling, measure_all
+from exporter.derive.gains import Gains, Measured, follow_gains, longest_settling, measure_all
 from exporter.derive.lag import Lag
 from exporter.derive.stuck import Scene, StuckMemory, judge_stuck
 from exporter.derive.throttles import Throttles
@@ -59,8 +60,10 @@ class MovesMemory:
     """What is remembered from poll to poll."""
 
     tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
-    changes: Mapping[Pair, Change] = field(default_factory=dict)
-    gains: Mapping[Pair, Gains] = field(default_factory=dict)
+    changes: Mapping[FlowKey, Change] = field(default_factory=dict)
+    gains: Mapping[FlowKey, Gains] = field(default_factory=dict)
+    measured: Mapping[FlowKey, Measured] = field(default_factory=dict)
+    """By the gains, since the changes."""
     stuck: StuckMemory = field(default_factory=StuckMemory)
     counted: Counted | None = None
 
@@ -68,7 +71,7 @@ class MovesMemory:
 def derive_moves(
     frame: Frame,
     lag: Lag,
-    flows: Mapping[Pair, Flow],
+    flows: Mapping[FlowKey, Flow],
     throttles: Throttles,
     bytes_in: Floats,
     memory: MovesMemory,
@@ -85,18 +88,21 @@ def derive_moves(
     oldest = frame.snapshot.clock - (moves.LONGEST_SLOPE + 2) * longest_settling(frame)
     for row, key in keys.items():
         tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row], oldest)
-    groups = group_by_pair(frame, rows.tolist())
+    groups = group_by_flow(frame, throttles, rows)
     counted, floors = follow_floors(frame, throttles, memory.counted)
     changes = derive_changes(frame, throttles, groups, keys, memory.changes, floors)
     gains = follow_gains(frame, groups, keys, remaining, bytes_in, throttles, memory.gains)
     measured = measure_all(gains, changes, flows)
+    flow_of = {row: key for key, group in groups.items() for row in group}
     scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     stuck_memory, stuck = judge_stuck(scene, memory.stuck)
     judged = tuple(
         _blind(move) if stuck_memory.blinded(keys[move.row]) else move
-        for move in (_move(frame, lag, scene, bytes_in, row, tracks[keys[row]], stuck) for row in rows.tolist())
+        for move in (
+            _move(frame, lag, scene, bytes_in, flow_of[row], row, tracks[keys[row]], stuck) for row in rows.tolist()
+        )
     )
-    return MovesMemory(tracks, changes, gains, stuck_memory, counted), judged
+    return MovesMemory(tracks, changes, gains, measured, stuck_memory, counted), judged
 
 
 def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMemory:
@@ -104,29 +110,29 @@ def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMem
     return replace(memory, counted=realign_floors(memory.counted, partitions, replicas))
 
 
-def measured_nets(frame: Frame, flows: Mapping[Pair, Flow], memory: MovesMemory) -> dict[Pair, Trend]:
+def measured_nets(frame: Frame, flows: Mapping[FlowKey, Flow], memory: MovesMemory) -> dict[FlowKey, Trend]:
     """Measured net rates that an ETA stands on: of flows that only moves catch up over."""
     moving = frame.snapshot.replicas.adding
     return {
-        pair: steady
-        for pair, measured in measure_all(memory.gains, memory.changes, flows).items()
-        if (steady := measured.steady) is not None and pair in flows and moving[flows[pair].rows].all()
+        key: steady
+        for key, measured in memory.measured.items()
+        if (steady := measured.steady) is not None and key in flows and moving[flows[key].rows].all()
     }
 
 
 def _forget(memory: MovesMemory, anew: AbstractSet[MoveKey]) -> MovesMemory:
-    """Drop how far some moves were, and with it how far the pairs of brokers were that they are part of."""
+    """Drop how far some moves were, and with it how far the flows were that they are part of."""
     if not anew:
         return memory
-    pairs = {pair: together for pair, together in memory.stuck.pairs.items() if not together.moves & anew}
+    flows = {flow: together for flow, together in memory.stuck.flows.items() if not together.moves & anew}
     return replace(
         memory,
         tracks={key: track for key, track in memory.tracks.items() if key not in anew},
         gains={
-            pair: replace(gains, left={key: left for key, left in gains.left.items() if key not in anew})
-            for pair, gains in memory.gains.items()
+            flow: replace(gains, left={key: left for key, left in gains.left.items() if key not in anew})
+            for flow, gains in memory.gains.items()
         },
-        stuck=replace(memory.stuck, pairs=pairs),
+        stuck=replace(memory.stuck, flows=flows),
     )
 
 
@@ -149,14 +155,19 @@ def _follow(track: Track, frame: Frame, row: int, remaining: float | None, oldes
 
 
 def _move(
-    frame: Frame, lag: Lag, scene: Scene, bytes_in: Floats, row: int, track: Track, stuck: Mapping[int, Cause]
+    frame: Frame,
+    lag: Lag,
+    scene: Scene,
+    bytes_in: Floats,
+    flow: FlowKey,
+    row: int,
+    track: Track,
+    stuck: Mapping[int, Cause],
 ) -> Move:
     _, topic, number, broker = scene.keys[row]
     partition = frame.snapshot.replicas.partition[row]
     remaining, size = scene.remaining[row], int(frame.snapshot.replicas.size[row])
-    led_by = int(frame.led_by[partition])
-    leader = int(frame.brokers[led_by]) if led_by != UNKNOWN else None
-    pair = (broker, leader) if leader is not None else None
+    leader = flow.leader if flow.leader != UNKNOWN else None
     copied = moves.slope(track.times, track.copied)
     messages = int(lag.messages[row])
     stalled = scene.stalls[row]
@@ -170,8 +181,8 @@ def _move(
         remaining_messages=messages if messages != UNKNOWN else None,
         progress=moves.progress(NUMBERS, float(size), remaining) if remaining is not None and size >= 0 else None,
         bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
-        eta=_eta(scene, pair, row, track, float(bytes_in[partition])),
-        never_ends=None if pair is None else scene.never(pair, remaining),
+        eta=_eta(scene, flow, row, track, float(bytes_in[partition])),
+        never_ends=None if leader is None else scene.never(flow, remaining),
         stalled=stalled.seconds if stalled is not None else None,
         stuck=stuck.get(row),
     )
@@ -182,17 +193,17 @@ def _blind(move: Move) -> Move:
     return move if move.remaining_bytes == 0 else replace(move, eta=None, never_ends=None)
 
 
-def _eta(scene: Scene, pair: Pair | None, row: int, track: Track, bytes_in: float) -> float | None:
+def _eta(scene: Scene, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
     remaining = scene.remaining[row]
     if remaining == 0:
         return 0.0
-    flow = scene.flows.get(pair) if pair is not None else None
-    if remaining is None or pair is None or flow is None:
+    flow = scene.flows.get(key)
+    if remaining is None or flow is None:
         return None
-    if scene.verdict(pair) is law.Verdict.NEVER:
-        return math.inf if scene.never(pair, remaining) else None
-    own = _own_trend(flow, track, scene.changes[pair].at)
-    return replica_eta(flow, remaining, own, as_known(bytes_in), scene.flow_eta(pair))
+    if scene.verdict(key) is law.Verdict.NEVER:
+        return math.inf if scene.never(key, remaining) else None
+    own = _own_trend(flow, track, scene.changes[key].at)
+    return replica_eta(flow, remaining, own, as_known(bytes_in), scene.flow_eta(key))
 
 
 def _own_trend(flow: Flow, track: Track, changed_at: float) -> Trend | None:

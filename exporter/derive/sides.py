@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.derive.flows import Flow, Pair, may_lose
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow, may_lose
 from exporter.derive.frame import Frame
 from exporter.derive.gains import Gains, trend_over
-from exporter.derive.throttles import Throttles
+from exporter.derive.throttles import SIDES, Throttles
 from exporter.formulas import law
 from exporter.formulas.moves import Trend
 from exporter.formulas.ops import NUMBERS, as_known
@@ -21,7 +22,10 @@ SideKey = tuple[int, Side]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Bytes and bytes per second of all flows through one broker and side; `None` is unknown, `+inf` unlimited."""
+    """What the limit of one broker and side holds back; all that goes through it where its lists name nothing of that.
+
+    Bytes and bytes per second; `None` is unknown, `+inf` unlimited.
+    """
 
     remaining: float | None
     bytes_in: float | None
@@ -30,7 +34,7 @@ class Load:
     """At least."""
     burst: float
     headroom: float | None
-    """`+inf` where its lists name none of the flows' partitions."""
+    """`+inf` where its lists name nothing of it."""
     window: law.Window
     flows: int
     """How many flows share it."""
@@ -70,80 +74,101 @@ class Load:
         return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
-def binding_sides(sides: Mapping[SideKey, Load], pairs: Iterable[Pair]) -> dict[Pair, SideKey]:
+def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dict[FlowKey, SideKey]:
     """Tell which side holds each flow back: the one that leaves it less; flows that nothing holds back are missing.
 
     Only of that one does a measured rate tell what it lets through: at its other end a flow has the same rate. One that
     has ended within the time of that measure had its share.
     """
     binding = {}
-    for target, leader in pairs:
-        ends = ((target, Side.FOLLOWER), (leader, Side.LEADER))
+    for key in keys:
+        ends = ((key.broker(side), side) for side in reversed(SIDES) if key.listed(side))
         shares = {
-            key: (load.headroom or 0.0) / (load.flows + len(load.ended))
-            for key in ends
-            if (load := sides.get(key)) and load.limited
+            end: (load.headroom or 0.0) / (load.flows + len(load.ended))
+            for end in ends
+            if (load := sides.get(end)) and load.limited
         }
         if shares:
-            binding[target, leader] = min(shares, key=lambda key: shares[key])
+            binding[key] = min(shares, key=lambda end: shares[end])
     return binding
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """All that catches up through one broker and side, throttled or not. Bytes, bytes per second; `None` is unknown."""
+
+    remaining: float | None
+    bytes_in: float | None
+
+
+def derive_passing(flows: Mapping[FlowKey, Flow], remaining: Mapping[FlowKey, float | None]) -> dict[SideKey, Passing]:
+    """Add all flows up by their leaders and by their targets; `remaining` as of `derive_sides`."""
+    return {
+        end: Passing(_sum([remaining.get(key) for key in keys]), _sum([flows[key].bytes_in for key in keys]))
+        for end, keys in _by_side(flows).items()
+    }
 
 
 def derive_sides(
     frame: Frame,
-    flows: Mapping[Pair, Flow],
+    flows: Mapping[FlowKey, Flow],
     throttles: Throttles,
-    remaining: Mapping[Pair, float | None],
-    measured: Mapping[Pair, Trend],
-    gains: Mapping[Pair, Gains],
+    remaining: Mapping[FlowKey, float | None],
+    measured: Mapping[FlowKey, Trend],
+    gains: Mapping[FlowKey, Gains],
 ) -> dict[SideKey, Load]:
-    """Add flows up by their leaders and by their targets.
+    """Add flows up by their leaders and by their targets, those that go past a limit apart from those under it.
 
     Args:
         frame: the snapshot.
-        flows: by target and leader.
+        flows: all that catches up.
         throttles: of the snapshot.
         remaining: of each flow, in bytes.
         measured: what flows gain, of those of which it is believed.
-        gains: of all pairs of brokers, also those whose flow has ended.
+        gains: of all flows, also those that have ended.
     """
-    through = _by_side(flows)
-    headroom = {side: _by_broker(frame, throttles.headroom[side]) for side in (Side.LEADER, Side.FOLLOWER)}
-    ended = _by_side(pair for pair, each in gains.items() if each.ended)
-    loads = {
-        key: Load(
-            remaining=_sum([remaining.get(pair) for pair in pairs]),
-            bytes_in=_sum([flows[pair].bytes_in for pair in pairs]),
-            least_in=_sum([flows[pair].least_in for pair in pairs]),
-            burst=sum(flows[pair].burst for pair in pairs),
-            headroom=as_known(headroom[key[1]][key[0]]) if _listed(flows, pairs, key[1]) else UNLIMITED,
-            window=flows[pairs[0]].window,
-            flows=len(pairs),
-            measured=_together([measured.get(pair) for pair in pairs]),
-            ended=(),
+    headroom = {side: _by_broker(frame, throttles.headroom[side]) for side in SIDES}
+    ended = _by_side(key for key, each in gains.items() if each.ended)
+    loads: dict[SideKey, Load] = {}
+    for (broker, side), keys in _by_side(flows).items():
+        limited = any(key.listed(side) for key in keys)
+        under = {key: flows[key] for key in keys if key.listed(side) is limited}
+        over = [gains[key] for key in ended.get((broker, side), ()) if key.listed(side) is limited]
+        window = flows[keys[0]].window
+        together = _together([measured.get(key) for key in under])
+        loads[broker, side] = Load(
+            remaining=_sum([remaining.get(key) for key in under]),
+            bytes_in=_sum([flow.bytes_in for flow in under.values()]),
+            least_in=_sum([flow.least_in for flow in under.values()]),
+            burst=_burst(under),
+            headroom=as_known(headroom[side][broker]) if limited else UNLIMITED,
+            window=window,
+            flows=len(under),
+            measured=together,
+            ended=() if together is None else _ended(over, together.seconds, window),
         )
-        for key, pairs in through.items()
-    }
-    return {
-        key: replace(load, ended=_ended([gains[pair] for pair in ended[key]], load)) if key in ended else load
-        for key, load in loads.items()
-    }
+    return loads
 
 
-def _by_side(pairs: Iterable[Pair]) -> dict[SideKey, list[Pair]]:
-    through: dict[SideKey, list[Pair]] = {}
-    for target, leader in pairs:
-        through.setdefault((leader, Side.LEADER), []).append((target, leader))
-        through.setdefault((target, Side.FOLLOWER), []).append((target, leader))
+def _by_side(keys: Iterable[FlowKey]) -> dict[SideKey, list[FlowKey]]:
+    through: dict[SideKey, list[FlowKey]] = {}
+    for key in keys:
+        for side in SIDES:
+            through.setdefault((key.broker(side), side), []).append(key)
     return through
+
+
+def _burst(flows: Mapping[FlowKey, Flow]) -> float:
+    """B of several flows: those between the same two brokers have their responses in common."""
+    most = {(key.target, key.leader): flow.response for key, flow in flows.items()}
+    bursts = dict.fromkeys(most, 0.0)
+    for key, flow in flows.items():
+        bursts[key.target, key.leader] += flow.burst
+    return sum(min(burst, most[pair]) for pair, burst in bursts.items())
 
 
 def _by_broker(frame: Frame, column: Floats) -> dict[int, float]:
     return dict(zip(frame.brokers.tolist(), column.tolist(), strict=True))
-
-
-def _listed(flows: Mapping[Pair, Flow], pairs: list[Pair], side: Side) -> bool:
-    return any(flows[pair].leader_listed if side is Side.LEADER else flows[pair].follower_listed for pair in pairs)
 
 
 def _sum(parts: list[float | None]) -> float | None:
@@ -162,11 +187,8 @@ def _together(trends: list[Trend | None]) -> Trend | None:
     )
 
 
-def _ended(gains: list[Gains], load: Load) -> tuple[Trend, ...]:
-    if load.measured is None:
-        return ()
-    seconds = load.measured.seconds
-    trends = [trend_over(each, seconds, load.window) for each in gains]
+def _ended(gains: list[Gains], seconds: float, window: law.Window) -> tuple[Trend, ...]:
+    trends = [trend_over(each, seconds, window) for each in gains]
     return tuple(
         Trend(trend.rate * trend.seconds / seconds, seconds, trend.ahead)
         for trend in trends
@@ -174,9 +196,9 @@ def _ended(gains: list[Gains], load: Load) -> tuple[Trend, ...]:
     )
 
 
-def remaining_by_flow(flows: Mapping[Pair, Flow], left: Mapping[int, float]) -> dict[Pair, float | None]:
+def remaining_by_flow(flows: Mapping[FlowKey, Flow], left: Mapping[int, float]) -> dict[FlowKey, float | None]:
     """Bytes that the replicas of each flow lack, `None` while a part is not known (NaN in `left`, by row)."""
     return {
-        pair: as_known(float(np.sum([left.get(row, math.nan) for row in flow.rows.tolist()])))
-        for pair, flow in flows.items()
+        key: as_known(float(np.sum([left.get(row, math.nan) for row in flow.rows.tolist()])))
+        for key, flow in flows.items()
     }

@@ -162,12 +162,8 @@ def _throttled(scene: Scene) -> Bools:
     rows = np.flatnonzero(~replicas.in_isr & scene.lag.following & (frame.led_by[replicas.partition] != UNKNOWN))
     partition = replicas.partition[rows]
     sides = (
-        (Side.FOLLOWER, scene.throttles.listed[Side.FOLLOWER][rows], frame.host[rows]),
-        (
-            Side.LEADER,
-            scene.throttles.listed[Side.LEADER][frame.snapshot.partitions.leader_row[partition]],
-            frame.led_by[partition],
-        ),
+        (Side.FOLLOWER, scene.throttles.held[Side.FOLLOWER][rows], frame.host[rows]),
+        (Side.LEADER, scene.throttles.held[Side.LEADER][rows], frame.led_by[partition]),
     )
     for side, listed, broker in sides:
         if listed.any():

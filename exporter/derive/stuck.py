@@ -9,7 +9,8 @@ import numpy as np
 from exporter.derive.changes import Change, MoveKey
 from exporter.derive.disks import Disks
 from exporter.derive.etas import flow_eta
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow
 from exporter.derive.frame import Frame
 from exporter.derive.gains import Measured
 from exporter.derive.throttles import Throttles
@@ -29,70 +30,70 @@ class Scene:
     """All that judging needs of one poll."""
 
     frame: Frame
-    flows: Mapping[Pair, Flow]
+    flows: Mapping[FlowKey, Flow]
     throttles: Throttles
     remaining: Mapping[int, float | None]
     """Row of each adding replica to the bytes that it lacks."""
     stalls: Mapping[int, Stall | None]
-    groups: Mapping[Pair, list[int]]
-    """Rows of the adding replicas by pair of brokers."""
-    changes: Mapping[Pair, Change]
-    measured: Mapping[Pair, Measured]
+    groups: Mapping[FlowKey, list[int]]
+    """Rows of the adding replicas by flow."""
+    changes: Mapping[FlowKey, Change]
+    measured: Mapping[FlowKey, Measured]
     keys: Mapping[int, MoveKey]
     """Row of each adding replica to what it is, which outlives the row."""
     parameters: Parameters
-    _etas: dict[Pair, float | None] = field(default_factory=dict)
+    _etas: dict[FlowKey, float | None] = field(default_factory=dict)
 
-    def settled(self, pair: Pair) -> bool:
+    def settled(self, key: FlowKey) -> bool:
         """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
-        flow = self.flows.get(pair)
+        flow = self.flows.get(key)
         window = flow.window if flow is not None else law.DEFAULT_WINDOW
-        since = self.frame.snapshot.clock - self.changes[pair].at if pair in self.changes else math.inf
+        since = self.frame.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
         return stuck.is_settled(since, self.parameters.poll_interval, window)
 
-    def verdict(self, pair: Pair) -> law.Verdict:
+    def verdict(self, key: FlowKey) -> law.Verdict:
         """Tell whether a flow ever ends."""
-        flow = self.flows.get(pair)
+        flow = self.flows.get(key)
         if flow is None:
             return law.Verdict.UNKNOWN
-        rate, seconds = self.measured.get(pair, Measured()).recent or (None, 0.0)
+        rate, seconds = self.measured.get(key, Measured()).recent or (None, 0.0)
         return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
 
-    def never(self, pair: Pair, remaining: float | None) -> bool | None:
+    def never(self, key: FlowKey, remaining: float | None) -> bool | None:
         """Tell whether the throttle keeps a replica from ever catching up; `None` when that cannot be said."""
         if remaining == 0:
             return False
-        verdict = self.verdict(pair)
+        verdict = self.verdict(key)
         if verdict is law.Verdict.NEVER:
-            return self._certain(self.flows[pair]) or None
+            return self._certain(self.flows[key]) or None
         return None if verdict is law.Verdict.UNKNOWN else False
 
     def _certain(self, flow: Flow) -> bool:
         nothing_left = flow.headroom is not None and flow.headroom <= 0
         return nothing_left or (flow.settled and flow.may_lose is True)
 
-    def gross(self, pair: Pair) -> float | None:
+    def gross(self, key: FlowKey) -> float | None:
         """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""
-        flow, steady = self.flows.get(pair), self.measured.get(pair, Measured()).steady
+        flow, steady = self.flows.get(key), self.measured.get(key, Measured()).steady
         return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
 
-    def flow_eta(self, pair: Pair) -> float | None:
+    def flow_eta(self, key: FlowKey) -> float | None:
         """Seconds until a whole flow has caught up, `None` when that cannot be said: nothing was gained so far, say."""
-        if pair not in self._etas:
-            self._etas[pair] = self._flow_eta(pair)
-        return self._etas[pair]
+        if key not in self._etas:
+            self._etas[key] = self._flow_eta(key)
+        return self._etas[key]
 
-    def _flow_eta(self, pair: Pair) -> float | None:
-        flow = self.flows[pair]
+    def _flow_eta(self, key: FlowKey) -> float | None:
+        flow = self.flows[key]
         parts = [self.remaining.get(row) for row in flow.rows.tolist()]
         total = None if None in parts else sum(part for part in parts if part is not None)
-        eta = flow_eta(flow, total, self.measured.get(pair, Measured()).steady)
+        eta = flow_eta(flow, total, self.measured.get(key, Measured()).steady)
         return None if eta is None else as_finite(eta)
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """The moves between a pair of brokers that were summed, and how far they got."""
+    """The moves of a flow that were summed, and how far they got."""
 
     moves: frozenset[MoveKey]
     minimum: Minimum | None
@@ -105,7 +106,7 @@ class Together:
 class StuckMemory:
     """What is remembered from poll to poll."""
 
-    pairs: Mapping[Pair, Together] = field(default_factory=dict)
+    flows: Mapping[FlowKey, Together] = field(default_factory=dict)
     facts: Mapping[MoveKey, tuple[stuck.Cause | None, int]] = field(default_factory=dict)
     """Move to the first fact that holds, and in how many polls in a row it was the same."""
     shown: Mapping[MoveKey, stuck.Cause] = field(default_factory=dict)
@@ -118,23 +119,23 @@ class StuckMemory:
 
 def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
     """Judge every adding replica: its row to the cause, if it is stuck."""
-    pairs, facts = {}, {}
+    flows, facts = {}, {}
     found: dict[int, stuck.Cause] = {}
     waiting, disks = _waiting(scene), Disks(scene.frame, scene.keys, scene.remaining)
-    for pair, rows in scene.groups.items():
-        of_pair = _facts(scene, pair)
-        pairs[pair], stalled = _together(scene, rows, memory.pairs.get(pair), of_pair.aux_state_errors)
-        of_pair = replace(of_pair, aux_state_errors=_gained(of_pair.aux_state_errors, pairs[pair].errors))
+    for key, rows in scene.groups.items():
+        of_flow = _facts(scene, key)
+        flows[key], stalled = _together(scene, rows, memory.flows.get(key), of_flow.aux_state_errors)
+        of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
         for row in rows:
-            told = _facts_of(scene, pair, row, of_pair, disks, complete=not waiting[row])
+            told = _facts_of(scene, key, row, of_flow, disks, complete=not waiting[row])
             fact, polls = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), stuck.fact(told))
             # One that is in sync has nothing left to do but to wait for the others of its partition.
             done = scene.frame.snapshot.replicas.in_isr[row] and waiting[row]
-            if not done and _stands_still(scene, pair, row, stalled, len(rows)):
-                found[row] = _kept(memory.shown.get(scene.keys[row]), stuck.cause(told), of_pair.verdict)
+            if not done and _stands_still(scene, key, row, stalled, len(rows)):
+                found[row] = _kept(memory.shown.get(scene.keys[row]), stuck.cause(told), of_flow.verdict)
             elif fact is not None and polls >= AGREEING_POLLS:
                 found[row] = fact
-    return StuckMemory(pairs, facts, {scene.keys[row]: cause for row, cause in found.items()}), found
+    return StuckMemory(flows, facts, {scene.keys[row]: cause for row, cause in found.items()}), found
 
 
 def _together(scene: Scene, rows: list[int], before: Together | None, errors: float) -> tuple[Together, Stall | None]:
@@ -177,20 +178,20 @@ def _agree(before: tuple[stuck.Cause | None, int] | None, fact: stuck.Cause | No
     return (fact, before[1] + 1) if before is not None and before[0] is fact else (fact, 1)
 
 
-def _stands_still(scene: Scene, pair: Pair, row: int, together: Stall | None, moving: int) -> bool:
-    flow = scene.flows.get(pair)
+def _stands_still(scene: Scene, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
+    flow = scene.flows.get(key)
     window = flow.window if flow is not None else law.DEFAULT_WINDOW
     limit = stuck.stall_limit(scene.parameters.poll_interval, window)
-    fetch = scene.frame.snapshot.broker_configs.get(pair[0], BrokerConfig()).replica_fetch_max_bytes
+    fetch = scene.frame.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
     headroom = flow.headroom if flow is not None else None
-    alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, scene.gross(pair))
-    return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(pair))
+    alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, scene.gross(key))
+    return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(key))
 
 
-def _facts(scene: Scene, pair: Pair) -> stuck.MoveFacts:
-    """Gather what all moves of a pair of brokers have in common; aux state errors are all that were ever counted."""
-    target, leader = pair
-    snapshot, flow = scene.frame.snapshot, scene.flows.get(pair)
+def _facts(scene: Scene, key: FlowKey) -> stuck.MoveFacts:
+    """Gather what all moves of a flow have in common; aux state errors are all that were ever counted."""
+    target, leader = key.target, key.leader
+    snapshot, flow = scene.frame.snapshot, scene.flows.get(key)
     beans = snapshot.broker_beans.get(target)
     values = beans.values if beans is not None else {}
     return stuck.MoveFacts(
@@ -201,29 +202,23 @@ def _facts(scene: Scene, pair: Pair) -> stuck.MoveFacts:
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
         aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
-        verdict=scene.verdict(pair),
+        verdict=scene.verdict(key),
         throttle_may_lose=flow is None or flow.may_lose is not False,
     )
 
 
 def _facts_of(
-    scene: Scene, pair: Pair, row: int, of_pair: stuck.MoveFacts, disks: Disks, *, complete: bool
+    scene: Scene, key: FlowKey, row: int, of_flow: stuck.MoveFacts, disks: Disks, *, complete: bool
 ) -> stuck.MoveFacts:
     """Add what is known of one replica; `complete` when no adding one of its partition is missing from the ISR."""
-    target, leader = pair
-    replicas, partitions = scene.frame.snapshot.replicas, scene.frame.snapshot.partitions
-    leader_row = partitions.leader_row[replicas.partition[row]]
-    listed = scene.throttles.listed
-    lagging = not replicas.in_isr[row]
-    by_leader = lagging and leader_row != UNKNOWN and bool(listed[Side.LEADER][leader_row])
-    by_follower = lagging and bool(listed[Side.FOLLOWER][row])
+    lagging = not scene.frame.snapshot.replicas.in_isr[row]
     return replace(
-        of_pair,
-        log_dir_online=not disks.lost(row, settled=scene.settled(pair)),
+        of_flow,
+        log_dir_online=not disks.lost(row, settled=scene.settled(key)),
         usable_bytes=disks.usable(row),
         remaining_bytes=disks.arriving(row),
-        leader_limit=_binding(scene, leader, Side.LEADER, listed=by_leader),
-        follower_limit=_binding(scene, target, Side.FOLLOWER, listed=by_follower),
+        leader_limit=_binding(scene, key, Side.LEADER, lagging=lagging),
+        follower_limit=_binding(scene, key, Side.FOLLOWER, lagging=lagging),
         adding_in_isr=complete,
     )
 
@@ -234,6 +229,6 @@ def _answers(scene: Scene, broker: int) -> bool:
     return known is not None and not known.gone and not known.fenced and (status is None or status.up)
 
 
-def _binding(scene: Scene, broker: int, side: Side, *, listed: bool) -> float:
-    limit = scene.throttles.limit(broker, side) if listed else None
+def _binding(scene: Scene, key: FlowKey, side: Side, *, lagging: bool) -> float:
+    limit = scene.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
     return math.inf if limit is None else limit

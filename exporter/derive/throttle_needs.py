@@ -8,7 +8,7 @@ from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.throttles import SIDES, Throttles, limit_column
 from exporter.formulas.ops import Bools, Floats
-from exporter.model import UNKNOWN, Side
+from exporter.model import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,6 @@ class Needs:
 
     limits: dict[Side, Floats]
     """(B,) NaN is unknown, `+inf` unlimited."""
-    held: dict[Side, Bools]
-    """(R,) followers that a list of that side holds back: the leader's entry counts for all its followers."""
     behind: Bools
     """(R,) followers that are known to lack something that their leader had a poll ago."""
     moving: Bools
@@ -33,13 +31,8 @@ def derive_needs(frame: Frame, lag: Lag, throttles: Throttles) -> Needs:
     """Gather what the problems are judged on."""
     replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
     follower = ~frame.is_leader
-    leader_row = partitions.leader_row[replicas.partition]
-    led = leader_row != UNKNOWN
-    by_leader = np.zeros(len(replicas), bool)
-    by_leader[led] = throttles.listed[Side.LEADER][leader_row[led]]
-    held = {Side.LEADER: by_leader & follower, Side.FOLLOWER: throttles.listed[Side.FOLLOWER] & follower}
     # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
-    listed = held[Side.LEADER] | held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
+    listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
     catching_up = listed & follower & ~replicas.in_isr
     active = partitions.reassigning.copy()
     active[replicas.partition[catching_up]] = True
@@ -47,7 +40,6 @@ def derive_needs(frame: Frame, lag: Lag, throttles: Throttles) -> Needs:
     moving[replicas.partition[replicas.adding]] = True
     return Needs(
         limits={side: limit_column(frame, throttles.limits, side) for side in (*SIDES, Side.LOG_DIRS)},
-        held=held,
         behind=lag.shown & (lag.messages > 0),
         moving=moving,
         active=active,

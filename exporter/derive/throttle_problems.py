@@ -56,7 +56,7 @@ def derive_problems(
     """
     needs = derive_needs(frame, lag, throttles)
     lists, named = derive_named(frame, throttles, memory.lists)
-    in_sync = {side: _in_sync(frame, needs, side, memory.in_sync.get(side)) for side in SIDES}
+    in_sync = {side: _in_sync(frame, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
     facts = Facts(frame, throttles, needs, named, in_sync, sides, parameters)
     clock, told = frame.snapshot.clock, judge(facts)
     held = {
@@ -69,10 +69,10 @@ def derive_problems(
     return ProblemsMemory(held, lists, in_sync), {key: age for key, age in ages if age is not None}
 
 
-def _in_sync(frame: Frame, needs: Needs, side: Side, before: Bools | None) -> Bools:
+def _in_sync(frame: Frame, throttles: Throttles, needs: Needs, side: Side, before: Bools | None) -> Bools:
     replicas = frame.snapshot.replicas
     kept = np.zeros(len(replicas), bool)
-    rows = np.flatnonzero(needs.held[side])
+    rows = np.flatnonzero(throttles.held[side])
     known = before[rows] if before is not None else kept[rows]
     # A limit that cannot be read just now ends nothing.
     throttled = ~np.isposinf(limit_of_rows(frame, needs, side, rows))

@@ -8,7 +8,7 @@ import numpy as np
 
 from exporter.derive.frame import Frame
 from exporter.formulas import throttle as formulas
-from exporter.model import Bools, Floats, Limit, Side
+from exporter.model import UNKNOWN, Bools, Floats, Limit, Side
 
 SIDES = (Side.LEADER, Side.FOLLOWER)
 
@@ -25,6 +25,8 @@ class Throttles:
     """False while the lists of a topic are not."""
     listed: dict[Side, Bools]
     """(R,) replicas that their topic's list of that side names."""
+    held: dict[Side, Bools]
+    """(R,) followers that a list of that side holds back: an entry of the leader counts for all its followers."""
     throttled: dict[Side, Floats]
     """(B,) how many of them each broker hosts, NaN while the lists of a topic are not known."""
     floor: dict[Side, Floats]
@@ -64,6 +66,7 @@ def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> T
         lists=lists,
         lists_known=lists_known,
         listed=listed,
+        held=_held(frame, listed),
         throttled={side: formulas.count_listed(listed[side], frame.host, brokers) + known for side in SIDES},
         floor=floors,
         headroom={side: _headroom(frame, limits, side, floors[side]) for side in SIDES},
@@ -106,6 +109,15 @@ def _listed(frame: Frame, lists: dict[int, formulas.ThrottledReplicas]) -> Bools
     partition = snapshot.replicas.partition
     topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
     return formulas.listed_rows(lists, topic, number, snapshot.replicas.broker)
+
+
+def _held(frame: Frame, listed: Mapping[Side, Bools]) -> dict[Side, Bools]:
+    follower = ~frame.is_leader
+    leader_row = frame.snapshot.partitions.leader_row[frame.snapshot.replicas.partition]
+    led = leader_row != UNKNOWN
+    by_leader = np.zeros(len(follower), bool)
+    by_leader[led] = listed[Side.LEADER][leader_row[led]]
+    return {Side.LEADER: by_leader & follower, Side.FOLLOWER: listed[Side.FOLLOWER] & follower}
 
 
 def throttled_rows(frame: Frame, listed: Mapping[Side, Bools]) -> formulas.Replicas:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exporter.derive.etas import flow_eta
-from exporter.derive.flows import Flow, Pair
+from exporter.derive.etas import flow_eta, side_etas
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow
 from exporter.derive.frame import Frame
 from exporter.derive.lag import Lag
 from exporter.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
 from exporter.derive.moves import MovesMemory, measured_nets
-from exporter.derive.sides import Load, SideKey, derive_sides, remaining_by_flow
+from exporter.derive.sides import Load, Passing, SideKey, derive_passing, derive_sides, remaining_by_flow
 from exporter.derive.throttle_checks import ProblemKey
 from exporter.derive.throttle_problems import ProblemsMemory, derive_problems
 from exporter.derive.throttle_problems import realign as realign_problems
@@ -35,10 +36,12 @@ class ThrottlingMemory:
 class Throttling:
     """Bytes per second, seconds."""
 
-    remaining: Mapping[Pair, float | None]
+    remaining: Mapping[FlowKey, float | None]
     """Bytes that the replicas of each flow lack."""
-    etas: Mapping[Pair, float | None]
+    etas: Mapping[FlowKey, float | None]
     """Seconds until each flow has caught up, by itself."""
+    side_etas: Mapping[FlowKey, float]
+    """Seconds until all has caught up that the side lets through which holds a flow back, where that is known."""
     sides: Mapping[SideKey, Load]
     problems: Mapping[ProblemKey, float]
     """Age of every problem that is raised."""
@@ -56,7 +59,7 @@ def derive_throttling(
     frame: Frame,
     lag: Lag,
     throttles: Throttles,
-    flows: Mapping[Pair, Flow],
+    flows: Mapping[FlowKey, Flow],
     bytes_in: Floats,
     moves: MovesMemory,
     memory: ThrottlingMemory,
@@ -72,16 +75,17 @@ def derive_throttling(
     log_dirs_memory, log_dir_moves = derive_log_dir_moves(frame, throttles, bytes_in, memory.log_dirs)
     return ThrottlingMemory(problems_memory, log_dirs_memory), Throttling(
         remaining=remaining,
-        etas={pair: flow_eta(flow, remaining[pair], measured.get(pair)) for pair, flow in flows.items()},
+        etas={key: flow_eta(flow, remaining[key], measured.get(key)) for key, flow in flows.items()},
+        side_etas=side_etas(sides, flows),
         sides=sides,
         problems=problems,
-        recommended=_recommended(frame, throttles, sides, bytes_in, parameters),
+        recommended=_recommended(frame, throttles, derive_passing(flows, remaining), bytes_in, parameters),
         log_dir_moves=log_dir_moves,
     )
 
 
 def _recommended(
-    frame: Frame, throttles: Throttles, sides: Mapping[SideKey, Load], bytes_in: Floats, parameters: Parameters
+    frame: Frame, throttles: Throttles, passing: Mapping[SideKey, Passing], bytes_in: Floats, parameters: Parameters
 ) -> float | None:
     """Return the lowest limit for all that take part; `None` while a part of it is unknown, or nothing moves."""
     if not frame.snapshot.replicas.adding.any() or not throttles.lists_known:
@@ -89,11 +93,11 @@ def _recommended(
     floors = _floors(frame, throttles, bytes_in)
     needed = [
         math.nan
-        if load.remaining is None or load.bytes_in is None
-        else formulas.needed_limit(floors[side][broker], load.bytes_in, load.remaining, parameters.moves_deadline)
-        for (broker, side), load in sides.items()
+        if each.remaining is None or each.bytes_in is None
+        else formulas.needed_limit(floors[side][broker], each.bytes_in, each.remaining, parameters.moves_deadline)
+        for (broker, side), each in passing.items()
     ]
-    index = np.searchsorted(frame.brokers, sorted({broker for broker, _ in sides}))
+    index = np.searchsorted(frame.brokers, sorted({broker for broker, _ in passing}))
     lower = throttles.lower_bound[index].tolist()
     upper = throttles.upper_bound[index].tolist() if throttles.upper_bound is not None else []
     if any(math.isnan(part) for part in (*needed, *lower, *upper)):

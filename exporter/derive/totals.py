@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from exporter.derive.etas import last_eta, side_etas
+from exporter.derive.etas import last_eta
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow
 from exporter.derive.frame import Frame
 from exporter.derive.moves import Move
 from exporter.derive.sides import SideKey
@@ -53,17 +55,16 @@ def derive_totals(
     )
 
 
-def bound_by_sides(moves: tuple[Move, ...], throttling: Throttling) -> tuple[Move, ...]:
+def bound_by_sides(
+    moves: tuple[Move, ...], flows: Mapping[FlowKey, Flow], side_etas: Mapping[FlowKey, float]
+) -> tuple[Move, ...]:
     """Let no move end after all that goes through the broker and side that holds it back.
 
     Flows that share a limit have turns: one is ahead for a minute and the other then, while their sum is steady. A
     slope of the slower one alone would say a quarter too much. One that never ends stays so.
     """
-    sides = side_etas(throttling.sides, throttling.remaining)
-    return tuple(
-        move if move.leader is None else _bounded(move, sides.get((move.broker, move.leader), math.inf))
-        for move in moves
-    )
+    ends = {row: eta for key, eta in side_etas.items() for row in flows[key].rows.tolist()}
+    return tuple(_bounded(move, ends.get(move.row, math.inf)) for move in moves)
 
 
 def _bounded(move: Move, end: float) -> Move:
@@ -78,7 +79,7 @@ def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
         return math.inf if etas else None
     if len(etas) < len(moves):
         return None
-    return last_eta(etas, throttling.etas, side_etas(throttling.sides, throttling.remaining))
+    return last_eta(etas, throttling.etas, throttling.side_etas)
 
 
 def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:

@@ -40,8 +40,8 @@ def memories(polls: Poll) -> list[Memory]:
 
 
 def changed_at(polls: Poll) -> list[float]:
-    """When the pair of brokers last changed, as of each poll."""
-    return [memory.moves.changes[2, 1].at for memory in memories(polls)]
+    """When the one flow last changed, as of each poll."""
+    return [change.at for memory in memories(polls) for change in memory.moves.changes.values()]
 
 
 def lists(leader: str, follower: str) -> dict[str, TopicConfig]:

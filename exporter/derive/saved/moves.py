@@ -1,11 +1,12 @@
-"""Tables of moves and of the pairs of brokers between which they go: where each started from, and since when."""
+"""Tables of moves and of the flows that they go over: where each started from, and since when."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from exporter.derive.changes import Change, MoveKey
+from exporter.derive.changes import Change, MoveKey, State
+from exporter.derive.flow_keys import FlowKey
 from exporter.derive.moves import MovesMemory, Track
 from exporter.derive.saved.values import Clock, Row, read_minimum, write_minimum
 from exporter.derive.stuck import StuckMemory, Together
@@ -13,10 +14,10 @@ from exporter.formulas.stuck import Cause
 
 
 def write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
-    """Write down every move and every pair; pairs tell their moves by the place in that table."""
+    """Write down every move and every flow; flows tell their moves by the place in that table."""
     keys = sorted(_keys(memory))
     places = {key: place for place, key in enumerate(keys)}
-    return [_write_move(memory, key, clock) for key in keys], _write_pairs(memory, places, clock)
+    return [_write_move(memory, key, clock) for key in keys], _write_flows(memory, places, clock)
 
 
 def _keys(moves: MovesMemory) -> set[MoveKey]:
@@ -38,11 +39,11 @@ def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
     }
 
 
-def _write_pairs(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock) -> list[Row]:
+def _write_flows(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock) -> list[Row]:
     return [
         {
-            "target": target,
-            "leader": leader,
+            "target": flow.target,
+            "leader": flow.leader,
             "least": write_minimum(together.minimum, clock),
             "errors": together.errors,
             "moves": sorted(places[key] for key in together.moves if key in places),
@@ -50,8 +51,8 @@ def _write_pairs(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock
             "limits": [_write_limit(limit) for limit in change.limits],
             "throttled": {str(places[key]): list(state) for key, state in change.moves.items()},
         }
-        for (target, leader), together in moves.stuck.pairs.items()
-        if (change := moves.changes.get((target, leader))) is not None
+        for flow, together in moves.stuck.flows.items()
+        if (change := moves.changes.get(flow)) is not None
     ]
 
 
@@ -60,21 +61,21 @@ def _write_limit(limit: float | None) -> float | str | None:
     return "unlimited" if limit == np.inf else limit
 
 
-def read_moves(rows: Sequence[Row], pair_rows: Sequence[Row], clock: Clock) -> MovesMemory:
+def read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> MovesMemory:
     """Read them back."""
     keys = [(bytes.fromhex(row["topic_id"]), row["topic"], row["partition"], row["broker"]) for row in rows]
-    pairs = {(row["target"], row["leader"]): row for row in pair_rows}
+    flows = {_flow_key(row): row for row in flow_rows}
     return MovesMemory(
         tracks={key: Track(minimum=read_minimum(row["least"], clock)) for key, row in zip(keys, rows, strict=True)},
-        changes={pair: _read_change(row, keys, clock) for pair, row in pairs.items()},
+        changes={flow: _read_change(row, keys, clock) for flow, row in flows.items()},
         stuck=StuckMemory(
-            pairs={
-                pair: Together(
+            flows={
+                flow: Together(
                     frozenset(keys[place] for place in row["moves"]),
                     read_minimum(row["least"], clock),
                     None if row["errors"] is None else float(row["errors"]),
                 )
-                for pair, row in pairs.items()
+                for flow, row in flows.items()
             },
             facts={key: (_cause(row["fact"]), int(row["fact_polls"])) for key, row in zip(keys, rows, strict=True)},
             shown={
@@ -84,16 +85,23 @@ def read_moves(rows: Sequence[Row], pair_rows: Sequence[Row], clock: Clock) -> M
     )
 
 
+def _flow_key(row: Row) -> FlowKey:
+    # The lists name all moves of a flow alike.
+    states = [_state(state) for state in row["throttled"].values()]
+    leader_listed, follower_listed = (any(state[side] for state in states) for side in (0, 1))
+    return FlowKey(int(row["target"]), int(row["leader"]), leader_listed, follower_listed)
+
+
 def _cause(name: str | None) -> Cause | None:
     return None if name is None else Cause(name)
 
 
 def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
     leader, target = (np.inf if limit == "unlimited" else limit for limit in row["limits"])
-    moves = {keys[int(place)]: _three(state) for place, state in row["throttled"].items()}
+    moves = {keys[int(place)]: _state(state) for place, state in row["throttled"].items()}
     return Change((leader, target), moves, clock.read(row["changed_at"]))
 
 
-def _three(state: Sequence[Any]) -> tuple[bool, bool, bool]:
+def _state(state: Sequence[Any]) -> State:
     by_leader, by_follower, in_isr = state
     return bool(by_leader), bool(by_follower), bool(in_isr)

@@ -16,7 +16,7 @@ THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "
 
 def blocked(facts: Facts, side: Side) -> Bools:
     """(B,) limits of 0 that hold back a follower which is behind."""
-    rows = facts.needs.held[side] & facts.needs.behind
+    rows = facts.throttles.held[side] & facts.needs.behind
     if side is Side.LEADER:
         # A leader holds back only those that are not in sync.
         rows &= ~facts.frame.snapshot.replicas.in_isr
@@ -45,10 +45,10 @@ def holds_original(facts: Facts, side: Side) -> Bools:
     # A replica that does not answer is not held back, it is not there.
     rows = np.flatnonzero(out & ~replicas.offline & (replicas.end != UNKNOWN))
     index, rates = broker_of_row(facts.frame, side)[rows], _rates(facts, side)
-    binds = replica_state.throttle_binds(facts.needs.held[side][rows], rates[index], facts.needs.limits[side][index])
-    held = np.zeros(len(replicas), bool)
-    held[rows] = binds
-    return brokers_of(facts, held, side)
+    held, limit = facts.throttles.held[side][rows], facts.needs.limits[side][index]
+    binding = np.zeros(len(replicas), bool)
+    binding[rows] = replica_state.throttle_binds(held, rates[index], limit)
+    return brokers_of(facts, binding, side)
 
 
 def _rates(facts: Facts, side: Side) -> Floats:

@@ -46,7 +46,7 @@ def _half_throttled(facts: Facts, side: Side) -> Bools:
     led = facts.frame.led_by[replicas.partition] != UNKNOWN
     rows = np.flatnonzero(replicas.adding & ~replicas.in_isr & ~facts.frame.is_leader & led)
     other = Side.LEADER if side is Side.FOLLOWER else Side.FOLLOWER
-    ours, theirs = (facts.needs.held[each][rows] for each in (side, other))
+    ours, theirs = (facts.throttles.held[each][rows] for each in (side, other))
     limit, other_limit = (limit_of_rows(facts.frame, facts.needs, each, rows) for each in (side, other))
     free = formulas.one_sided(ours, limit, theirs, other_limit)
     if side is Side.LEADER:
@@ -63,7 +63,7 @@ def _other_leaders(facts: Facts, rows: np.ndarray) -> Bools:
     partition = facts.frame.snapshot.replicas.partition
     named = np.zeros(len(facts.needs.moving), bool)
     named[partition[facts.throttles.listed[Side.LEADER]]] = True
-    others: Bools = named[partition[rows]] & ~facts.needs.held[Side.LEADER][rows]
+    others: Bools = named[partition[rows]] & ~facts.throttles.held[Side.LEADER][rows]
     return others
 
 

@@ -144,11 +144,18 @@ def _tiered(poll: Poll, item: Host) -> dict[str, float]:
 
 
 def _flows(poll: Poll, item: Host) -> list[FlowJudged]:
-    etas, remaining = poll.derived.throttling.etas, poll.derived.throttling.remaining
+    throttling = poll.derived.throttling
     return [
-        FlowJudged(leader, left, etas.get((target, leader)))
-        for (target, leader), left in remaining.items()
-        if target == item.id
+        FlowJudged(
+            leader=key.leader,
+            leader_listed=key.leader_listed,
+            follower_listed=key.follower_listed,
+            remaining=left,
+            eta=throttling.etas.get(key),
+            side_eta=throttling.side_etas.get(key),
+        )
+        for key, left in throttling.remaining.items()
+        if key.target == item.id
     ]
 
 
@@ -251,7 +258,7 @@ _JUDGED: Final = (
         "load",
         shape_of(Load),
         "",
-        "all that catches up through it",
+        "what its limit holds back; all that catches up through it where its lists name nothing of that",
         ("derived.throttling.sides[]",),
         lambda poll: poll.derived.throttling.sides,
     ),
@@ -283,8 +290,8 @@ _JUDGED: Final = (
         "flows",
         ListOf(shape_of(FlowJudged)),
         "",
-        "what catches up here, by leader",
-        ("derived.throttling.remaining", "derived.throttling.etas"),
+        "what catches up here, by leader and by whose limits hold it back",
+        ("derived.throttling.remaining", "derived.throttling.etas", "derived.throttling.side_etas"),
         _flows,
     ),
     _logs("without_log", "replicas of which it shows no log", "without_log"),

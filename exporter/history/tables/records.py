@@ -125,11 +125,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class FlowJudged:
-    """What catches up on the broker whose row it is in, from one leader."""
+    """What catches up on the broker whose row it is in, from one leader and under the same limits."""
 
     leader: int
+    leader_listed: bool
+    follower_listed: bool
     remaining: float | None
     eta: float | None
+    side_eta: float | None
 
 
 @dataclass(frozen=True, slots=True)
