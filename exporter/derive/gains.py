@@ -87,9 +87,12 @@ def _begun(before: Mapping[FlowKey, Gains], flow: FlowKey) -> Gains:
 
 
 def longest_settling(frame: Frame) -> float:
-    """Tell the settling time of the longest quota window that a broker has, in seconds: slopes span multiples of it."""
-    windows = {(c.quota_window_num, c.quota_window_size) for c in frame.snapshot.broker_configs.values()}
-    return max((law.Window(*window).settling for window in windows), default=law.DEFAULT_WINDOW.settling)
+    """Tell the settling time of the longest quota window that a broker has, in seconds: slopes span multiples of it.
+
+    Never less than the default's: rates without a limit are measured over that.
+    """
+    windows = {law.Window(c.quota_window_num, c.quota_window_size) for c in frame.snapshot.broker_configs.values()}
+    return max(window.settling for window in (law.DEFAULT_WINDOW, *windows))
 
 
 def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats, throttles: Throttles) -> dict[MoveKey, float]:

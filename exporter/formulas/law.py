@@ -14,6 +14,9 @@ from exporter.formulas.ops import NUMBERS, Ops, V
 BACKOFF: Final = 1.0
 """`replica.fetch.backoff.ms`: a throttled follower looks again only after it, so a window has that much less to use."""
 
+LEAST_USABLE: Final = 1e-3
+"""Seconds: more than nothing, as a flow without a limit copies all that it can in a window of 1 s, too."""
+
 HALF_POLL: Final = 0.5
 """The window comes round again once a fetch has noticed, half a `replica.fetch.backoff.ms` later in the mean."""
 
@@ -49,7 +52,7 @@ class Window:
     @property
     def usable(self) -> float:
         """Seconds of a window in which a throttled fetch looks at the quota: 10 by default."""
-        return max(self.seconds - BACKOFF, 0.0)
+        return max(self.seconds - BACKOFF, LEAST_USABLE)
 
     @property
     def period(self) -> float:

@@ -47,8 +47,10 @@ def test_moves_that_end_together_cost_no_look_at_all_topics_each(ended: int) -> 
     assert looks(ended) == looks(1)
 
 
-@pytest.mark.parametrize(("step", "window"), [(10.0, (11, 1.0)), (120.0, (11, 1.0)), (10.0, (30, 5.0))])
-def test_rates_of_slow_polls_and_long_windows(step: float, window: tuple[int, float]) -> None:
+@pytest.mark.parametrize(
+    ("step", "window"), [(10.0, (11, 1.0)), (120.0, (11, 1.0)), (10.0, (30, 5.0)), (10.0, (1, 1.0)), (1.0, (1, 1.0))]
+)
+def test_rates_of_slow_polls_and_of_long_and_short_windows(step: float, window: tuple[int, float]) -> None:
     """Two polls make a rate however far apart they are, and an unthrottled ETA waits for a window and no longer."""
     config = {broker: BrokerConfig(quota_window_num=window[0], quota_window_size=window[1]) for broker in (1, 2)}
     polls = [

@@ -1,5 +1,7 @@
 """What must hold of the law of a throttled move for any headroom, burst, window and inbound rate."""
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,10 +16,12 @@ windows = st.builds(Window, st.integers(1, 100), st.floats(1, 60))
 
 @given(headrooms, bursts, windows)
 def test_gross_is_bounded(headroom: float, size: float, window: Window) -> None:
-    """Gross is never negative, never NaN, never above c + B / window."""
+    """Gross is never negative, never NaN, never above c + B / window, and unlimited without a limit."""
     copied = gross(NUMBERS, headroom, size, window)
+    free = gross(NUMBERS, math.inf, size, window)
 
     assert 0 <= copied <= max(ceiling(NUMBERS, headroom, size, window), 0) * (1 + 1e-9)
+    assert free == (math.inf if size else 0)
 
 
 @given(headrooms, st.floats(0, 1e9), bursts, windows)

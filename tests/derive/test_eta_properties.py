@@ -1,0 +1,216 @@
+"""What holds of every ETA, whatever flows, loads and measured rates are: known or unknown, endless or over."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exporter.derive.etas import believed, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
+from exporter.derive.flow_keys import FlowKey
+from exporter.derive.flows import Flow
+from exporter.derive.sides import Load
+from exporter.formulas import law
+from exporter.formulas.moves import Trend
+from exporter.formulas.ops import NUMBERS
+from exporter.model import UNLIMITED, Side
+
+MB = 1e6
+AMOUNTS = st.floats(0, 1e13)
+RATES = st.floats(0, 1e9)
+LIMITED = st.floats(-1e9, 1e9) | st.just(0.0)
+HEADROOM = st.none() | LIMITED | st.just(UNLIMITED)
+LESS_AND_MORE = st.tuples(AMOUNTS, AMOUNTS).map(sorted)
+LESS_AND_MORE_HEADROOM = st.tuples(LIMITED, LIMITED).map(sorted)
+WINDOWS = st.builds(law.Window, st.integers(1, 60), st.floats(1, 60))
+BURSTS = st.just(0.0) | st.floats(1, 1e9)
+
+
+@st.composite
+def trends(draw: st.DrawFn, window: law.Window) -> Trend:
+    """What a flow gained, or lost, over some settling times."""
+    seconds = window.settling * draw(st.integers(1, 10))
+    return Trend(draw(st.floats(-1e9, 1e9)), seconds, draw(st.floats(-1e9, 1e9)))
+
+
+def flow(window: law.Window, headroom: float | None, burst: float, bytes_in: float | None, rows: int = 1) -> Flow:
+    """A flow as it is derived."""
+    return Flow(
+        rows=np.arange(rows),
+        headroom=headroom,
+        burst=burst,
+        response=burst,
+        bytes_in=bytes_in,
+        least_in=bytes_in,
+        settled=True,
+        gross=None if headroom is None else law.gross(NUMBERS, headroom, burst, window),
+        window=window,
+    )
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> Flow:
+    """Any flow."""
+    window = draw(WINDOWS)
+    return flow(window, draw(HEADROOM), draw(BURSTS), draw(st.none() | RATES), draw(st.integers(1, 50)))
+
+
+@st.composite
+def measured_flows(draw: st.DrawFn) -> tuple[Flow, Trend | None]:
+    """Any flow, and what it was measured to gain, if anything is believed of it."""
+    of = draw(flows())
+    return of, draw(st.none() | trends(of.window))
+
+
+@st.composite
+def loads(draw: st.DrawFn) -> Load:
+    """Any load of a broker and side; what has ended was measured over the same time as what goes on."""
+    window = draw(WINDOWS)
+    measured = draw(st.none() | trends(window))
+    ended = draw(st.lists(trends(window), max_size=3)) if measured is not None else []
+    bytes_in = draw(st.none() | RATES)
+    return Load(
+        remaining=draw(st.none() | AMOUNTS),
+        bytes_in=bytes_in,
+        least_in=bytes_in,
+        burst=draw(BURSTS),
+        headroom=draw(HEADROOM),
+        window=window,
+        flows=draw(st.integers(1, 5)),
+        measured=measured,
+        ended=tuple(replace(each, seconds=measured.seconds) for each in ended) if measured is not None else (),
+    )
+
+
+def is_eta(value: float | None) -> bool:
+    """Absent, or seconds from now on, or never."""
+    return value is None or value >= 0
+
+
+@given(measured_flows(), st.none() | AMOUNTS)
+@example((flow(law.DEFAULT_WINDOW, 1 * MB, 1 * MB, 0.0), Trend(0.9 * MB, 24.0, -5 * MB)), 1 * MB)
+def test_the_eta_of_a_flow_is_none_or_not_negative(
+    measured_flow: tuple[Flow, Trend | None], remaining: float | None
+) -> None:
+    """Nor is it NaN; only where nothing is left it is done now, once anything is known of the rate."""
+    of, measured = measured_flow
+    eta = flow_eta(of, remaining, measured)
+    assert is_eta(eta)
+    assert eta is None or remaining is not None
+    if remaining == 0:
+        assert eta in (None, 0)
+    elif remaining is not None and remaining >= 1:
+        assert eta != 0
+
+
+@given(loads())
+def test_the_eta_of_a_side_is_none_or_not_negative(load: Load) -> None:
+    """Nor is it NaN."""
+    eta, pace = side_eta(load), side_pace(load)
+    assert is_eta(eta)
+    assert pace is None or math.isfinite(pace.rate)
+    assert (pace is None) == (load.measured is None)
+    assert eta is None or load.remaining is not None
+
+
+@given(st.data(), flows(), AMOUNTS, st.none() | RATES, st.none() | AMOUNTS)
+def test_the_eta_of_a_replica_is_not_after_that_of_its_flow(
+    data: st.DataObject, of: Flow, remaining: float, bytes_in: float | None, together: float | None
+) -> None:
+    """Nor negative, nor NaN, and known where that is."""
+    eta = replica_eta(of, remaining, data.draw(st.none() | trends(of.window)), bytes_in, together)
+    assert is_eta(eta)
+    if together is not None:
+        assert eta is not None
+        assert eta <= together
+
+
+@given(measured_flows(), LESS_AND_MORE)
+def test_more_that_remains_is_never_done_sooner(measured_flow: tuple[Flow, Trend | None], amounts: list[float]) -> None:
+    """At the same rates."""
+    of, measured = measured_flow
+    sooner, later = (flow_eta(of, remaining, measured) for remaining in amounts)
+    assert (sooner is None) == (later is None)
+    assert sooner is None or later is None or sooner <= later
+
+
+@given(loads(), LESS_AND_MORE)
+def test_more_that_remains_on_a_side_is_never_done_sooner(load: Load, amounts: list[float]) -> None:
+    """At the same rates."""
+    sooner, later = (side_eta(replace(load, remaining=remaining)) for remaining in amounts)
+    assert (sooner is None) == (later is None)
+    assert sooner is None or later is None or sooner <= later
+
+
+@given(WINDOWS, LESS_AND_MORE_HEADROOM, BURSTS, RATES, AMOUNTS)
+def test_more_headroom_never_makes_a_flow_end_later(
+    window: law.Window, headroom: list[float], burst: float, bytes_in: float, remaining: float
+) -> None:
+    """As long as nothing is measured: the law decides, and an unlimited flow has no law."""
+    later, sooner = (flow_eta(flow(window, each, burst, bytes_in), remaining, None) for each in headroom)
+    assert later is not None
+    assert sooner is not None
+    assert sooner <= later
+
+
+@given(loads(), LESS_AND_MORE_HEADROOM)
+def test_more_headroom_never_makes_a_side_end_later(load: Load, headroom: list[float]) -> None:
+    """The same of a broker and side."""
+    later, sooner = (side_eta(replace(load, measured=None, ended=(), headroom=each)) for each in headroom)
+    assert sooner is None or later is None or sooner <= later
+
+
+@given(st.data(), WINDOWS, st.none() | st.floats(-1e9, 1e9), st.none() | RATES, BURSTS, st.floats(0, 0.2))
+def test_a_believed_rate_lies_between_the_law_and_what_was_measured(
+    data: st.DataObject, window: law.Window, predicted: float | None, bytes_in: float | None, burst: float, drift: float
+) -> None:
+    """It is either of them, or the mean of both; None only where neither is known."""
+    measured = data.draw(st.none() | trends(window))
+    net = believed(predicted, measured, bytes_in, burst, window, drift)
+    told = [rate for rate in (predicted, None if measured is None else measured.rate) if rate is not None]
+    assert (net is None) == (not told)
+    if net is not None:
+        slack = 1e-9 * max(abs(rate) for rate in told)
+        assert min(told) - slack <= net <= max(told) + slack
+
+
+@given(st.data(), WINDOWS, st.floats(-1e9, 1e9), RATES, BURSTS)
+def test_a_better_measured_rate_is_never_a_lower_one(
+    data: st.DataObject, window: law.Window, predicted: float, bytes_in: float, burst: float
+) -> None:
+    """While it and the law differ too much to be about the same thing: then the measured one counts alone."""
+    measured = data.draw(trends(window))
+    better = replace(measured, rate=measured.rate + data.draw(RATES))
+    lower, higher = (believed(predicted, each, bytes_in, burst, window) for each in (measured, better))
+    assert lower is not None
+    assert higher is not None
+    if (lower, higher) == (measured.rate, better.rate):
+        assert lower <= higher
+
+
+KEYS = st.builds(FlowKey, st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans())
+
+
+@given(st.lists(AMOUNTS, min_size=1), st.dictionaries(KEYS, st.none() | AMOUNTS), st.data())
+def test_all_is_done_after_each_replica_and_each_side(
+    replicas: list[float], of_flows: dict[FlowKey, float | None], data: st.DataObject
+) -> None:
+    """And not after the last of the replicas, flows and sides."""
+    sides = data.draw(st.dictionaries(st.sampled_from(sorted(of_flows)), AMOUNTS)) if of_flows else {}
+    eta = last_eta(replicas, of_flows, sides)
+    known = [each for each in of_flows.values() if each is not None]
+    assert eta is not None
+    assert max([*replicas, *sides.values()]) <= eta <= max([*replicas, *sides.values(), *known])
+
+
+@given(st.dictionaries(st.tuples(st.integers(1, 4), st.sampled_from([Side.LEADER, Side.FOLLOWER])), loads()), st.data())
+def test_only_a_side_that_limits_a_flow_bounds_it(sides: dict[tuple[int, Side], Load], data: st.DataObject) -> None:
+    """By its own end, and what the lists do not name is bounded by none; brokers without a load are missing."""
+    keys = data.draw(st.sets(KEYS, max_size=6))
+    bounds = side_etas(sides, keys)
+    assert bounds.keys() <= keys
+    for key, eta in bounds.items():
+        ends = [(key.broker(side), side) for side in (Side.LEADER, Side.FOLLOWER) if key.listed(side)]
+        assert is_eta(eta)
+        assert eta in [side_eta(sides[end]) for end in ends if end in sides and sides[end].limited]
