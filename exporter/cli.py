@@ -8,16 +8,29 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from exporter.errors import ConfigError, IncompleteError, ReassignmentError, TopicError
+from exporter.errors import (
+    ConfigError,
+    HistoryFileError,
+    IncompleteError,
+    JobError,
+    MartError,
+    ReassignmentError,
+    TopicError,
+)
 
 BAD_CONFIGURATION: Final = 2
-"""Exit code, that of argparse too; also of a file or topic that cannot be planned."""
+"""Exit code, that of argparse too; also of what cannot be planned, and of history that cannot be read."""
 
 NOT_TOLD: Final = 3
 """Exit code of a plan for which the cluster did not tell enough."""
 
+GAVE_UP: Final = 1
+"""Exit code of a pipeline's job that Spark gave up."""
+
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as shells have it."""
+
+PIPELINE: Final = "pipeline"
 
 _EPILOGUE: Final = (
     "Every option of the file can be set in the environment, too: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
@@ -27,22 +40,32 @@ _EPILOGUE: Final = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; `arguments` are those of the process when not given."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        if given[:1] == [PIPELINE]:
+            return _pipeline(given[1:])
+        return _run(_parsed(given))
+    except (ConfigError, ReassignmentError, TopicError, HistoryFileError, MartError) as failure:
+        _complain(failure)
+        return BAD_CONFIGURATION
+    except IncompleteError as failure:
+        _complain(failure)
+        return NOT_TOLD
+    except JobError as failure:
+        _complain(failure)
+        return GAVE_UP
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = _parser()
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
         # argparse would print values, too, and one may be a password that was meant for a flag that does not exist.
         flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
         parser.error(f"unrecognized arguments: {' '.join(flags) or 'more than one command'}")
-    try:
-        return _run(parsed)
-    except (ConfigError, ReassignmentError, TopicError) as failure:
-        _complain(failure)
-        return BAD_CONFIGURATION
-    except IncompleteError as failure:
-        _complain(failure)
-        return NOT_TOLD
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return parsed
 
 
 def _complain(failure: Exception) -> None:
@@ -80,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
         "--check-config", action="store_true", help="check the configuration and every file in it, and end"
     )
     _add_plan(commands)
+    # Its own flags are those of its jobs, which cannot be told without Spark.
+    commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
     return parser
 
 
@@ -110,6 +135,16 @@ def _add_plan(commands: Any) -> None:
     plan.add_argument("--partitions", metavar="NUMBER", help="of that topic")
     plan.add_argument("--replication-factor", metavar="NUMBER", help="of that topic")
     plan.add_argument("--output", choices=("text", "json"), default="text", help="for people or for machines")
+
+
+def _pipeline(arguments: Sequence[str]) -> int:
+    from exporter.history.extras import check_installed  # noqa: PLC0415  # half a second, for this command only
+
+    for library in ("pyspark", "pyarrow", "pandas"):
+        check_installed(PIPELINE, library, "spark")
+    from exporter.pipeline import cli  # noqa: PLC0415  # needs what was asked for
+
+    return cli.main(arguments)
 
 
 def _run(parsed: argparse.Namespace) -> int:

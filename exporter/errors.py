@@ -66,6 +66,14 @@ class EmptyHistoryError(HistoryFileError):
     """There is no file of the time that was asked for."""
 
 
+class MartError(KafkaWardenError):
+    """A mart of the pipeline is not there, cannot be written, or is not what its description says."""
+
+
+class JobError(KafkaWardenError):
+    """Spark gave a job up; the message is Spark's own."""
+
+
 class SinkError(KafkaWardenError):
     """History cannot be written just now. The sidecar goes on without, and counts what is lost."""
 

@@ -48,12 +48,18 @@ ROOMS: dict[str, set[str]] = {
             "web.page",
         )
     },
+    "exporter.pipeline": OPEN
+    | {"exporter.derive", "exporter.planning", "exporter.cli"}
+    | {
+        f"exporter.history.{part}"
+        for part in ("column", "messages", "restore", "schema", "shapes", "parquet.footers", "parquet.reader")
+    },
     "exporter.app": {"exporter"},
     "exporter.plan": {"exporter"},
     "exporter.plan_flags": OPEN | {"exporter.config", "exporter.plan"},
     "exporter.cli": {"exporter"},
 }
-"""Room to what it may import besides itself; only app, plan and cli wire."""
+"""Room to what it may import besides itself; only app, plan and cli wire, and a command within the pipeline."""
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"exporter.timer"},
@@ -63,7 +69,9 @@ LIBRARIES: dict[str, set[str]] = {
     "jpype": {"exporter.clients.jmx"},
     "kafka": {"exporter.clients.kafka"},
     "numpy": {"exporter"},
-    "pyarrow": {"exporter.history.parquet"},
+    "pandas": {"exporter.pipeline"},
+    "py4j": {"exporter.pipeline"},
+    "pyarrow": {"exporter.history.parquet", "exporter.pipeline"},
     "pyspark": {"exporter.pipeline"},
     "structlog": {f"exporter.{room}" for room in ("app", "cycle", "history", "log", "poller", "state", "timer", "web")},
     "yaml": {"exporter.clients", "exporter.config"},
@@ -159,6 +167,9 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
         ("exporter.history.schema", "from exporter.catalogue import View"),
         ("exporter.history.recorder", "import confluent_kafka"),
         ("exporter.history.tables.moves", "import time"),
+        ("exporter.pipeline.ops", "from exporter.catalogue import View"),
+        ("exporter.pipeline.history", "from exporter.history.recorder import Recorder"),
+        ("exporter.cycle", "from exporter.pipeline import session"),
         ("exporter.poller.poller", "def late():\n    import sandbox"),
     ],
 )
@@ -169,7 +180,9 @@ def test_wrong_import_is_found(module: str, line: str) -> None:
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow and no librdkafka, which extras bring."""
-    extras = {"confluent_kafka", "jpype", "pyarrow", "pyspark"}
-    code = f"import sys, exporter.app, exporter.history.schema; print(*sorted({extras} & set(sys.modules)))"
+    extras = {"confluent_kafka", "jpype", "pandas", "pyarrow", "pyspark"}
+    code = (
+        f"import sys, exporter.app, exporter.cli, exporter.history.schema; print(*sorted({extras} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == []

@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from exporter.errors import DamagedFileError, EmptyHistoryError, HistoryFileError, MissingColumnError, NewerSchemaError
-from exporter.history.parquet.arrow import TABLE_KEY, VERSION_KEY, schema_of
+from exporter.errors import EmptyHistoryError
+from exporter.history.parquet.arrow import schema_of
 from exporter.history.parquet.folder import SECONDS, hours
+from exporter.history.parquet.footers import check, damaged, opened
 from exporter.history.restore import Columns
-from exporter.history.schema import BY_NAME, TABLES, VERSION
+from exporter.history.schema import BY_NAME, TABLES
 
 
 def files(path: Path, table: str, start: float, end: float) -> list[Path]:
@@ -47,15 +47,13 @@ def read_file(file: Path, table: str) -> Any:
     Raises:
         HistoryFileError: one that names the file and says what is wrong with it.
     """
-    try:
-        with pq.ParquetFile(file) as opened:
-            version = _version(file, table, opened.metadata.metadata or {})
-            rows = opened.read()
-    except (pa.ArrowInvalid, OSError) as problem:
-        raise DamagedFileError(
-            f"{file}: it is cut off or damaged ({problem}); take it away, the other files can be read without"
-        ) from problem
-    return _shaped(file, table, version, rows)
+    with opened(file, Path, file) as parquet:
+        check(file, table, parquet.metadata.metadata or {}, parquet.schema_arrow)
+        try:
+            rows = parquet.read()
+        except (pa.ArrowInvalid, OSError) as problem:
+            raise damaged(file, problem) from problem
+    return _shaped(table, rows)
 
 
 def polls(path: Path, start: float = 0.0, end: float = float("inf")) -> Iterator[Mapping[str, Columns]]:
@@ -77,23 +75,10 @@ def _order(rows: Any) -> Sequence[tuple[str, int]]:
     return sorted(found, key=lambda key: (began[key[0]], *key))
 
 
-def _version(file: Path, table: str, metadata: Mapping[bytes, bytes]) -> int:
-    if metadata.get(TABLE_KEY) != table.encode() or not metadata.get(VERSION_KEY, b"").isdigit():
-        raise HistoryFileError(f"{file}: not a file of the table {table} that kafka-warden wrote; take it away")
-    version = int(metadata[VERSION_KEY])
-    if version > VERSION:
-        raise NewerSchemaError(
-            f"{file}: its tables are of version {version}, and this program reads up to {VERSION}; update kafka-warden"
-        )
-    return version
-
-
-def _shaped(file: Path, table: str, version: int, rows: Any) -> Any:
+def _shaped(table: str, rows: Any) -> Any:
     """Bring the columns into the order and types of this version."""
     schema = schema_of(BY_NAME[table])
-    missing = [name for name in schema.names if name not in rows.column_names]
-    if missing and version == VERSION:
-        raise MissingColumnError(f"{file}: the column {missing[0]} of the table {table} is missing; restore the file")
-    for name in missing:
-        rows = rows.append_column(name, pa.nulls(len(rows), schema.field(name).type))
+    for name in schema.names:
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.nulls(len(rows), schema.field(name).type))
     return rows.select(schema.names).cast(schema)

@@ -1,0 +1,57 @@
+"""History as Spark reads it: checked before, and each row once."""
+
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from exporter.history.parquet.footers import inventory
+from exporter.history.schema import BY_NAME, ddl
+
+ROW: Final = ("cluster_id", "run", "sequence")
+"""With the key of a table: what tells its rows apart."""
+
+
+class History:
+    """The files of history below a folder: of one sidecar, or of many with a folder each.
+
+    Raises:
+        EmptyHistoryError: there is no file, or none of that time.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path | str, start: float = 0.0, end: float = float("inf")) -> None:
+        """List the files.
+
+        Args:
+            spark: what reads them.
+            folder: a path, or an address such as `s3a://bucket/history`.
+            start: Unix seconds of the first rows, by the hour.
+            end: Unix seconds before which the last ones are, by the hour.
+        """
+        self.spark = spark
+        self.folder = folder
+        self._files = inventory(folder).between(start, end)
+
+    def table(self, name: str, *, distinct: bool = True) -> DataFrame:
+        """Read one table: the columns of docs/history-schema.md in their order, unknown as null.
+
+        A column that is younger than a file is null in its rows. A table may have no rows while others have.
+
+        Args:
+            name: of the table.
+            distinct: take duplicates away. A job that compares whole rows anyway does that cheaper.
+
+        Raises:
+            HistoryFileError: one that names the file and says what is wrong with it.
+        """
+        found = [footer.file.place for footer in self._files.footers(name) if footer.rows]
+        schema = ddl(BY_NAME[name])
+        if not found:
+            return self.spark.createDataFrame([], schema)
+        rows = self.spark.read.schema(schema).parquet(*found)
+        return rows.dropDuplicates(row_key(name)) if distinct else rows
+
+
+def row_key(name: str) -> list[str]:
+    """Name the columns that tell the rows of a table apart."""
+    return [*ROW, *BY_NAME[name].key]

@@ -1,0 +1,77 @@
+"""What a job is doing, on stderr: a bar on a terminal, a line now and then in a log."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TextIO
+
+from pyspark import SparkContext, StatusTracker
+
+BAR_EVERY: Final = 0.5
+LINE_EVERY: Final = 10.0
+"""Seconds."""
+WIDTH: Final = 30
+
+
+class Progress:
+    """Tells of the steps of a job and of the tasks that Spark has done of each."""
+
+    def __init__(self, context: SparkContext, stream: TextIO | None = None) -> None:
+        """Tell of what `context` does on `stream`, stderr when not given."""
+        self._context = context
+        self._stream = stream if stream is not None else sys.stderr
+        self._bar = self._stream.isatty()
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Tell that a step begins, how it fares, and how long it took."""
+        began = time.monotonic()
+        self._context.setJobDescription(text)
+        done = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(text, began, done), daemon=True)
+        watcher.start()
+        try:
+            yield
+        except BaseException:
+            self._end(done, watcher, f"{text}: failed after {time.monotonic() - began:.1f} s")
+            raise
+        self._end(done, watcher, f"{text}: done in {time.monotonic() - began:.1f} s")
+
+    def say(self, text: str) -> None:
+        """Write one line."""
+        self._stream.write(f"{self._clear()}kafka-warden: {text}\n")
+        self._stream.flush()
+
+    def _end(self, done: threading.Event, watcher: threading.Thread, text: str) -> None:
+        done.set()
+        watcher.join()
+        self.say(text)
+
+    def _watch(self, text: str, began: float, done: threading.Event) -> None:
+        tracker = self._context.statusTracker()
+        while not done.wait(BAR_EVERY if self._bar else LINE_EVERY):
+            if self._bar:
+                self._stream.write(f"{self._clear()}{_bar(*tasks(tracker))} {text}")
+                self._stream.flush()
+            else:
+                completed, wanted = tasks(tracker)
+                self.say(f"{text}: {completed} of {wanted} tasks, {time.monotonic() - began:.0f} s")
+
+    def _clear(self) -> str:
+        return "\r\033[K" if self._bar else ""
+
+
+def tasks(tracker: StatusTracker) -> tuple[int, int]:
+    """Count the tasks that are done, and all of them, of the stages that run."""
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    return (
+        sum(stage.numCompletedTasks for stage in stages if stage),
+        sum(stage.numTasks for stage in stages if stage),
+    )
+
+
+def _bar(completed: int, wanted: int) -> str:
+    filled = WIDTH * completed // wanted if wanted else 0
+    return f"[{'=' * filled}{' ' * (WIDTH - filled)}] {completed}/{wanted}"

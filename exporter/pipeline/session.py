@@ -1,0 +1,70 @@
+"""Makes the Spark session of a command. Everywhere else a session is given."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+"""All cores of this machine."""
+
+_LOG: Final = Path(__file__).with_name("log4j2.properties")
+
+SETTINGS: Final[Mapping[str, str]] = {
+    # Days and hours of marts are those of history: UTC.
+    "spark.sql.session.timeZone": "UTC",
+    # Shuffles of a small history become few partitions, those of a large one stay many, and one busy topic is split.
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "200",
+    # What a task takes of a shuffle, and about what a file of a mart is in memory: a tenth of that on the disk.
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64m",
+    # Hourly files are small, so one task reads many; 64 MB of zstd are some 10 million replica samples.
+    "spark.sql.files.maxPartitionBytes": "32m",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Unix seconds of marts are in microseconds; what Spark wrote before 3.0 had another form.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Arrow between the JVM and Python where a fold is replayed.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # The web page of a job is for who asks: --conf spark.ui.enabled=true.
+    "spark.ui.enabled": "false",
+    # Jobs tell of their progress themselves.
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.ui.explainMode": "formatted",
+}
+"""What every job runs with; `--conf` wins."""
+
+_LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+"""A local master talks to nobody else, so nobody else needs to reach it."""
+
+
+def make(
+    name: str, master: str | None = None, memory: str = "2g", more: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Make a session.
+
+    Args:
+        name: what a cluster shows of it.
+        master: of Spark; `LOCAL` when not given, or what `spark-submit` was given.
+        memory: of the driver, which does all the work of a local master; `spark-submit` has set it already.
+        more: settings of Spark that win over those here.
+    """
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    settings = {**SETTINGS, "spark.app.name": f"kafka-warden {name}"}
+    if not submitted:
+        settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
+        if settings["spark.master"].startswith("local"):
+            settings |= _LOOPBACK
+            # Its workers stand on this machine: the same Python with the same libraries, not the first on the PATH.
+            settings["spark.pyspark.python"] = sys.executable
+    elif master:
+        settings["spark.master"] = master
+    builder = SparkSession.builder
+    for key, value in {**settings, **(more or {})}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -1,0 +1,57 @@
+"""One Spark for all tests of the pipeline: a JVM takes seconds to start."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyspark.util
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.pipeline import session
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sockets_closed() -> Iterator[None]:
+    """Close the sockets of results with the files that they are read by: pyspark leaves that to chance."""
+    connect = pyspark.util.local_connect_and_auth
+
+    def connect_and_close(*given: Any) -> tuple[Any, Any]:
+        file, socket = connect(*given)
+        # That only marks it: the connection ends when the file does.
+        socket.close()
+        return file, socket
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pyspark.util, "local_connect_and_auth", connect_and_close)
+        yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for Spark."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(sockets_closed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark with one core and 1 GB."""
+    settings = {
+        # Rows of tests fit in one partition; more of them are tasks that do nothing.
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "1",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+        # Plans of tests run once: compiling them takes longer than running them would.
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.codegen.wholeStage": "false",
+    }
+    made = session.make("tests", "local[1]", "1g", settings)
+    yield made
+    gateway = made.sparkContext._gateway
+    made.stop()
+    # The JVM outlives its context until the process ends, and no process may outlive the tests.
+    assert gateway is not None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
