@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long test-alerts demo demo-look sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean
+.PHONY: help setup run lint test unit test-long test-alerts demo demo-look sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -66,6 +66,10 @@ verdict: tools setup ## the verdict by time against the brokers' ISR through pau
 scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 	$(VENV)/python -m bench.scale $(ARGS)
 
+fleet: setup ## a generated week of history with the truth beside it, in fleet-week/ (docs/fleet.md)
+	rm -rf fleet-week
+	$(VENV)/python -m fleet --out fleet-week --preset week $(ARGS)
+
 docs: setup ## make docs/metrics.md from the catalogue
 	$(VENV)/python -m docs.generate
 
@@ -79,7 +83,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv build dist demo .demo-* *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv build dist demo .demo-* fleet-week *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

@@ -1,0 +1,61 @@
+"""What JMX of the processes of a cluster tells: the beans of `exporter/sources/beans.py` that have a value here."""
+
+import numpy as np
+
+from exporter.model import ClientBean, ProcessBeans
+from fleet.advance import TOKENS, TOKENS_A_SECOND
+from fleet.moving import Campaign
+from fleet.world import World
+
+
+def broker_beans(world: World, campaign: Campaign | None, broker: int, clock: float) -> ProcessBeans:
+    """What one broker tells; only one that runs is asked."""
+    hosted = world.broker == broker
+    leads = world.leaders() == broker
+    missing = ((world.broker > 0) & ~world.adding & ~world.isr).any(axis=1)
+    leader, follower = _throttled(world, campaign, broker)
+    values = {name: float(counts[broker]) for name, counts in world.counted.items()}
+    values |= {
+        "leader_replication_byte_rate": leader,
+        "follower_replication_byte_rate": follower,
+        "partition_count": float(hosted.sum()),
+        "leader_count": float(leads.sum()),
+        "under_replicated_partitions": float((leads & missing).sum()),
+        "reassigning_partitions": float((leads & world.adding.any(axis=1)).sum()),
+        "fetcher_failed_partitions_count": 0.0,
+        "fetcher_dead_thread_count": 0.0,
+        "broker_state": 3.0,
+        "process_start_time": float(world.returned_at[broker]),
+    }
+    return ProcessBeans(clock, values)
+
+
+def controller_beans(world: World, client: str, clock: float) -> ProcessBeans:
+    """What the active controller tells, the tokens of the client that makes topics among it."""
+    active = int(world.up[world.cluster.brokers].sum())
+    values = {
+        "active_controller_count": 1.0,
+        "active_broker_count": float(active),
+        "fenced_broker_count": float(len(world.cluster.brokers) - active),
+        "global_partition_count": float(world.partitions),
+        "global_topic_count": float(len(world.topics)),
+        "offline_partitions_count": float((world.lead < 0).sum()),
+        "process_start_time": world.settings.start - 30 * 86_400.0,
+    }
+    tokens = {
+        "tokens": world.tokens,
+        "mutation_rate": max(TOKENS - world.tokens, 0.0) / 11.0,
+        "throttle_time": max(-world.tokens / TOKENS_A_SECOND, 0.0),
+    }
+    return ProcessBeans(clock, values, mutations=(ClientBean(client, None, tokens),))
+
+
+def _throttled(world: World, campaign: Campaign | None, broker: int) -> tuple[float, float]:
+    """Bytes a second that count against the two limits: what moves, and in-sync traffic of listed replicas."""
+    leader, follower = (float(each) for each in world.catching_up[broker])
+    if campaign is not None:
+        mine = world.rows(campaign.topic)
+        rows = mine[np.isin(world.number[mine], list(campaign.listed))]
+        led = rows[world.leaders()[rows] == broker]
+        leader += float((world.rate[led] * (world.isr[led].sum(axis=1) - 1)).sum())
+    return leader, follower

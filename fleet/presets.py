@@ -1,0 +1,29 @@
+"""Fleets that have names."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "week": {
+        "days": 7.0,
+        "partitions": 40,
+        "faults": 18.0,
+        "bursts": 30.0,
+        "restarts": 1.0,
+        "moves": 12.0,
+        "sidecar_restarts": 1.0,
+    },
+    "day": {"days": 1.0, "partitions": 40, "faults": 28.0, "bursts": 60.0, "restarts": 7.0, "moves": 40.0},
+    "growth": {
+        "days": 45.0,
+        "interval": 6 * 3600.0,
+        "partition_growth": 4.0,
+        "bytes_growth": 0.01,
+        "faults": 0.0,
+        "bursts": 0.0,
+        "restarts": 0.0,
+        "moves": 0.0,
+    },
+    "fleet": {"clusters": 4, "days": 1.0, "partitions": 120, "faults": 21.0, "bursts": 40.0, "moves": 28.0},
+}
+"""Name to the options that it sets; what is given beside it counts more."""

@@ -1,0 +1,103 @@
+"""Followers fetch, fall behind and catch up; the ISR follows; leaders are elected."""
+
+import numpy as np
+
+from exporter.model import Bools, Floats
+from fleet.world import NOBODY, World
+
+LAG_TIME_MAX = 30.0
+"""`replica.lag.time.max.ms`, seconds."""
+
+CATCH_UP = 60e6
+"""Bytes a second that a follower that lacks something gets of one partition."""
+
+LATENCY = (0.01, 0.08)
+"""Seconds by which a healthy follower is behind."""
+
+BURST_LATENCY = 0.2
+"""The same while a burst comes in: some thousand records, and no fault."""
+
+REBALANCE = 300.0
+"""`leader.imbalance.check.interval.seconds`."""
+
+
+def follow(world: World, until: float, gained: Floats, luck: np.random.Generator) -> None:
+    """Let every follower that is not being added fetch until then. `gained` are (P,) records appended since."""
+    leads, alive, before = world.leading(), world.alive(), world.at
+    latency = np.where(bursting(world, until)[:, None], BURST_LATENCY, luck.uniform(*LATENCY, size=before.shape))
+    shown = np.maximum(np.floor(world.end[:, None] - latency * (world.rate / world.record)[:, None]), 0.0)
+    share = _held(world, until)
+    fetches = alive & (world.lead >= 0)[:, None] & ~world.adding
+    seconds = np.minimum(until - world.now, until - world.returned_at[np.maximum(world.broker, 0)])
+    most = np.where(np.isnan(share), seconds * (CATCH_UP / world.record)[:, None], share * gained[:, None])
+    reached = np.maximum(before, np.minimum(shown, before + np.floor(most)))
+    world.at = np.where(leads, world.end[:, None], np.where(fetches, reached, before))
+    caught = fetches & (world.at >= shown) & np.isnan(share)
+    world.caught_at = np.where(leads | caught, until, world.caught_at)
+    _count_traffic(world, np.where(fetches & ~leads, world.at - before, 0.0), gained)
+    _change_isr(world, until, leads, caught)
+
+
+def bursting(world: World, moment: float) -> Bools:
+    """(P,) partitions that a burst comes into."""
+    found = np.zeros(world.partitions, bool)
+    for burst in world.bursts:
+        if burst.began <= moment < burst.ended:
+            found[world.rows(burst.topic)] = True
+    return found
+
+
+def _held(world: World, moment: float) -> Floats:
+    """(P, W) share of what is produced that still gets to replicas that are held up, NaN elsewhere."""
+    share = np.full(world.at.shape, np.nan)
+    for held in world.held:
+        if held.began <= moment < held.ended:
+            rows = slice(None) if held.topic is None else world.row(held.topic, held.partition)
+            share[rows] = np.where(world.broker[rows] == held.broker, held.share, share[rows])
+    return share
+
+
+def _count_traffic(world: World, fetched: Floats, gained: Floats) -> None:
+    """Add to the brokers' counters what was produced and replicated; consumers read all that is produced twice."""
+    count, record, leaders = world.counted, world.record, np.maximum(world.leaders(), 0)
+    produced, copied = gained * record, fetched * record[:, None]
+    np.add.at(count["bytes_in_total"], leaders, produced)
+    np.add.at(count["bytes_out_total"], leaders, 2 * produced)
+    np.add.at(count["replication_bytes_in_total"], np.maximum(world.broker, 0), copied)
+    np.add.at(count["replication_bytes_out_total"], leaders, copied.sum(axis=1))
+
+
+def _change_isr(world: World, until: float, leads: Bools, caught: Bools) -> None:
+    led = (world.lead >= 0)[:, None]
+    kept = world.isr & (until - world.caught_at <= LAG_TIME_MAX) & world.alive()
+    isr = np.where(led, (leads | kept | caught) & ~world.adding & (world.broker > 0), world.isr)
+    leaders = np.maximum(world.leaders(), 0)
+    np.add.at(world.counted["isr_shrinks_total"], leaders, (world.isr & ~isr).any(axis=1))
+    np.add.at(world.counted["isr_expands_total"], leaders, (~world.isr & isr & ~world.adding).any(axis=1))
+    world.isr = isr
+
+
+def elect(world: World, moment: float) -> None:
+    """Lead by a replica in sync where the leader is gone; by the preferred one again when leaders are rebalanced."""
+    able = world.isr & world.alive() & ~world.adding
+    lost = (world.lead < 0) | ~world.alive()[np.arange(world.partitions), np.maximum(world.lead, 0)]
+    chosen = np.where(able.any(axis=1), able.argmax(axis=1), NOBODY)
+    turned = moment // REBALANCE > world.now // REBALANCE
+    changed = np.where(lost, world.lead != chosen, turned & able[:, 0] & (world.lead != 0))
+    world.lead = np.where(changed, np.where(lost, chosen, 0), world.lead).astype(np.int32)
+    world.epoch = world.epoch + (changed & (world.lead >= 0)).astype(np.int32)
+    # What a new leader lacks of the old log was never committed, and is produced again.
+    world.at = np.where(world.leading() & changed[:, None], world.end[:, None], world.at)
+    world.caught_at = np.where(world.leading() & changed[:, None], moment, world.caught_at)
+
+
+def expire(world: World) -> None:
+    """Delete whole segments that retention has passed by; compacted logs keep their start."""
+    rate = np.array([each.bytes_in / each.record for each in world.topics])[world.topic]
+    retention = np.array([each.retention for each in world.topics])[world.topic]
+    segment = np.array([each.segment / each.record for each in world.topics])[world.topic]
+    factor = world.plan.factor((world.now - world.settings.start) / 86_400.0)
+    kept = np.where(np.isfinite(retention), rate * factor * np.where(np.isfinite(retention), retention, 0), np.inf)
+    over = np.maximum(world.end - world.start - kept, 0.0)
+    world.start = world.start + (np.floor(over / segment) * np.floor(segment)).astype(np.int64)
+    world.at = np.where(world.broker > 0, np.maximum(world.at, world.start[:, None]), world.at)

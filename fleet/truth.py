@@ -1,0 +1,83 @@
+"""What really happened: beside the history, never inside it, one JSON object a line."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that happened to a cluster, a broker, or a replica. Times are Unix seconds."""
+
+    kind: str
+    began: float
+    ended: float
+    """When its cause was gone; catching up comes after."""
+    topic: str | None = None
+    partition: int | None = None
+    broker: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The life of one adding replica. Times are Unix seconds; `ended` is null while it goes on."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    broker: int
+    source: int
+    began: float
+    ended: float | None
+    outcome: str
+    """`completed`, `cancelled` or `running`."""
+    bytes_at_start: float
+    limit: float
+    """Bytes per second that its throttle was set to at first."""
+    raised_to: float | None
+    """And later, where somebody raised it."""
+    raised_at: float | None
+    cause: str | None
+    """Why it got stuck, where it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """When something that grows reaches its limit. `None` is not within the years that were looked at."""
+
+    subject: str
+    """`cluster` or a broker id."""
+    what: str
+    limit: float
+    day: float | None
+    """Days after the first poll."""
+    reached: float | None
+    """The same as Unix seconds."""
+
+
+@dataclass(slots=True)
+class Truth:
+    """All of one cluster."""
+
+    cluster_id: str
+    faults: list[Happened] = field(default_factory=list)
+    calm: list[Happened] = field(default_factory=list)
+    """What looks like a fault and is none: bursts, rolling restarts."""
+    moves: list[Moved] = field(default_factory=list)
+    growth: list[Reached] = field(default_factory=list)
+
+
+def write(path: Path, truths: Iterable[Truth]) -> None:
+    """Write `faults.json`, `calm.json`, `moves.json` and `growth.json` of all clusters of a fleet."""
+    path.mkdir(parents=True, exist_ok=True)
+    found = list(truths)
+    for name in ("faults", "calm", "moves", "growth"):
+        rows = [_row(truth.cluster_id, each) for truth in found for each in getattr(truth, name)]
+        (path / f"{name}.json").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+
+
+def _row(cluster_id: str, what: Any) -> str:
+    told = {"cluster_id": cluster_id, **asdict(what)}
+    return json.dumps({key: "Infinity" if value == float("inf") else value for key, value in told.items()})

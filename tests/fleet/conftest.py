@@ -1,0 +1,39 @@
+"""One fleet that the tests look at: two small clusters, a day of all kinds of trouble."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.history.parquet.reader import read
+from fleet.judged import Written, generate
+from fleet.settings import Settings
+
+SETTINGS = Settings(
+    seed=5, brokers=4, partitions=12, days=0.5, faults=84, bursts=84, restarts=14, moves=112, sidecar_restarts=14
+)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A generated history and its truth."""
+
+    history: Path
+    written: Written
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Read the rows of a table, in the order of time."""
+        found: list[dict[str, Any]] = read(self.history, table).to_pylist()
+        return sorted(found, key=lambda row: row["time"])
+
+
+def silent(polls: int, moment: float) -> None:
+    """Take progress, and tell nobody."""
+
+
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    """Half a day of one cluster."""
+    history = tmp_path_factory.mktemp("fleet") / "history"
+    return Fleet(history, generate(SETTINGS, history, silent))

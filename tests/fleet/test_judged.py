@@ -1,0 +1,116 @@
+"""A generated history is what a sidecar would have written, and agrees with its truth."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from exporter.history.parquet.reader import polls
+from exporter.history.schema import TABLES
+from fleet.judged import generate
+from fleet.schedule import MOVES
+from tests.fleet.conftest import SETTINGS, Fleet, silent
+from tests.history.replay import differences, in_order_of, replay, rows, written
+
+
+def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
+    """Every poll has the rows that it counts; a run begins with nothing remembered and misses no sequence."""
+    counts = {table.name: Counter(row["sequence"] for row in fleet.rows(table.name)) for table in TABLES}
+    seen = fleet.rows("polls")
+
+    assert len(seen) == SETTINGS.polls
+    assert [row["remembered"] for row in seen if row["sequence"] == 0] == ["nothing"] * len({r["run"] for r in seen})
+    assert all(row["remembered"] == "kept" for row in seen if row["sequence"])
+    assert {table for table, found in counts.items() if not found} == {"restored"}
+    for name in ("replicas", "moves", "quotas"):
+        assert sum(dict(row["rows"])[name] for row in seen) == sum(counts[name].values())
+
+
+def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
+    """The rows of a run, judged again from its first poll, give exactly the verdicts that were written."""
+    kept = [written(tables) for tables in polls(fleet.history, end=SETTINGS.start + 2 * 3600)]
+
+    again = [rows(poll) for poll in replay(kept)]
+
+    assert len(again) == 120
+    for before, after in zip(kept, again, strict=True):
+        assert differences(before, in_order_of(before, after), ("run", "sequence")) == []
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Files of the same seed are alike byte by byte; those of another are not."""
+    small = replace(SETTINGS, days=1 / 24)
+    for name, settings in {"one": small, "two": small, "other": replace(small, seed=6)}.items():
+        generate(settings, tmp_path / name, silent)
+    one, two, other = (
+        {file.relative_to(tmp_path / name): file.read_bytes() for file in (tmp_path / name).rglob("*.parquet")}
+        for name in ("one", "two", "other")
+    )
+
+    assert one
+    assert one == two
+    assert set(one.values()).isdisjoint(other.values())
+
+
+def test_a_burst_is_many_messages_and_no_fault(fleet: Fleet) -> None:
+    """While a burst comes in followers lack more than any threshold by messages, and are neither late nor out."""
+    truth = fleet.written.truths[0]
+    quiet = [each for each in truth.calm if each.kind == "burst" and not _disturbed(fleet, each.began, each.ended)]
+    followers = [row for row in fleet.rows("replicas") if row["following"] and row["in_isr"]]
+
+    assert quiet
+    for burst in quiet:
+        mine = [row for row in followers if row["topic"] == burst.topic and burst.began < row["time"] < burst.ended]
+        assert max(row["lag_messages"] for row in mine) > 4000
+        assert not any(row["late"] for row in mine)
+
+
+def test_followers_that_are_held_up_fall_out(fleet: Fleet) -> None:
+    """A stuck follower is out of the ISR until its cause is gone, and comes back; one that is slow is behind."""
+    longest = sorted(fleet.written.truths[0].faults, key=lambda fault: fault.ended - fault.began)
+    faults = {fault.kind: fault for fault in longest}
+    seen = fleet.rows("replicas")
+
+    for kind, shows in (("stuck_follower", "stuck"), ("slow_follower", "slow"), ("broker_down", "offline")):
+        fault = faults[kind]
+        mine = [
+            row
+            for row in seen
+            if row["broker"] == fault.broker
+            and row["following"]
+            and not row["adding"]
+            and (fault.topic is None or (row["topic"], row["partition"]) == (fault.topic, fault.partition))
+        ]
+        during = [row for row in mine if fault.began + 300 < row["time"] < fault.ended]
+        after = [row for row in mine if fault.ended + 600 < row["time"] < fault.ended + 700]
+        assert during
+        assert not any(row["in_isr"] for row in during)
+        assert Counter(row["state"] for row in during).most_common(1)[0][0] == shows
+        assert [r for r in after if not r["in_isr"]] == []
+
+
+@pytest.mark.parametrize("kind", sorted(set(MOVES) - {"plain", "unthrottled"}))
+def test_moves_end_as_the_truth_says(fleet: Fleet, kind: str) -> None:
+    """Moves that get stuck show the cause, and those that are given up vanish before they are done."""
+    truth, seen = fleet.written.truths[0], fleet.rows("moves")
+    moves = [move for move in truth.moves if kind in {move.cause, move.outcome}]
+
+    assert moves
+    for move in moves:
+        mine = [
+            row
+            for row in seen
+            if (row["topic"], row["partition"], row["broker"]) == (move.topic, move.partition, move.broker)
+            and move.began - 1 < row["time"]
+            and (move.ended is None or row["time"] < move.ended + 1)
+        ]
+        causes = {row["stuck"] for row in mine} - {None}
+        assert kind in causes if move.cause else causes == set()
+        assert (mine[-1]["remaining_bytes"] > 0.3 * move.bytes_at_start) == (move.outcome == "cancelled")
+
+
+def _disturbed(fleet: Fleet, began: float, ended: float) -> bool:
+    truth = fleet.written.truths[0]
+    others = [*truth.faults, *(each for each in truth.calm if each.kind == "restart")]
+    return any(each.began - 60 < ended and began < each.ended + 900 for each in others)
