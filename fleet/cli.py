@@ -2,6 +2,7 @@
 
 import argparse
 import datetime as dt
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from exporter.errors import SinkError
 from fleet import truth
+from fleet.bulk import generate_bulk
 from fleet.judged import NotWrittenError, Written, generate
 from fleet.presets import PRESETS
 from fleet.settings import Settings
@@ -33,8 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--out: {history} has history already; take it away, or give another folder")
     started = time.monotonic()
     try:
-        written = generate(settings, history, Progress(settings))
-        truth.write(given.out / "truth", written.truths)
+        made = generate_bulk if given.bulk else generate
+        written = made(settings, given.out, Progress(settings), given.workers)
+        if not given.bulk:
+            truth.write(given.out / "truth", written.truths)
     except (NotWrittenError, SinkError, OSError) as problem:
         print(f"fleet: {problem}", file=sys.stderr)
         return 1
@@ -53,18 +57,18 @@ def settings_of(given: argparse.Namespace) -> Settings:
 
 
 class Progress:
-    """One line a second on the error output: where it is, and how much of it is done."""
+    """One line a second on the error output: how much is done."""
 
     def __init__(self, settings: Settings) -> None:
         self._all = settings.polls * settings.clusters
         self._told_at = time.monotonic()
 
-    def __call__(self, polls: int, moment: float) -> None:
+    def __call__(self, polls: int) -> None:
         """Tell, unless that was done a moment ago."""
         if time.monotonic() - self._told_at < EVERY and polls < self._all:
             return
         self._told_at = time.monotonic()
-        print(f"{polls / self._all:4.0%}  {_utc(moment)}  {polls:,} polls", file=sys.stderr, flush=True)
+        print(f"{polls / self._all:4.0%}  {polls:,} of {self._all:,} polls", file=sys.stderr, flush=True)
 
 
 def summary(out: Path, settings: Settings, written: Written, seconds: float) -> str:
@@ -73,8 +77,9 @@ def summary(out: Path, settings: Settings, written: Written, seconds: float) -> 
     faults, calm = sum(len(each.faults) for each in truths), sum(len(each.calm) for each in truths)
     moves = sum(len(each.moves) for each in truths)
     return (
-        f"{out}: {len(truths)} clusters, {written.polls:,} polls from {_utc(settings.start)} to {_utc(settings.end)},"
-        f" {written.rows:,} rows, {faults} faults, {calm} that look like one, {moves} moves of replicas,"
+        f"{out}: {settings.clusters} clusters, {written.polls:,} polls"
+        f" from {_utc(settings.start)} to {_utc(settings.end)}, {written.rows:,} rows,"
+        f" {faults} faults, {calm} that look like one, {moves} moves of replicas,"
         f" seed {settings.seed}, {seconds:.0f} s"
     )
 
@@ -138,6 +143,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m fleet", description=sys.modules["fleet"].__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for history/ and truth/")
     parser.add_argument("--preset", choices=sorted(PRESETS), help="a fleet that has a name")
+    parser.add_argument("--bulk", action="store_true", help="many rows that nobody judged, for benchmarks")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (usually one a core)")
     usual = {field.name: field.default for field in fields(Settings)}
     for name, read, text in _OPTIONS:
         parser.add_argument(f"--{name.replace('_', '-')}", type=read, help=f"{text} (usually {usual[name]})")

@@ -1,7 +1,12 @@
-"""Judged history: every poll goes through the sidecar's own judgement and into its own files."""
+"""Judged history: every poll goes through the sidecar's own judgement and into its own files.
+
+A run is what one process of a sidecar writes. Runs are made side by side: each worker lets the whole cluster live,
+which is cheap, and judges the polls of its own run only. Files do not depend on how many workers there are.
+"""
 
 import hashlib
 import math
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,70 +14,102 @@ from typing import Final
 
 from exporter.derive import Memory, derive
 from exporter.history.ledger import Ledger
+from exporter.history.parquet.folder import LOCK, Folder
 from exporter.history.parquet.sink import ParquetSettings, ParquetSink
 from exporter.history.poll import Poll, Remembered
-from exporter.model import Parameters
+from exporter.model import Parameters, Snapshot
+from fleet.blog import Blog
 from fleet.settings import Settings
-from fleet.simulation import Sight, Simulation
+from fleet.simulation import Simulation
 from fleet.truth import Truth
+from fleet.work import Task, run_all
 
 FOR_EVER: Final = 36_500 * 86_400.0
 
-Told = Callable[[int, float], None]
-"""Is told after every poll: polls so far, and the Unix time of the last."""
+PARTS: Final = ".parts"
+"""Where each run has a folder of its own until it is whole: one process at a time writes to a history."""
+
+Told = Callable[[int], None]
+"""Is told now and then how many polls were judged so far."""
 
 
 class NotWrittenError(Exception):
     """Rows could not be written; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one cluster, to be written to a folder of its own."""
+
+    settings: Settings
+    cluster: int
+    number: int
+    folder: Path
+
+
 @dataclass(slots=True)
 class Written:
-    """What was written of some clusters."""
+    """What was written of a fleet, or of one run."""
 
     polls: int = 0
     rows: int = 0
     truths: list[Truth] = field(default_factory=list)
 
 
-def generate(settings: Settings, history: Path, told: Told) -> Written:
-    """Write the history of every cluster of a fleet, one after the other, and return what is true of it.
+def generate(settings: Settings, out: Path, told: Told, workers: int = 1) -> Written:
+    """Write `history/` of every cluster of a fleet into a folder, and return what is true of it.
 
     Raises:
-        NotWrittenError: the folder cannot be written.
+        SinkError: the folder cannot be written, and why.
+        NotWrittenError: not any more.
     """
+    runs = [
+        Run(settings, cluster, number, out / PARTS / f"{cluster}-{number}")
+        for cluster in range(settings.clusters)
+        for number in range(make(settings, cluster).runs)
+    ]
+    # What a process that was killed has left there is not whole.
+    shutil.rmtree(out / PARTS, ignore_errors=True)
     written = Written()
-    for number in range(settings.clusters):
-        simulation = Simulation(settings, number)
-        record(simulation.sights(), simulation.world.plan.parameters, simulation.name, history, written, told)
-        written.truths.append(simulation.world.truth)
+    for run, part in zip(runs, run_all([Task(judge, run) for run in runs], workers, told), strict=True):
+        written.polls += part.polls
+        written.rows += part.rows
+        written.truths += part.truths
+        _join(run.folder, out / "history")
+    (out / PARTS).rmdir()
     return written
 
 
-def record(
-    sights: Iterator[Sight], parameters: Parameters, name: str, history: Path, written: Written, told: Told
-) -> None:
-    """Judge what polls see, as one sidecar after the other does, and write it; `name` names the runs.
+def make(settings: Settings, cluster: int) -> Simulation | Blog:
+    """Make one cluster, as it is before the first poll."""
+    return Blog(settings) if settings.blog else Simulation(settings, cluster)
+
+
+def judge(run: Run, told: Told) -> Written:
+    """Judge the polls of one run and write them; the truth comes with the last run of a cluster.
 
     Raises:
-        NotWrittenError: the folder cannot be written.
+        SinkError: the folder cannot be written, and why.
+        NotWrittenError: not any more.
     """
-    sink = ParquetSink(ParquetSettings(history, retention=FOR_EVER), now=lambda: 0.0)
-    memory: Memory | None = None
-    sequence = runs = 0
-    for sight in sights:
-        if sight.begins or memory is None:
-            memory, sequence, runs = None, 0, runs + 1
-        remembered = Remembered.NOTHING if memory is None else Remembered.KEPT
-        memory, derived = derive(sight.snapshot, memory, parameters)
-        sink.write(Poll(sight.snapshot, derived, parameters, run_name(name, runs), sequence, remembered))
+    simulation = make(run.settings, run.cluster)
+    folder = Folder(run.folder)
+    folder.check()
+    folder.close()
+    sink = ParquetSink(ParquetSettings(run.folder, retention=FOR_EVER), now=lambda: 0.0)
+    name = run_name(simulation.name, run.number)
+    written = Written()
+    for poll in _judged(_polls_of(simulation, run.number), simulation.world.plan.parameters, name):
+        sink.write(poll)
         _check(sink.ledger)
-        sequence += 1
         written.polls += 1
-        told(written.polls, sight.snapshot.time)
+        told(1)
     sink.close(math.inf)
     _check(sink.ledger)
-    written.rows += sink.ledger.publish().rows
+    written.rows = sink.ledger.publish().rows
+    if run.number == simulation.runs - 1:
+        written.truths.append(simulation.world.truth)
+    return written
 
 
 def run_name(name: str, number: int) -> str:
@@ -80,7 +117,38 @@ def run_name(name: str, number: int) -> str:
     return hashlib.sha256(f"{name}/{number}".encode()).hexdigest()[:32]
 
 
+def _polls_of(simulation: Simulation | Blog, run: int) -> Iterator[Snapshot]:
+    """Let a cluster live until the end of one run, and yield what the polls of that see."""
+    current = -1
+    for sight in simulation.sights():
+        current += sight.begins
+        if current == run:
+            yield sight.snapshot
+        elif current > run:
+            return
+
+
+def _judged(snapshots: Iterator[Snapshot], parameters: Parameters, run: str) -> Iterator[Poll]:
+    memory: Memory | None = None
+    for sequence, snapshot in enumerate(snapshots):
+        remembered = Remembered.NOTHING if memory is None else Remembered.KEPT
+        memory, derived = derive(snapshot, memory, parameters)
+        yield Poll(snapshot, derived, parameters, run, sequence, remembered)
+
+
 def _check(ledger: Ledger) -> None:
     status = ledger.publish()
     if not status.up or status.dropped:
         raise NotWrittenError(f"history cannot be written {dict(status.dropped)}; the log above says why")
+
+
+def _join(part: Path, history: Path) -> None:
+    """Move the files of one run into the history of all, and take its folder away."""
+    for file in sorted(part.rglob("*.parquet")):
+        target = history / file.relative_to(part)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        file.rename(target)
+    (part / LOCK).unlink()
+    for folder in sorted((each for each in part.rglob("*") if each.is_dir()), reverse=True):
+        folder.rmdir()
+    part.rmdir()

@@ -47,6 +47,8 @@ class Settings:
     """Part of what is produced on the first day that is added in a day."""
     horizon: float = 90.0
     """Days in which limits are reached where something grows."""
+    blog: bool = False
+    """The example of `fleet/blog.py` in place of all this."""
 
     def __post_init__(self) -> None:
         """Refuse what no cluster can be.

@@ -42,6 +42,11 @@ class Simulation:
         self._luck = chance(settings, number, "polls")
         self._begins = self._beginnings()
 
+    @property
+    def runs(self) -> int:
+        """Processes of the sidecar, one after the other."""
+        return len(self._begins)
+
     def sights(self) -> Iterator[Sight]:
         """Let time pass, and look at the cluster in every poll."""
         began, config = self.settings.start, BrokerConfig()

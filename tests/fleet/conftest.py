@@ -28,12 +28,12 @@ class Fleet:
         return sorted(found, key=lambda row: row["time"])
 
 
-def silent(polls: int, moment: float) -> None:
+def silent(polls: int) -> None:
     """Take progress, and tell nobody."""
 
 
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     """Half a day of one cluster."""
-    history = tmp_path_factory.mktemp("fleet") / "history"
-    return Fleet(history, generate(SETTINGS, history, silent))
+    out = tmp_path_factory.mktemp("fleet")
+    return Fleet(out / "history", generate(SETTINGS, out, silent))

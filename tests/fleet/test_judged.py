@@ -1,16 +1,16 @@
 """A generated history is what a sidecar would have written, and agrees with its truth."""
 
+import subprocess
+import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from exporter.history.parquet.reader import polls
 from exporter.history.schema import TABLES
-from fleet.judged import generate
 from fleet.schedule import MOVES
-from tests.fleet.conftest import SETTINGS, Fleet, silent
+from tests.fleet.conftest import SETTINGS, Fleet
 from tests.history.replay import differences, in_order_of, replay, rows, written
 
 
@@ -20,7 +20,8 @@ def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
     seen = fleet.rows("polls")
 
     assert len(seen) == SETTINGS.polls
-    assert [row["remembered"] for row in seen if row["sequence"] == 0] == ["nothing"] * len({r["run"] for r in seen})
+    assert [row["remembered"] for row in seen if row["sequence"] == 0] == ["nothing"] * 2
+    assert len({row["run"] for row in seen}) == 2
     assert all(row["remembered"] == "kept" for row in seen if row["sequence"])
     assert {table for table, found in counts.items() if not found} == {"restored"}
     for name in ("replicas", "moves", "quotas"):
@@ -39,18 +40,23 @@ def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Files of the same seed are alike byte by byte; those of another are not."""
-    small = replace(SETTINGS, days=1 / 24)
-    for name, settings in {"one": small, "two": small, "other": replace(small, seed=6)}.items():
-        generate(settings, tmp_path / name, silent)
+    """Files of the same seed are alike byte by byte, however many workers there are; those of another seed are not."""
+    options = ["--days", "0.04", "--partitions", "6", "--sidecar-restarts", "350", "--faults", "200"]
+    for name, others in {"one": ["--workers", "1"], "two": ["--workers", "2"], "other": ["--seed", "6"]}.items():
+        command = [sys.executable, "-m", "fleet", "--out", str(tmp_path / name), *options, *others]
+        subprocess.run(command, check=True, capture_output=True)
     one, two, other = (
-        {file.relative_to(tmp_path / name): file.read_bytes() for file in (tmp_path / name).rglob("*.parquet")}
+        {
+            file.relative_to(tmp_path / name): file.read_bytes()
+            for file in (tmp_path / name).rglob("*")
+            if file.is_file()
+        }
         for name in ("one", "two", "other")
     )
 
-    assert one
+    assert len({file.name.split("-")[2] for file in one if file.suffix == ".parquet"}) == 3
     assert one == two
-    assert set(one.values()).isdisjoint(other.values())
+    assert set(one.values()).isdisjoint(content for content in other.values() if content)
 
 
 def test_a_burst_is_many_messages_and_no_fault(fleet: Fleet) -> None:

@@ -1,0 +1,74 @@
+"""Bulk history: rows in the sidecar's schema at high speed, for benchmarks. Not judged, and not to be judged again.
+
+Arrays become rows directly: `replicas`, `partitions`, `brokers` and `polls`, of clusters whose ids begin with `bulk-`.
+Two in a hundred replicas are behind for a part of each hour. What nothing is made up for is null.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from exporter.history.parquet.arrow import to_arrow
+from exporter.history.parquet.folder import LOCK, SECONDS, Folder
+from exporter.history.parquet.sink import FILE_ROWS, encode
+from exporter.history.schema import BY_NAME, Built
+from fleet.bulk_rows import all_rows
+from fleet.herd import make_block, make_herd
+from fleet.judged import Told, Written
+from fleet.settings import Settings
+from fleet.work import Task, run_all
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """Polls of one cluster within one hour, to be written to a folder that others write to as well."""
+
+    settings: Settings
+    cluster: int
+    polls: range
+    history: Path
+
+
+def generate_bulk(settings: Settings, out: Path, told: Told, workers: int = 1) -> Written:
+    """Write `history/` of bulk rows into a folder.
+
+    Raises:
+        SinkError: the folder cannot be written, and why.
+    """
+    history = out / "history"
+    tasks = [Task(write_hour, hour) for hour in _hours(settings, history)]
+    held = Folder(history)
+    held.check()
+    written = Written(polls=settings.polls * settings.clusters)
+    written.rows = sum(run_all(tasks, workers, told))
+    held.close()
+    (history / LOCK).unlink()
+    return written
+
+
+def _hours(settings: Settings, history: Path) -> Iterator[Hour]:
+    """Cut the polls of every cluster by the hour."""
+    hour = [int((settings.start + poll * settings.interval) // SECONDS) for poll in range(settings.polls)]
+    turns = [0, *(poll for poll in range(1, len(hour)) if hour[poll] != hour[poll - 1]), len(hour)]
+    for cluster in range(settings.clusters):
+        for since, until in pairwise(turns):
+            yield Hour(settings, cluster, range(since, until), history)
+
+
+def write_hour(hour: Hour, told: Callable[[int], None]) -> int:
+    """Write the files of one hour of one cluster; return their rows."""
+    herd = make_herd(hour.settings, hour.cluster)
+    # Whoever began this holds the folder; its workers write files that nobody else does.
+    folder, rows = Folder(hour.history), 0
+    most = max(FILE_ROWS // herd.replicas.size, 1)
+    for number, first in enumerate(range(hour.polls.start, hour.polls.stop, most), start=1):
+        block = make_block(hour.settings, herd, hour.polls.start, range(first, min(first + most, hour.polls.stop)))
+        for table, columns in all_rows(block).items():
+            count = len(columns["time"])
+            built = Built(BY_NAME[table], count, columns)
+            name = f"kafka-warden-{herd.run}-{first:09d}-{number:06d}.parquet"
+            folder.write(table, int(block.time[0] // SECONDS), name, encode(built.table, [to_arrow(built)]))
+            rows += count
+        told(len(block.polls))
+    return rows
