@@ -19,6 +19,12 @@ TOPIC: Final = 4.0
 FULL: Final = 0.8
 """Share of the horizon by which the limits of a growing cluster are reached at the latest."""
 
+ROOM: Final = 64 << 30
+"""Bytes of a disk that nothing fills."""
+
+STEP: Final = 0.05
+"""Days between two moments that are looked at."""
+
 LOOKED_AT: Final = 4.0
 """Horizons after the end of history that topics are drawn for; what is not reached by then has no day."""
 
@@ -53,41 +59,64 @@ class Plan:
 def make_plan(settings: Settings, cluster: Cluster) -> Plan:
     """Draw everything that will be made in a cluster, and set limits that its growth reaches within the horizon."""
     creations = _creations(settings, cluster)
+    curves = draw_curves(settings, creations, cluster)
     luck = chance(settings, cluster.number, "limits")
-    last = settings.days + LOOKED_AT * settings.horizon
     when = settings.days + float(luck.uniform(0.2, FULL)) * settings.horizon
-    grows = settings.partition_growth > 0
-    counted = _count(creations, cluster, last)
-    at = int(np.searchsorted(counted.days, when, side="right")) - 1
-    most = float(counted.partitions[at]) if grows else math.inf
-    most_broker = float(counted.replicas[at].max()) if grows else math.inf
-    disk, traffic = _rates(settings, creations, cluster, when)
+    at = int(np.searchsorted(curves.days, when))
+    makes, grows = settings.partition_growth > 0, settings.partition_growth > 0 or settings.bytes_growth > 0
     parameters = Parameters(
         poll_interval=settings.interval,
-        max_partitions=most,
-        max_broker_partitions=most_broker,
-        network_bytes_per_second=float(traffic.max()) if settings.bytes_growth > 0 else None,
+        max_partitions=float(curves.partitions[at]) if makes else math.inf,
+        max_broker_partitions=float(curves.replicas[at].max()) if makes else math.inf,
+        network_bytes_per_second=float(round(curves.bytes_in[at].max())) if grows else None,
     )
-    reached = list[Reached]()
-    if grows:
-        reached.append(_reached(settings, "cluster", "partitions", most, counted.days, counted.partitions))
-        reached += [
-            _reached(settings, str(broker), "replicas", most_broker, counted.days, counted.replicas[:, index])
-            for index, broker in enumerate(cluster.brokers.tolist())
-        ]
-    if settings.bytes_growth > 0 and not grows:
-        reached += _traffic_days(settings, cluster, traffic, parameters.network_bytes_per_second or math.inf, when)
-    return Plan(tuple(creations), parameters, int(disk), tuple(reached), settings.bytes_growth)
+    disk = int(curves.disk_bytes[at].max()) if grows else int(2 * curves.disk_bytes[0].max() + ROOM)
+    limits = (parameters.max_partitions, parameters.max_broker_partitions, parameters.network_bytes_per_second, disk)
+    reached = _reached(settings, cluster, curves, limits) if grows else ()
+    return Plan(tuple(creations), parameters, disk, reached, settings.bytes_growth)
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
-    """Partitions that count against KIP-578's limits, after each creation."""
+class Curves:
+    """What there will be, without days, weeks and noise. T moments, B brokers."""
 
     days: Floats
+    """(T,) after the first poll."""
     partitions: Floats
+    """(T,) of the cluster, as KIP-578's limits count them."""
     replicas: Floats
-    """(creations, B)"""
+    """(T, B) the same."""
+    bytes_in: Floats
+    """(T, B) produced to what a broker leads, bytes per second."""
+    disk_bytes: Floats
+    """(T, B)"""
+
+
+def draw_curves(settings: Settings, creations: Sequence[Creation], cluster: Cluster) -> Curves:
+    """Add up all topics over the time until which they were drawn."""
+    days = np.arange(0.0, settings.days + LOOKED_AT * settings.horizon, STEP)
+    wide = (len(days), len(cluster.brokers))
+    curves = Curves(days, np.zeros(len(days)), np.zeros(wide), np.zeros(wide), np.zeros(wide))
+    factor = 1.0 + settings.bytes_growth * days
+    for each in creations:
+        there, topic = days >= each.at, each.topic
+        hosted = np.bincount(each.replicas.ravel(), minlength=wide[1] + 1)[1:]
+        led = np.bincount(each.replicas[:, 0], minlength=wide[1] + 1)[1:]
+        if topic.name not in LEFT_OUT:
+            curves.partitions[there] += topic.partitions
+            curves.replicas[there] += hosted
+        curves.bytes_in[there] += np.outer(factor[there] * topic.bytes_in, led)
+        curves.disk_bytes[there] += np.outer(_held(each, days[there], factor[there]), hosted)
+    return curves
+
+
+def _held(creation: Creation, days: Floats, factor: Floats) -> Floats:
+    """Bytes of one replica: what retention keeps and half a segment, or all since it was made."""
+    topic = creation.topic
+    if topic.compacted:
+        return np.full(len(days), topic.bytes_in * DAY / 4)
+    kept = topic.bytes_in * factor * topic.retention + topic.segment / 2
+    return kept if creation.at <= 0 else np.minimum(kept, topic.bytes_in * factor * (days - creation.at) * DAY)
 
 
 def _creations(settings: Settings, cluster: Cluster) -> list[Creation]:
@@ -107,50 +136,23 @@ def _creations(settings: Settings, cluster: Cluster) -> list[Creation]:
     return found
 
 
-def _count(creations: Sequence[Creation], cluster: Cluster, last: float) -> _Counted:
-    counts = [each for each in creations if each.topic.name not in LEFT_OUT]
-    hosted = np.array(
-        [np.bincount(each.replicas.ravel(), minlength=len(cluster.brokers) + 1)[1:] for each in counts], np.float64
-    ).reshape(len(counts), len(cluster.brokers))
-    sizes = np.array([float(each.topic.partitions) for each in counts])
-    days = np.array([each.at for each in counts])
-    return _Counted(np.append(days, last), _held(sizes), _held(hosted))
+def _reached(
+    settings: Settings, cluster: Cluster, curves: Curves, limits: tuple[float, float, float | None, float]
+) -> tuple[Reached, ...]:
+    """Tell when every limit is reached that there is, of the cluster and of each broker."""
+    most, most_broker, network, disk = limits
+    found = [_first(settings, "cluster", "partitions", most, curves.days, curves.partitions)]
+    for index, broker in enumerate(cluster.brokers.tolist()):
+        for what, limit, values in (
+            ("replicas", most_broker, curves.replicas),
+            ("bytes_in", network, curves.bytes_in),
+            ("disk_bytes", disk, curves.disk_bytes),
+        ):
+            found.append(_first(settings, str(broker), what, limit or math.inf, curves.days, values[:, index]))
+    return tuple(each for each in found if math.isfinite(each.limit))
 
 
-def _held(made: Floats) -> Floats:
-    """Add up what is made, and hold it to the last day."""
-    total: Floats = np.cumsum(made, axis=0)
-    return np.concatenate((total, total[-1:]))
-
-
-def _reached(settings: Settings, subject: str, what: str, limit: float, days: Floats, values: Floats) -> Reached:
+def _first(settings: Settings, subject: str, what: str, limit: float, days: Floats, values: Floats) -> Reached:
     over = np.flatnonzero(values >= limit)
-    day = float(days[over[0]]) if len(over) and math.isfinite(limit) else None
+    day = float(days[over[0]]) if len(over) else None
     return Reached(subject, what, limit, day, None if day is None else settings.start + day * DAY)
-
-
-def _rates(settings: Settings, creations: Sequence[Creation], cluster: Cluster, when: float) -> tuple[float, Floats]:
-    """Bytes of a disk with room for what is there at a time, and (B,) what each broker leads takes in then."""
-    held, led = np.zeros(len(cluster.brokers) + 1), np.zeros(len(cluster.brokers) + 1)
-    factor = 1.0 + settings.bytes_growth * when
-    for each in creations:
-        if each.at > when:
-            break
-        kept = each.topic.retention if math.isfinite(each.topic.retention) else DAY
-        np.add.at(held, each.replicas, each.topic.bytes_in * kept * factor)
-        np.add.at(led, each.replicas[:, 0], each.topic.bytes_in * factor)
-    return float(2 * held.max() + (64 << 30)), led[1:]
-
-
-def _traffic_days(settings: Settings, cluster: Cluster, traffic: Floats, limit: float, when: float) -> list[Reached]:
-    """Tell when the daily mean of what each broker leads reaches the network's bytes: growth is a straight line."""
-    rise = settings.bytes_growth
-    first = traffic / (1.0 + rise * when)
-    found = []
-    for broker, base in zip(cluster.brokers.tolist(), first.tolist(), strict=True):
-        day = (limit / base - 1.0) / rise if base > 0 else math.inf
-        near = day <= settings.days + LOOKED_AT * settings.horizon
-        found.append(
-            Reached(str(broker), "bytes_in", limit, day if near else None, settings.start + day * DAY if near else None)
-        )
-    return found

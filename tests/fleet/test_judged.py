@@ -1,9 +1,11 @@
 """A generated history is what a sidecar would have written, and agrees with its truth."""
 
+import math
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -114,6 +116,26 @@ def test_moves_end_as_the_truth_says(fleet: Fleet, kind: str) -> None:
         causes = {row["stuck"] for row in mine} - {None}
         assert kind in causes if move.cause else causes == set()
         assert (mine[-1]["remaining_bytes"] > 0.3 * move.bytes_at_start) == (move.outcome == "cancelled")
+
+
+def test_moves_run_as_the_sidecar_foretells(fleet: Fleet) -> None:
+    """The ETA that it shows soon after the start of a plain throttled move is when the truth says that it ended."""
+    truth, seen, errors = fleet.written.truths[0], fleet.rows("moves"), []
+    for move in truth.moves:
+        key = (move.topic, move.partition, move.broker)
+        told = [
+            row
+            for row in seen
+            if (row["topic"], row["partition"], row["broker"]) == key
+            and move.began + 150 < row["time"] < move.began + 250
+        ]
+        plain = move.cause is None and move.outcome == "completed" and math.isfinite(move.limit)
+        if plain and told and told[0]["eta"] is not None and move.ended is not None:
+            took = move.ended - told[0]["time"]
+            errors.append(abs(told[0]["eta"] - took) / took)
+
+    assert len(errors) >= 3
+    assert median(errors) < 0.15
 
 
 def _disturbed(fleet: Fleet, began: float, ended: float) -> bool:
