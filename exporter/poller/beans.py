@@ -1,7 +1,7 @@
 """Asking JMX beside the Kafka protocol: which processes, and keeping what they told for as long as it is shown."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -30,6 +30,16 @@ class JmxPlan:
     password: SecretSource | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to some processes, under way."""
+
+    targets: Sequence[JmxTarget]
+    asked_at: float
+    """Monotonic seconds."""
+    answers: Future[dict[str, RawBeans | SourceError]]
+
+
 class JmxQuestions:
     """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
 
@@ -38,16 +48,28 @@ class JmxQuestions:
         self._session = session
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
 
-    def start(self, brokers: Mapping[int, Broker], deadline_at: float) -> "Future[dict[str, RawBeans | SourceError]]":
-        """Ask; the answers are complete at the deadline at the latest."""
-        return self._thread.submit(self._session.ask, self._targets(brokers), deadline_at)
+    def start(
+        self, brokers: Mapping[int, Broker], deadline_at: float, before: Iterable[Question] = ()
+    ) -> Question | None:
+        """Ask those that were not asked `before`; `None` when that is nobody.
 
-    def keep(
-        self, answers: Mapping[str, RawBeans | SourceError], memory: Memory, book: StatusBook, started: float
-    ) -> None:
-        """Note each answer, and keep what was told. `started` is the monotonic time of the question."""
-        for key, answer in answers.items():
-            kind, _, name = key.partition(" ")
+        The answers are complete at the deadline at the latest.
+        """
+        asked = {target.place for question in before for target in question.targets}
+        targets = [target for target in self._targets(brokers) if target.place not in asked]
+        if not targets:
+            return None
+        return Question(targets, time.monotonic(), self._thread.submit(self._session.ask, targets, deadline_at))
+
+    def keep(self, question: Question, memory: Memory, book: StatusBook) -> None:
+        """Wait for each answer, note it, and keep what was told.
+
+        Processes that are no longer asked there, since the cluster told of other brokers meanwhile, are left out.
+        """
+        started, answers = question.asked_at, question.answers.result()
+        places = {target.place for target in self._targets(memory.brokers)}
+        for key in (target.key for target in question.targets if target.place in places):
+            answer, (kind, _, name) = answers[key], key.partition(" ")
             if isinstance(answer, SourceError):
                 book.failed(Source.JMX, name, time.monotonic() - started, answer)
                 continue

@@ -2,17 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from exporter.clients.jmx.session import RawBeans
 from exporter.clients.kafka.network import Network
 from exporter.clients.kafka.properties import KafkaClientSettings
-from exporter.errors import SourceError
 from exporter.model import NO_BROKER, ControllerWindow, Snapshot, Source
 from exporter.poller.asking import Desk, Round
-from exporter.poller.beans import JmxQuestions, fresh
+from exporter.poller.beans import JmxQuestions, Question, fresh
 from exporter.poller.brokers import BrokerQuestions
 from exporter.poller.cluster import ClusterQuestions
 from exporter.poller.links import Links
@@ -71,16 +68,15 @@ class Poller:
         now, clock = time.time(), time.monotonic()
         self._desk.links.refresh()
         asked = Round(self._desk, clock, clock + self._settings.deadline)
-        begun = time.monotonic()
         # Looking for somebody who answers may take all the time there is: beans need not wait for that.
-        beans = self._ask_jmx(asked) if self._desk.book.failing(Source.METADATA, NO_BROKER) else None
+        beans = self._ask_jmx(asked) if self._desk.book.failing(Source.METADATA, NO_BROKER) else ()
         self._network.run(ClusterQuestions(asked).find_cluster)
-        if asked.layout is not None or beans is None:
-            begun, beans = time.monotonic(), self._ask_jmx(asked)
+        beans = (*beans, *self._ask_jmx(asked, beans))
         if asked.layout is not None:
             self._network.run(_remaining_questions(asked))
-        if beans is not None and self._jmx is not None:
-            self._jmx.keep(beans.result(), self._desk.memory, self._desk.book, begun)
+        if self._jmx is not None:
+            for question in beans:
+                self._jmx.keep(question, self._desk.memory, self._desk.book)
         self._last = self._snapshot(now, clock, asked)
         return self._last
 
@@ -96,8 +92,10 @@ class Poller:
         self._desk.links.close()
         self._network.close()
 
-    def _ask_jmx(self, asked: Round) -> Future[dict[str, RawBeans | SourceError]] | None:
-        return self._jmx.start(self._desk.memory.brokers, asked.deadline_at) if self._jmx else None
+    def _ask_jmx(self, asked: Round, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
+        """Ask all processes that are known by now, but for those that were asked before in this poll."""
+        started = self._jmx.start(self._desk.memory.brokers, asked.deadline_at, before) if self._jmx else None
+        return () if started is None else (started,)
 
     def _snapshot(self, now: float, clock: float, asked: Round) -> Snapshot | None:
         memory, status = self._desk.memory, self._desk.book.publish()
