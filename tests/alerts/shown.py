@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from grafana.quiet import zero_by_nature
@@ -17,8 +18,8 @@ CHOSEN: Final = {"cluster": CLUSTER, "__rate_interval": "8s", "__interval": "4s"
 SHOWS_WITHIN: Final = 60.0
 
 
-def values(prometheus: Prometheus, target: Target, began: float, ended: float) -> set[float]:
-    """Everything that a query gave between two Unix times.
+def values(prometheus: Prometheus, target: Target, began: float, ended: float) -> list[set[float]]:
+    """Everything that each series of a query was between two Unix times.
 
     One of now is asked for every moment between them: whoever looks at the fault looks at one of these.
     """
@@ -26,16 +27,19 @@ def values(prometheus: Prometheus, target: Target, began: float, ended: float) -
     # What a panel says of the whole range would at any earlier moment reach back to before the fault.
     first = ended if "$__range" in target.expr else began
     lines = prometheus.query_range(expr, first, ended, STEP)
-    return {value for line in lines for value in line.values if not math.isnan(value)}
+    return [{value for value in line.values if not math.isnan(value)} for line in lines]
 
 
-def moved(target: Target, shown: Collection[float]) -> bool:
-    """Whether these values prove a query: it left 0, or is 0 by nature and said so; of states there are two."""
+def moved(target: Target, shown: Collection[AbstractSet[float]]) -> bool:
+    """Whether the values of these series prove a query.
+
+    It left 0, or is 0 by nature and said so; of states one series has had two: two series may differ all the time.
+    """
     if zero_by_nature(*target.key):
-        return bool(shown)
+        return any(shown)
     if target.kind == "state-timeline":
-        return len(set(shown)) > 1
-    return any(value != 0 for value in shown)
+        return any(len(values) > 1 for values in shown)
+    return any(value != 0 for values in shown for value in values)
 
 
 def those_that_moved(prometheus: Prometheus, wanted: Collection[Target], began: float) -> set[Key]:

@@ -13,6 +13,8 @@ SINCE = 20.0
 """Seconds."""
 LATER = "vector(time() > bool {middle})"
 """0 until half of that time has passed, then 1."""
+TWO = 'label_replace({0}, "broker", "1", "", "") or label_replace({1}, "broker", "2", "", "")'
+"""Two series."""
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +42,13 @@ def query(expr: str, kind: str = "stat", panel: str = "Stuck followers") -> Targ
         (LATER, "stat", True),
         (LATER, "state-timeline", True),
         ("vector(1)", "state-timeline", False),
+        (TWO.format("vector(0)", "vector(1)"), "state-timeline", False),
+        (TWO.format("vector(0)", LATER), "state-timeline", True),
+        (TWO.format("vector(0)", "vector(1)"), "stat", True),
     ],
 )
 def test_a_value_other_than_0_moves(prometheus: Prometheus, expr: str, kind: str, moves: bool) -> None:
-    """At any moment, of a query of now too; no row and NaN are nothing, and states have to change."""
+    """At any moment, of a query of now too; no row and NaN are nothing, and a state has to change, of one series."""
     now = time.time()
     wanted = query(expr.format(middle=now - SINCE / 2), kind)
     assert shown.those_that_moved(prometheus, [wanted], now - SINCE) == ({wanted.key} if moves else set())
@@ -60,7 +65,7 @@ def test_the_range_is_that_of_the_fault(prometheus: Prometheus) -> None:
     """What a panel says of the time that is shown is asked of the time since the fault began, and of no other."""
     now = time.time()
     ages = query("time() - min_over_time(vector(time())[$__range:1s])")
-    (age,) = shown.values(prometheus, ages, now - SINCE, now)
+    ((age,),) = shown.values(prometheus, ages, now - SINCE, now)
     assert SINCE - 1 <= age <= SINCE
 
 
