@@ -51,8 +51,9 @@ NOW: Final = (
             number_panel(
                 About(
                     "Log directories offline",
-                    "Of the chosen brokers: their replicas are offline.",
-                    runbooks=("KafkaReplicaOutOfSyncTooLong",),
+                    "Of the chosen brokers: the replicas in them are not served until the disk is repaired and the "
+                    "broker restarted.",
+                    runbooks=("KafkaLogDirOffline",),
                 ),
                 or_zero(number(f"{most('log_dir_online', DIRECTORY)} == 0"), "log_dir_online"),
                 steps=looks.RED_FROM_ONE,

@@ -11,6 +11,7 @@ from grafana.kit.tables import Value, rows
 BLIND: Final = ("KafkaWardenBlind",)
 STALE: Final = ("KafkaWardenPageStale",)
 DROPPED: Final = ("KafkaWardenSeriesDropped",)
+LOST: Final = ("KafkaWardenHistoryLost",)
 UNREACHABLE: Final = ("KafkaWardenBrokerUnreachable", "KafkaWardenJmxUnreachable")
 OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
 """Past 120 s no alert believes a page at the default interval (alerts/README.md)."""
@@ -198,6 +199,54 @@ PAGE: Final = (
     ),
 )
 
+HISTORY: Final = (
+    Line(
+        7,
+        [
+            states(
+                About(
+                    "History can be written",
+                    "By sidecar and where it goes: a folder (parquet) or a topic (kafka).",
+                    runbooks=LOST,
+                    no_value="history is off",
+                ),
+                Query(f"min by (instance, sink) ({_of('sink_up')})", "{{sink}} ({{instance}})"),
+                looks.named(("no", "red"), ("yes", "green")),
+            ),
+            lines(
+                About(
+                    "Rows of history written",
+                    "To a topic with every poll, to files once an hour (option history.parquet.roll).",
+                    runbooks=LOST,
+                    no_value="history is off",
+                ),
+                [
+                    Query(
+                        f"max by (instance, sink) (increase({_of('sink_rows_total')}[$__rate_interval]))",
+                        "{{sink}} ({{instance}})",
+                    )
+                ],
+                looks.COUNT,
+            ),
+            lines(
+                About(
+                    "Rows of history lost",
+                    "For good, by reason. Nothing is drawn before the first one of a reason.",
+                    runbooks=LOST,
+                    no_value="none ever was",
+                ),
+                [
+                    Query(
+                        f"max by (instance, sink, reason) (increase({_of('sink_dropped_total')}[$__rate_interval]))",
+                        "{{sink}}: {{reason}} ({{instance}})",
+                    )
+                ],
+                looks.COUNT,
+            ),
+        ],
+    ),
+)
+
 SIDECAR: Final = Board(
     "sidecar",
     "Sidecar",
@@ -207,5 +256,6 @@ SIDECAR: Final = Board(
         Section("Can they?", NOW),
         Section("Who does not answer?", SOURCES),
         Section("The page", PAGE),
+        Section("History", HISTORY),
     ],
 )

@@ -8,7 +8,9 @@ import yaml
 from sandbox.monitoring import ALERTS
 from tests.alerts import faults_brokers as brokers
 from tests.alerts import faults_clients as clients
+from tests.alerts import faults_disks as disks
 from tests.alerts import faults_followers as followers
+from tests.alerts import faults_history as history
 from tests.alerts import faults_quiet as quiet
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
@@ -30,11 +32,13 @@ ROUNDS: Final = (
         "broker wiped, remote storage",
         (followers.wiped, tiered.copy_held_back, tiered.fetch_held_back, tiered.remote_fails),
     ),
+    Round("history lost", (history.topic_refuses, history.folder_unwritable)),
 )
 SMALL_ROUNDS: Final = (
     Round("log directory moved", (quiet.log_dir_move,)),
     Round("broker hangs", (followers.hangs,)),
     Round("follower slow", (followers.slow,)),
+    Round("log directory lost", (disks.log_dir_offline,)),
 )
 """Those on `followers.SMALL`."""
 FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS) for fault in each.faults)

@@ -88,6 +88,7 @@ def test_only_what_can_wait_is_muted_at_night() -> None:
 
 
 BROKER = {"broker": "2"}
+LOG_DIR = {**BROKER, "log_dir": "/data/b"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # a broker explains what is its own, and what is short of replicas or late anywhere
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
@@ -104,6 +105,13 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
     ("KafkaPartitionOffline", {}, "KafkaPartitionUnderReplicated", REPLICA, True),
+    # a directory explains the replicas of its broker and the moves to it, not how bad it is, nor another broker
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, "broker": "3"}, False),
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicaSlow", {**REPLICA, **BROKER}, False),
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaPartitionOffline", {}, False),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
     # a move that is stuck is late, because of its throttle
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaSlow", {**REPLICA, "broker": "3"}, False),
@@ -123,6 +131,13 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaClusterOverPartitionLimit", {}, "KafkaClusterNearPartitionLimit", {}, True),
     ("KafkaWardenBlind", {}, "KafkaWardenDown", {}, True),
     ("KafkaWardenBlind", {}, "KafkaWardenPageStale", {}, True),
+    # the topic of history is on the same brokers, the folder is not
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
+    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
+    ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
+    ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
+    ("KafkaWardenPageStale", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, True),
+    ("KafkaWardenBlind", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, False),
 ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from exporter.config import FLAGS, OPTIONS
-from exporter.errors import REASONS
+from exporter.errors import REASONS, SinkError
 from exporter.formulas import throttle_problems, tiered_problems
 from exporter.formulas.replica_state import ReplicaState
 from exporter.formulas.stuck import Cause
@@ -249,6 +249,7 @@ def test_throttles_are_spoken_of(page: Path) -> None:
         ("KafkaReassignmentStuck", set(Cause)),
         ("KafkaPartitionUnderReplicated", set(ReplicaState) - {"unknown", "in_sync", "moving"}),
         ("KafkaWardenPageStale", set(REASONS)),
+        ("KafkaWardenHistoryLost", {kind.reason for kind in (SinkError, *SinkError.__subclasses__())} | {"stopped"}),
         ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),
     ],
 )

@@ -25,8 +25,9 @@ KafkaControllerMutationThrottled KafkaControllerMutationTokensDraining
 KafkaRemoteCopyHeldBack KafkaRemoteCopyLagGrowing KafkaRemoteFetchHeldBack KafkaRemoteStorageErrors
 KafkaBrokerNearPartitionLimit KafkaBrokerOverPartitionLimit
 KafkaClusterNearPartitionLimit KafkaClusterOverPartitionLimit
+KafkaLogDirOffline
 KafkaWardenDown KafkaWardenPageStale KafkaWardenBrokerUnreachable KafkaWardenJmxUnreachable
-KafkaWardenSeriesDropped KafkaWardenBlind
+KafkaWardenSeriesDropped KafkaWardenHistoryLost KafkaWardenBlind
 """
 """Whose pages are in alerts/runbooks."""
 
