@@ -49,13 +49,14 @@ ROOMS: dict[str, set[str]] = {
         )
     },
     "exporter.pipeline": OPEN
-    | {"exporter.derive", "exporter.planning", "exporter.cli"}
+    | {"exporter.derive", "exporter.planning", "exporter.cli", "exporter.config.values", "exporter.plan_files"}
     | {
         f"exporter.history.{part}"
         for part in ("column", "messages", "restore", "schema", "shapes", "parquet.footers", "parquet.reader")
     },
     "exporter.app": {"exporter"},
     "exporter.plan": {"exporter"},
+    "exporter.plan_files": OPEN | {"exporter.clients.strict", "exporter.planning"},
     "exporter.plan_flags": OPEN | {"exporter.config", "exporter.plan"},
     "exporter.cli": {"exporter"},
 }

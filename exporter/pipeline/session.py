@@ -59,7 +59,8 @@ def make(
         if settings["spark.master"].startswith("local"):
             settings |= _LOOPBACK
             # Its workers stand on this machine: the same Python with the same libraries, not the first on the PATH.
-            settings["spark.pyspark.python"] = sys.executable
+            # The setting spark.pyspark.python is read by spark-submit only.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     elif master:
         settings["spark.master"] = master
     builder = SparkSession.builder

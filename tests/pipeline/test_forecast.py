@@ -1,0 +1,160 @@
+"""The job `forecast`: from raw rows to days."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from exporter.errors import ConfigError
+from exporter.pipeline.cli import parser
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs.forecast import JOB
+from exporter.pipeline.jobs.forecast.options import Options
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
+from exporter.pipeline.progress import Progress
+from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
+
+GB = 10**9
+DAYS = 30
+START = datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """30 days and 5 hours: 10 partitions and 10 GB a day, of a disk of 1 TB; a rate that is the same each day."""
+    made = tmp_path_factory.mktemp("history")
+    hours = range(DAYS * 24 + 5)
+    day = {hour: hour // 24 for hour in hours}
+    limits = {"max_partitions": 1500.0, "max_broker_partitions": math.inf, "network_bytes_per_second": 1e6}
+    dirs = {hour: {"/data": (1, 1000 * GB - (400 + 10 * day[hour]) * GB, 1000 * GB)} for hour in hours}
+    write_table(made, "polls", [poll(hour, 1000 + 10 * day[hour], limits) for hour in hours])
+    write_table(
+        made,
+        "brokers",
+        [broker(hour, 1, 3000 + 10 * day[hour], dirs[hour]) for hour in hours]
+        + [broker(hour, 2, 7, {"/old": (5 * GB, -1, -1)}) for hour in range(3 * 24)],
+    )
+    write_table(
+        made,
+        "partitions",
+        [
+            partition(
+                hour, number, 1 + number % 2, None if hour % 24 == 13 and number == 3 else 100.0 * (1 + hour % 24)
+            )
+            for hour in hours
+            for number in range(4)
+        ],
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory, folder: Path, spark: SparkSession) -> Path:
+    """The marts of it."""
+    made = tmp_path_factory.mktemp("marts")
+    JOB.run(Request(spark, History(spark, folder), folder, made, Options(), Progress(spark.sparkContext)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, output: Path) -> dict[tuple[str, str], Row]:
+    """Subject and what to the forecast."""
+    return {(row.subject, row.what): row for row in read(spark, FORECASTS, output).collect()}
+
+
+def test_everything_that_grows_has_a_row(rows: dict[tuple[str, str], Row]) -> None:
+    """Of the cluster, of each broker, of each disk."""
+    assert set(rows) == {
+        ("cluster", "partitions"),
+        ("cluster", "bytes_in"),
+        ("1", "replicas"),
+        ("2", "replicas"),
+        ("1", "bytes_in"),
+        ("2", "bytes_in"),
+        ("1:/data", "disk_bytes"),
+        ("2:/old", "disk_bytes"),
+    }
+    disk = rows["1:/data", "disk_bytes"]
+    assert (disk.cluster_id, disk.broker, disk.log_dir) == ("one", 1, "/data")
+
+
+def test_a_line_reaches_its_limit_on_its_day(rows: dict[tuple[str, str], Row]) -> None:
+    """1000 partitions and 10 more a day are 1500 on day 50; the last day has five hours and does not count."""
+    found = rows["cluster", "partitions"]
+
+    assert (found.outcome, found.limit, found.now, found.history_days) == ("within", 1500.0, 1290.0, DAYS)
+    assert found.growth_per_day == pytest.approx(10, rel=0.02)
+    assert found.last_day == START + timedelta(days=DAYS - 1)
+    assert found.baseline_day == START + timedelta(days=50)
+    assert abs(found.day - (START + timedelta(days=50))) <= timedelta(days=1)
+    assert found.day_low <= found.day <= found.day_high
+    disk = rows["1:/data", "disk_bytes"]
+    assert (disk.now, disk.limit) == (690 * GB, 1000 * GB)
+    assert abs(disk.day - (START + timedelta(days=60))) <= timedelta(days=1)
+
+
+def test_a_rate_is_that_of_the_busiest_hour_and_never_a_partial_sum(rows: dict[tuple[str, str], Row]) -> None:
+    """Hour 23 has 2400 bytes a second of each partition, two of which each broker leads; nothing grows."""
+    found = rows["1", "bytes_in"]
+
+    assert (found.outcome, found.now, found.limit) == ("beyond", 4800.0, 1e6)
+    assert (found.day, found.day_low, found.day_high, found.baseline_day) == (None, None, None, None)
+    assert rows["cluster", "bytes_in"].now == 9600.0
+    assert rows["cluster", "bytes_in"].outcome == "limit_unknown"
+
+
+def test_what_cannot_be_said_is_null(rows: dict[tuple[str, str], Row]) -> None:
+    """Without a limit, without the size of a disk, with three days."""
+    unlimited, old = rows["1", "replicas"], rows["2:/old", "disk_bytes"]
+
+    assert (unlimited.outcome, unlimited.limit, unlimited.day) == ("unlimited", math.inf, None)
+    assert (old.outcome, old.limit, old.day, old.now) == ("too_short", None, None, 5 * GB)
+    assert (old.history_days, old.growth_per_day, old.method) == (3, None, None)
+
+
+def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> None:
+    """30 days that were seen, 90 with a band around the median."""
+    where = "what = 'partitions'"
+    path = read(spark, FORECAST_PATHS, output).where(where).orderBy("day").collect()
+
+    assert [row.day for row in path] == [START + timedelta(days=day) for day in range(DAYS + 90)]
+    assert [row.seen for row in path[:DAYS]] == [1000.0 + 10 * day for day in range(DAYS)]
+    assert all(row.seen is None and row.low <= row.median <= row.high for row in path[DAYS:])
+
+
+def test_given_limits_win(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """Those of the flags, over those that the history has."""
+    options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
+    JOB.run(Request(spark, History(spark, folder), folder, tmp_path, options, Progress(spark.sparkContext)))
+    found = {(row.subject, row.what): row for row in read(spark, FORECASTS, tmp_path).collect()}
+
+    assert found["cluster", "partitions"].limit == 1320
+    assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", START + timedelta(days=29))
+    assert found["1", "bytes_in"].outcome == "reached"
+    assert found["1:/data", "disk_bytes"].limit == 750 * GB
+    assert {row.horizon_days for row in found.values()} == {20}
+
+
+def flags(*given: str) -> Any:
+    """Read the flags of a command."""
+    arguments = ["forecast", "--input", "in", "--output", "out", *given]
+    return JOB.read_flags(parser(arguments).parse_args(arguments))
+
+
+def test_flags_are_read_as_the_configuration_is() -> None:
+    """By the same parsers, and a wrong one is named."""
+    assert flags() == Options()
+    assert flags("--network", "125MB/s", "--level", "80%", "--disk-share", "0.85") == Options(
+        network=125e6, level=0.8, disk_share=0.85
+    )
+    with pytest.raises(ConfigError, match=r"--horizon: expected 366 days or less, got 400"):
+        flags("--horizon", "400")
+    with pytest.raises(ConfigError, match=r"--level: expected"):
+        flags("--level", "100%")
+    with pytest.raises(ConfigError, match=r"--network: expected bytes per second"):
+        flags("--network", "fast")
