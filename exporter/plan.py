@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from exporter.clients.strict import reason
 from exporter.config import Config
 from exporter.derive import Memory, derive
 from exporter.errors import ConfigError, IncompleteError, ReassignmentError
 from exporter.log import configure
 from exporter.model import NO_BROKER, Snapshot, Source
+from exporter.plan_files import read_targets, write_rollback
 from exporter.planning.choice import Goal
 from exporter.planning.commands import ROLLBACK, Where
 from exporter.planning.creation import plan_creation
@@ -23,7 +23,7 @@ from exporter.planning.findings import Verdict, verdict
 from exporter.planning.inbound import Inbound, step
 from exporter.planning.moving import copies_anything
 from exporter.planning.plan import plan_move
-from exporter.planning.reassignment import Target, parse_reassignment, to_json
+from exporter.planning.reassignment import Target, to_json
 from exporter.planning.text import creation_text, move_text
 from exporter.poller import Poller, PollerSettings
 
@@ -84,7 +84,7 @@ def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int
 
 def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
     goal = _goal(config, request)
-    targets = _read(request.file)
+    targets = read_targets(request.file)
     with _Watch(config, request.measure) as watch:
         try:
             snapshot, inbound = watch.until_measured(targets)
@@ -93,7 +93,7 @@ def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
         except ReassignmentError as failure:
             raise ReassignmentError(f"{request.file}: {failure}") from None
     rollback = to_json(plan.rollback)
-    _write(request.rollback, rollback)
+    write_rollback(request.rollback, rollback)
     where = _where(config, request.file, request.rollback)
     printed = "" if request.rollback is not None else rollback
     document = move_document(plan, inbound, where)
@@ -109,32 +109,6 @@ def _goal(config: Config, request: MoveRequest) -> Goal:
             " carries, or --network 125MB/s"
         )
     return Goal(config.moves.deadline if request.deadline is None else request.deadline, request.share, network)
-
-
-def _read(file: Path) -> tuple[Target, ...]:
-    try:
-        return parse_reassignment(file.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise ReassignmentError(f"{file}: not UTF-8 text") from None
-    except (OSError, ValueError) as failure:
-        raise ReassignmentError(f"{file}: cannot read the file: {reason(failure)}") from None
-    except ReassignmentError as failure:
-        raise ReassignmentError(f"{file}: {failure}") from None
-
-
-def _write(file: Path | None, text: str) -> None:
-    """Write the way back. One that says otherwise stays: it may be of before the move began."""
-    if file is None:
-        return
-    try:
-        if file.exists() and file.read_text(encoding="utf-8") != text:
-            raise ConfigError(
-                f"--rollback: {file} is there and holds another assignment, perhaps that of before the move;"
-                " move it away, or name another file"
-            )
-        file.write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as failure:
-        raise ConfigError(f"--rollback: cannot write {file}: {reason(failure)}") from None
 
 
 def _where(config: Config, file: Path, rollback: Path | None) -> Where:

@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from exporter.model import UNKNOWN
 from exporter.planning.commands import (
     Command,
@@ -17,7 +19,7 @@ from exporter.planning.commands import (
 )
 from exporter.planning.creation import Creation
 from exporter.planning.findings import Verdict, notes, problems, verdict, warnings
-from exporter.planning.inbound import Inbound
+from exporter.planning.inbound import Assumed, Percentile, total
 from exporter.planning.loads import Load
 from exporter.planning.moving import Moving
 from exporter.planning.plan import MovePlan
@@ -49,7 +51,7 @@ class _Reasons:
         return None
 
 
-def move_document(plan: MovePlan, inbound: Inbound, where: Where) -> dict[str, Any]:
+def move_document(plan: MovePlan, inbound: Assumed, where: Where) -> dict[str, Any]:
     """Write a reassignment's plan."""
     why = _Reasons()
     return {
@@ -111,13 +113,13 @@ def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
     }
 
 
-def _measured(inbound: Inbound) -> dict[str, Any]:
-    rates = inbound.rates[inbound.seconds > 0]
+def _measured(inbound: Assumed) -> dict[str, Any]:
     return {
         "seconds": inbound.longest,
         "polls": inbound.polls,
-        "bytes_in_per_second": float(rates.sum()),
-        "partitions_measured": len(rates),
+        **({"percentile": 100 * inbound.share} if isinstance(inbound, Percentile) else {}),
+        "bytes_in_per_second": total(inbound.rates),
+        "partitions_measured": int(np.isfinite(inbound.rates).sum()),
         "partitions": len(inbound.rates),
     }
 

@@ -89,7 +89,7 @@ def _load(snapshot: Snapshot, key: SideKey, copies: Sequence[tuple[Moving, float
     if math.isnan(floor):
         raise IncompleteError(
             f"broker {broker}: what in-sync replicas of listed partitions copy was not measured;"
-            " measure longer (--measure)"
+            " measure longer (--measure), or take more history"
         )
     config = _config(snapshot, broker)
     return Load(

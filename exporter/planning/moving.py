@@ -227,9 +227,8 @@ def _refuse_unknown(moving: Iterable[Moving]) -> None:
     checks: Mapping[str, list[Moving]] = {
         "has no leader: nothing can be copied until it has one": [p for p in copied if p.leader == UNKNOWN],
         "has a leader that did not tell the size of its log: is that broker up?": [p for p in copied if p.size < 0],
-        "was not measured: no two polls in a row told how much is produced to it; measure longer (--measure)": [
-            p for p in copied if p.bytes_in < 0
-        ],
+        "was not measured: no two polls in a row told how much is produced to it; measure longer (--measure), or take"
+        " more history": [p for p in copied if p.bytes_in < 0],
     }
     for problem, found in checks.items():
         if found:

@@ -18,7 +18,7 @@ from exporter.planning.commands import (
 from exporter.planning.creation import Creation
 from exporter.planning.figures import in_bytes, in_count, in_percent, in_rate, in_time
 from exporter.planning.findings import notes, problems, warnings
-from exporter.planning.inbound import Inbound
+from exporter.planning.inbound import Assumed
 from exporter.planning.loads import Load
 from exporter.planning.moving import electing
 from exporter.planning.plan import MovePlan
@@ -28,7 +28,7 @@ MOST_ROWS: Final = 40
 """Rows that people read; JSON has them all."""
 
 
-def move_text(plan: MovePlan, inbound: Inbound, where: Where, rollback: str) -> str:
+def move_text(plan: MovePlan, inbound: Assumed, where: Where, rollback: str) -> str:
     """Write a reassignment's plan. `rollback`: the file's text where it is not written anywhere, else empty."""
     sections = [
         _verdict(plan),
@@ -73,9 +73,9 @@ def creation_text(creation: Creation, where: Where) -> str:
         )
         for broker, count in list(creation.brokers.items())[:MOST_ROWS]
     ]
-    table = _table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
+    counts = table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
     typed = _typed("Type", creation_commands(creation, where), where)
-    return "\n\n".join(part for part in (verdict, cluster, table, typed) if part) + "\n"
+    return "\n\n".join(part for part in (verdict, cluster, counts, typed) if part) + "\n"
 
 
 def _placed(creation: Creation) -> str:
@@ -143,7 +143,7 @@ def _sides(plan: MovePlan) -> str:
     loads = sorted(plan.loads, key=lambda load: -load.needed(plan.goal.deadline))[:MOST_ROWS]
     rows = [_side(load, plan.goal.deadline, at) for load in loads]
     head = ("broker", "side", "floor", "produced", "to copy", "needs", "takes")
-    return "By side: the throttle has to be above the floor\n" + _table(head, rows, len(plan.loads))
+    return "By side: the throttle has to be above the floor\n" + table(head, rows, len(plan.loads))
 
 
 def _side(load: Load, deadline: float, at: float) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def _brokers(plan: MovePlan) -> str:
         return ""
     head = ("broker", "sends", "receives", "partitions", "limit", "disk", "free", "fits")
     rows = [_room(room) for room in plan.rooms[:MOST_ROWS]]
-    return "By broker: now > while it moves > after\n" + _table(head, rows, len(plan.rooms))
+    return "By broker: now > while it moves > after\n" + table(head, rows, len(plan.rooms))
 
 
 def _room(room: Room) -> tuple[str, ...]:
@@ -178,12 +178,9 @@ def _limit(limit: float) -> str:
     return "none" if math.isinf(limit) else f"{limit:.0f}"
 
 
-def _assumed(inbound: Inbound) -> str:
-    rate = float(inbound.rates[inbound.seconds > 0].sum())
+def _assumed(inbound: Assumed) -> str:
     return (
-        "Assumed\n"
-        f"- What is produced stays what it was in the mean of {inbound.polls} polls over {inbound.longest:.0f} s:"
-        f" {in_rate(rate)} in all. At a busier hour the move needs more; measure then, or longer (--measure).\n"
+        f"Assumed\n- {inbound.about}\n"
         "- Leaders stay where they are, and disks and network carry the throttle.\n"
         "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced.\n"
         "- The way back begins when all of it has arrived, and is led by the first replicas of the file."
@@ -230,7 +227,8 @@ def _bullets(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {sentence}" for sentence in sentences)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], whole: int) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], whole: int) -> str:
+    """Write a table of cells to the right. `whole`: rows that there are, of which these are the first."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     text = "\n".join(

@@ -1,0 +1,27 @@
+"""What the user asks of a plan."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is `None` is what the history has."""
+
+    reassignment: Path
+    deadline: float | None = None
+    """Seconds."""
+    share: float | None = None
+    """Of the network of one broker."""
+    network: float | None = None
+    """Bytes per second of one broker."""
+    max_broker_partitions: int | None = None
+    percentile: float = 0.95
+    """That is printed in full."""
+    cluster: str | None = None
+    """Its id, where the history has several."""
+    rollback: Path | None = None
+    bootstrap: str | None = None
+    """`host:port,...` for the commands."""
+    secured: bool = False
+    """The cluster wants properties of a principal."""

@@ -1,0 +1,177 @@
+"""The job `plan`: a reassignment against what the history says was produced."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from exporter.errors import ConfigError, IncompleteError, ReassignmentError
+from exporter.history.poll import Poll
+from exporter.model import Parameters, Snapshot
+from exporter.pipeline.cli import parser
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs.plan import JOB
+from exporter.pipeline.jobs.plan.latest import latest, percentiles
+from exporter.pipeline.jobs.plan.options import Options
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.plan import PLANS
+from exporter.pipeline.progress import Progress
+from tests.building import BYTES_PER_OFFSET, Partition
+from tests.history.places import write
+from tests.history.replay import polls
+from tests.planning.planned import GB, MB, cluster
+
+POLLS = 21
+PARAMETERS = Parameters(poll_interval=10.0, network_bytes_per_second=125 * MB, moves_deadline=7200.0)
+MOVE = {
+    "version": 1,
+    "partitions": [
+        {"topic": "t", "partition": 0, "replicas": [3, 2]},
+        {"topic": "t", "partition": 1, "replicas": [2, 3]},
+    ],
+}
+
+
+def seen(number: int, cluster_id: str = "cluster") -> Snapshot:
+    """A poll: 1, 2, 3 ... messages of 100 bytes a second came to each partition in the ten seconds before."""
+    end = int(36 * GB) // BYTES_PER_OFFSET + 10 * sum(range(number + 1))
+    partitions = [Partition(replicas=replicas, end=end) for replicas in ((1, 2), (2, 1))]
+    return replace(cluster({"t": partitions}, more=[3], clock=10.0 * number), cluster_id=cluster_id)
+
+
+def history(folder: Path, cluster_id: str = "cluster", run: str = "run") -> list[Poll]:
+    """Write a history."""
+    made = polls((seen(number, cluster_id) for number in range(POLLS)), PARAMETERS, run)
+    write(folder, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The history of one cluster."""
+    made = tmp_path_factory.mktemp("history")
+    history(made)
+    return made
+
+
+@pytest.fixture
+def move(tmp_path: Path) -> Path:
+    """Two partitions get a replica on the third broker instead of one that they have."""
+    file = tmp_path / "move.json"
+    file.write_text(json.dumps(MOVE))
+    return file
+
+
+def planned(spark: SparkSession, folder: Path, output: Path, options: Options) -> list[Row]:
+    """Run the job; the rows of the mart."""
+    JOB.run(Request(spark, History(spark, folder), folder, output, options, Progress(spark.sparkContext)))
+    return read(spark, PLANS, output).orderBy("percentile").collect()
+
+
+def test_percentiles_are_those_of_each_partition(spark: SparkSession, folder: Path) -> None:
+    """The rates that the sidecar judged, sorted by numpy; the cluster is that of the last poll."""
+    reader = History(spark, folder)
+    found = latest(reader, None)
+    judged = np.array([each.derived.bytes_in for each in polls((seen(n) for n in range(POLLS)), PARAMETERS)][1:])
+    expected = np.quantile(judged, [0.5, 0.95], axis=0, method="inverted_cdf")
+
+    assert found.snapshot.clock == 10.0 * (POLLS - 1)
+    assert found.parameters == PARAMETERS
+    half, most = percentiles(reader, found, [0.5, 0.95])
+    assert half.rates.tolist() == expected[0].tolist()
+    assert most.rates.tolist() == expected[1].tolist()
+    assert (half.polls, half.longest) == (POLLS - 1, 10.0 * (POLLS - 2))
+
+
+def test_the_throttle_grows_with_the_percentile(
+    spark: SparkSession, folder: Path, move: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three rows, one printed in full with its commands, which name the brokers that the history knows."""
+    rollback = tmp_path / "back.json"
+    rows = planned(spark, folder, tmp_path, Options(move, rollback=rollback))
+    printed = capsys.readouterr().out
+
+    assert [(row.percentile, row.chosen) for row in rows] == [(50.0, False), (95.0, True), (99.0, False)]
+    assert rows[0].needed < rows[1].needed < rows[2].needed
+    assert all(row.verdict == "possible" and row.deadline == 7200.0 and row.allowed == 125 * MB for row in rows)
+    assert all(row.throttle >= row.needed and row.lower_bound < row.throttle < row.upper_bound for row in rows)
+    document = json.loads(rows[1].document)
+    assert document["throttle"]["bytes_per_second"] == rows[1].throttle
+    assert document["measured"]["percentile"] == 95.0
+    assert f"--throttle {rows[1].throttle:.0f} --reassignment-json-file" in printed
+    assert "--bootstrap-server broker-1.example:9092,broker-2.example:9092,broker-3.example:9092" in printed
+    assert "p50" in printed
+    assert json.loads(rollback.read_text())["partitions"][0]["replicas"] == [1, 2]
+
+
+def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
+    """A deadline that no share allows is impossible, and says why."""
+    options = Options(move, deadline=60.0, share=0.1, network=10 * MB, percentile=0.9, bootstrap="a:1", secured=True)
+    rows = planned(spark, folder, tmp_path, options)
+
+    assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
+    assert {row.verdict for row in rows} == {"impossible"}
+    assert (rows[0].allowed, rows[0].deadline, rows[0].throttle) == (MB, 60.0, None)
+    assert rows[0].problems[0].startswith("deadline and network contradict")
+
+
+def test_a_share_needs_a_network(spark: SparkSession, move: Path, tmp_path: Path) -> None:
+    """The history of a sidecar that was not told one."""
+    write(tmp_path / "history", polls((seen(number) for number in range(3)), Parameters()))
+    with pytest.raises(ConfigError, match=r"--max-network-share: a share of what\?"):
+        planned(spark, tmp_path / "history", tmp_path, Options(move, share=0.3))
+
+
+def test_several_clusters_have_to_be_told_apart(spark: SparkSession, move: Path, tmp_path: Path) -> None:
+    """Their names are in the message."""
+    for name in ("north", "south"):
+        history(tmp_path / "fleet" / name, name, name)
+    reader = History(spark, tmp_path / "fleet")
+
+    with pytest.raises(ConfigError, match="name one with --cluster; the history has north, south"):
+        latest(reader, None)
+    with pytest.raises(ConfigError, match="there is no west"):
+        latest(reader, "west")
+    assert latest(reader, "south").snapshot.cluster_id == "south"
+
+
+def test_a_poll_that_is_not_whole_is_passed_by(spark: SparkSession, tmp_path: Path) -> None:
+    """The last poll lost its replicas: the one before is taken; where none is whole there is no plan."""
+    made = history(tmp_path / "whole")
+    for number, name in ((POLLS - 1, "most"), (0, "none")):
+        write(tmp_path / name / "kept", made[:number])
+        write(tmp_path / name / "lost", made[number:])
+        for file in (tmp_path / name / "lost" / "replicas").rglob("*.parquet"):
+            file.unlink()
+
+    assert latest(History(spark, tmp_path / "most"), None).snapshot.clock == 10.0 * (POLLS - 2)
+    with pytest.raises(IncompleteError, match="none of the last 10 polls is whole: replicas: 0 rows"):
+        latest(History(spark, tmp_path / "none"), None)
+
+
+def test_what_cannot_be_planned_names_the_file(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
+    """As the live command does."""
+    move.write_text(json.dumps(MOVE).replace('"t"', '"gone"'))
+    with pytest.raises(ReassignmentError, match=r"move\.json: .*no such topic"):
+        planned(spark, folder, tmp_path, Options(move))
+
+
+def flags(*given: str) -> Any:
+    """Read the flags of a command."""
+    arguments = ["plan", "--input", "in", "--output", "out", "--reassignment", "move.json", *given]
+    return JOB.read_flags(parser(arguments).parse_args(arguments))
+
+
+def test_flags_are_read_as_those_of_the_live_plan() -> None:
+    """By the same parsers, and a wrong one is named."""
+    assert flags() == Options(Path("move.json"))
+    assert flags("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--secured") == Options(
+        Path("move.json"), deadline=7200.0, share=0.3, percentile=0.99, secured=True
+    )
+    with pytest.raises(ConfigError, match=r"--deadline: expected a duration"):
+        flags("--deadline", "soon")
