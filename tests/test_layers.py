@@ -69,6 +69,7 @@ LIBRARIES: dict[str, set[str]] = {
     "hypercorn": {"exporter.web"},
     "jpype": {"exporter.clients.jmx"},
     "kafka": {"exporter.clients.kafka"},
+    "matplotlib": {"exporter.pipeline.report"},
     "numpy": {"exporter"},
     "pandas": {"exporter.pipeline"},
     "py4j": {"exporter.pipeline"},
@@ -181,7 +182,7 @@ def test_wrong_import_is_found(module: str, line: str) -> None:
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow and no librdkafka, which extras bring."""
-    extras = {"confluent_kafka", "jpype", "pandas", "pyarrow", "pyspark"}
+    extras = {"confluent_kafka", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
     code = (
         f"import sys, exporter.app, exporter.cli, exporter.history.schema; print(*sorted({extras} & set(sys.modules)))"
     )

@@ -1,0 +1,180 @@
+"""The report: what it says of marts, and of marts that are not there."""
+
+import datetime as dt
+import html
+import re
+from collections.abc import Callable, Mapping
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from exporter.formulas.replica_state import ReplicaState
+from exporter.pipeline.report import alarms, alarms_section, limits, limits_section, moves, moves_section, replication
+from exporter.pipeline.report.build import build
+from exporter.pipeline.report.parts import Section
+from exporter.pipeline.report.reading import Marts
+from exporter.pipeline.report.replication import STATES, Span, health_of
+from exporter.pipeline.report.replication_section import COLOURS
+from tests.pipeline.report_rows import BEGIN, EVIL, SCHEMAS, TOPIC, marts
+
+Made = Mapping[str, DataFrame]
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession) -> Made:
+    """Marts of a fleet of two clusters."""
+    return marts(spark)
+
+
+@pytest.fixture(scope="module")
+def page(made: Made) -> str:
+    """The report on them."""
+    return _page(made.get)
+
+
+def _marts(found: Callable[[str], DataFrame | None]) -> Marts:
+    return Marts(found, lambda job: f"kafka-warden pipeline {job} --input history --output marts")
+
+
+def _page(found: Callable[[str], DataFrame | None]) -> str:
+    return build(_marts(found), f"Fleet {EVIL}", EVIL, "1.0", "", 4)
+
+
+def _empty(spark: SparkSession, name: str) -> DataFrame:
+    return spark.createDataFrame([], SCHEMAS[name])
+
+
+def test_report_answers_its_questions(page: str) -> None:
+    """The page says what is in the marts, at its top and in each section, with what it is made from."""
+    assert "40 moves: 4 cancelled, 34 completed, 2 running." in page
+    assert "raised 131 alarms, 122 of them false, and missed 2; the rule by time raised 11 alarms, 0 of them" in page
+    assert "6 of 7 things that grow reach their limit by the end of the horizon." in page
+    assert "in 12 days, on 2026-03-16 (2026-03-13 to 2026-03-19)" in page
+    assert "2026-03-02 00:00:00 to 2026-03-05 00:00:00 UTC, 3 d" in page
+    assert "kafka-warden 1.0" in page
+    assert "36 of 40 moves are not drawn here" in page
+    assert 'class="missing"' not in page
+
+
+def test_names_do_no_harm(page: str) -> None:
+    """A cluster, a topic, a title or a folder that looks like markup stands in the page as the text that it is."""
+    assert "<script" not in page
+    assert "<img" not in page
+    assert html.escape(EVIL) in page
+    assert html.escape(TOPIC) in page
+
+
+def test_same_marts_make_the_same_page(page: str, made: Made) -> None:
+    """Without a time of making the page has nothing of the moment or of chance in it."""
+    assert _page(made.get) == page
+
+
+def test_missing_marts_are_named_with_what_makes_them() -> None:
+    """An output folder with nothing in it still makes a page: which mart each section lacks, and what to run."""
+    page = _page(lambda _: None)
+    for mart, job in (("moves", "moves"), ("cluster_hour", "rollup"), ("rules", "backtest"), ("forecasts", "forecast")):
+        assert f"There is no mart {mart} in this folder." in page
+        assert f"kafka-warden pipeline {job} --input history --output marts" in page
+    assert "<svg" not in page
+
+
+SECTIONS: Mapping[str, Callable[[Marts], Section]] = {
+    "move_samples": lambda found: moves_section.section(found, 2),
+    "alarms": alarms_section.section,
+    "forecast_paths": limits_section.section,
+}
+
+
+@pytest.mark.parametrize("lacking", SECTIONS)
+def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> None:
+    """What the other marts tell is shown all the same."""
+    written = SECTIONS[lacking](_marts(lambda name: None if name == lacking else made.get(name))).html()
+    assert f"There is no mart {lacking} in this folder." in written
+    assert written.count('class="missing"') == 1
+    assert "<svg" in written
+
+
+def test_empty_marts_are_answers(spark: SparkSession) -> None:
+    """A mart without rows means that nothing happened or was tried; nobody is asked to run a job again."""
+    page = _page(lambda name: _empty(spark, name.replace("_minute", "_hour")))
+    assert "Nothing was moved in this history." in page
+    assert "This history has no poll." in page
+    assert "no rule was tried on this history" in page
+    assert "Nothing that grows was in this history." in page
+    assert "There is no mart" not in page
+
+
+def test_a_thousand_moves_stay_small(spark: SparkSession) -> None:
+    """A thousand moves are all in plots and tables, and the whole page stays below 5 MB."""
+    written = moves_section.section(_marts(marts(spark, 1000).get), 12).html()
+    assert "1,000 moves" in written
+    assert 400_000 < len(written.encode()) < 3_000_000
+
+
+def test_moves_beyond_the_most_are_counted(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out of plots and tables is said."""
+    monkeypatch.setattr(moves, "MOST", 30)
+    written = moves_section.section(_marts(made.get), 0).html()
+    assert "10 shorter moves are left out of plots and tables." in written
+
+
+def test_replica_time_is_counted_by_polls(spark: SparkSession) -> None:
+    """Two replicas, one slow in half of an hour's polls and one stuck in all: half a replica hour and a whole one."""
+    start = BEGIN
+    cluster = spark.createDataFrame([("c", start, 100, 3, 10, 2)], SCHEMAS["cluster_hour"])
+    rows = [
+        ("c", start, "t", "id", 0, 1, 100, {"slow": 50, "in_sync": 50}),
+        ("c", start, "t", "id", 1, 2, 100, {"stuck": 100}),
+    ]
+    replica = spark.createDataFrame(rows, SCHEMAS["replica_hour"])
+    begin = start.timestamp()
+    health = health_of(cluster, replica, Span(begin, begin + 3600, 3600, "hour"))
+    assert health.seconds == {"stuck": 3600.0, "slow": 1800.0}
+    assert health.states == {"stuck": (1.0,), "slow": (0.5,)}
+    assert health.topics == {("c", "t"): {"slow": 1800.0, "stuck": 3600.0}}
+    assert health.under == {"c": (2,)}
+    assert health.times == (begin,)
+
+
+def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
+    """Without a truth, an alarm by messages stands alone unless one by time of the same replica overlaps with it."""
+
+    def alarm(rule: str, partition: str, begin: int, end: int | None, what_if: bool = False) -> tuple[object, ...]:
+        ended = None if end is None else BEGIN + dt.timedelta(seconds=end)
+        began = BEGIN + dt.timedelta(seconds=begin)
+        return ("c", rule, None, what_if, {"partition": partition}, began, ended, 1.0, True, None)
+
+    rows = [
+        alarm(alarms.BY_MESSAGES, "0", 0, 10),
+        alarm(alarms.BY_MESSAGES, "0", 100, 110),
+        alarm(alarms.BY_MESSAGES, "1", 0, 10),
+        alarm(alarms.BY_MESSAGES, "2", 500, None),
+        alarm(alarms.BY_MESSAGES, "3", 0, 10, what_if=True),
+        alarm(alarms.BY_TIME, "0", 5, 20),
+        alarm(alarms.BY_TIME, "2", 0, None),
+    ]
+    assert alarms.never_told_by_time(spark.createDataFrame(rows, SCHEMAS["alarms"])) == (4, 2)
+
+
+def test_rules_of_all_clusters_are_summed(spark: SparkSession) -> None:
+    """Precision and recall are those of all clusters; with one whose truth nobody knows they are unknown."""
+    columns = ("out_of_sync_by_time", None, False, "s", 0.0)
+    rows = [("a", *columns, 4, 3, 1, 5, 2), ("b", *columns, 6, 6, 0, 5, 0)]
+    [rule] = alarms.rules_of(spark.createDataFrame(rows, SCHEMAS["rules"]))
+    assert (rule.alarms, rule.precision, rule.recall) == (10, 0.9, 0.8)
+    unknown = [*rows, ("c", *columns, 1, None, None, None, None)]
+    [rule] = alarms.rules_of(spark.createDataFrame(unknown, SCHEMAS["rules"]))
+    assert (rule.alarms, rule.precision, rule.recall) == (11, None, None)
+
+
+def test_every_state_that_is_not_in_sync_has_a_colour() -> None:
+    """A state that is new to the sidecar must not be lost in the report."""
+    assert set(STATES) == set(COLOURS) == set(ReplicaState) - {ReplicaState.IN_SYNC}
+
+
+@pytest.mark.parametrize("needed", [moves.NEEDED, replication.NEEDED, alarms.NEEDED, limits.NEEDED])
+def test_tests_make_marts_with_the_columns_that_are_read(needed: Mapping[str, tuple[str, ...]]) -> None:
+    """Rows by hand have every column that the report reads."""
+    for mart, columns in needed.items():
+        schema = SCHEMAS[mart.replace("_minute", "_hour")]
+        assert [column for column in columns if not re.search(rf"\b{column} ", schema)] == []

@@ -1,0 +1,183 @@
+"""The report in a real browser with the network cut: drawn, silent, and read without harm."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image as mpl_image
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.pipeline.report.build import build
+from exporter.pipeline.report.reading import Marts
+from tests.pipeline.report_rows import EVIL, TOPIC, marts
+from tests.support.browser import Page, opened
+
+SECTIONS = ("moves", "replication", "alarms", "limits")
+NAMED_PLOTS = {"predicted", "throttled", "causes", "states", "topics", "rules", "timeline", "days"}
+DRAWN = 5
+"""Moves by themselves; of limits there are six."""
+
+PLOTS = """
+[...document.querySelectorAll("svg.plot")].map(svg => {
+  const box = svg.getBoundingClientRect();
+  const outside = [...svg.querySelectorAll("text")].filter(text => {
+    const at = text.getBoundingClientRect();
+    return at.left < box.left - 2 || at.right > box.right + 2 || at.top < box.top - 2 || at.bottom > box.bottom + 2;
+  });
+  return {
+    name: svg.getAttribute("aria-labelledby").split("-title")[0],
+    x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height,
+    marks: svg.querySelectorAll("path, use").length, texts: svg.querySelectorAll("text").length,
+    outside: outside.map(text => text.textContent),
+    title: svg.querySelector("title").textContent, about: svg.querySelector("desc").textContent,
+  };
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on a fleet whose names would do harm if they were markup."""
+    found = marts(spark)
+    text = build(Marts(found.get, str), f"Fleet {EVIL}", EVIL, "1.0", "", DRAWN)
+    place = tmp_path_factory.mktemp("report") / "report.html"
+    place.write_text(text, encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The report, opened on a screen of usual width by day."""
+    with opened(tmp_path_factory.mktemp("browser")) as page:
+        page.size(1280)
+        page.media("screen", "light")
+        page.open(file)
+        yield page
+
+
+@pytest.fixture(autouse=True)
+def usual(page: Page) -> None:
+    """Each test begins on that screen."""
+    page.size(1280)
+    page.media("screen", "light")
+
+
+def _plots(page: Page) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.ask(PLOTS)
+    return found
+
+
+def _colours(page: Page, plot: dict[str, Any], file: Path) -> int:
+    """Count the colours of a plot's picture, in steps of 16: one colour alone is a plot where nothing was drawn."""
+    clip = {key: plot[key] for key in ("x", "y", "width", "height")}
+    picture = mpl_image.imread(page.picture(file, clip))[:, :, :3]
+    return len(np.unique((picture * 15).astype(int).reshape(-1, 3), axis=0))
+
+
+def test_page_asks_nobody_and_says_nothing(page: Page, file: Path) -> None:
+    """It asks for itself only, and the browser has no error, no warning and no broken policy to tell of."""
+    assert page.asked() == [file.as_uri()]
+    assert page.said() == []
+
+
+def test_sections_are_there(page: Page) -> None:
+    """Every question has its section, with a heading and an answer, and the top leads to each."""
+    assert page.ask('[...document.querySelectorAll("main > section")].map(s => s.id)') == list(SECTIONS)
+    assert page.ask('[...document.querySelectorAll("nav a")].map(a => a.getAttribute("href"))') == [
+        f"#{name}" for name in SECTIONS
+    ]
+    answers = page.ask('[...document.querySelectorAll(".finding")].map(p => p.textContent.length)')
+    assert len(answers) == len(SECTIONS)
+    assert min(answers) > 20
+
+
+def test_each_plot_is_drawn(page: Page, tmp_path: Path) -> None:
+    """Each plot has a size, marks, text within its borders, words for those who cannot see it, and colours."""
+    plots = _plots(page)
+    names = {plot["name"] for plot in plots}
+    moves = {f"move-{place}" for place in range(DRAWN)}
+    assert names == NAMED_PLOTS | moves | {f"path-{place}" for place in range(6)}
+    for plot in plots:
+        assert plot["width"] > 250, plot
+        assert plot["height"] > 80, plot
+        assert plot["marks"] > 10, plot
+        assert plot["texts"] > 3, plot
+        assert plot["outside"] == [], plot
+        assert plot["title"], plot
+        assert plot["about"], plot
+        assert _colours(page, plot, tmp_path / "plot.png") > 8, plot
+
+
+def test_each_plot_has_its_table(page: Page) -> None:
+    """Every plot says with a table beside it, or one in its section, what it shows."""
+    beside = 'part => !!part.querySelector("svg") && !!part.querySelector("td")'
+    assert page.ask(f'[...document.querySelectorAll(".shown")].every({beside})')
+    after = 'part => !!part.closest("section").querySelector(":scope > .scrolls td")'
+    assert page.ask(f'[...document.querySelectorAll(".gallery")].every({after})')
+
+
+def test_names_do_no_harm(page: Page) -> None:
+    """A name that looks like a script or an image is read as text, and nothing of it has run."""
+    assert page.ask("document.scripts.length + document.images.length") == 0
+    assert page.ask("window.harmed") is None
+    assert EVIL in page.ask("document.querySelector('header').textContent")
+    assert TOPIC in page.ask("document.querySelector('#moves').textContent")
+
+
+def test_dots_have_tips(page: Page) -> None:
+    """Each dot of a plot of moves tells which move it is."""
+    tips = page.ask('[...document.querySelectorAll("#moves use > title")].map(t => t.textContent)')
+    assert len(tips) > 60
+    assert all(" → " in tip for tip in tips)
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280, 1920])
+def test_page_fits_its_screen(page: Page, width: int) -> None:
+    """No width of a screen makes the page scroll sideways; tables do that by themselves."""
+    page.size(width)
+    assert page.ask("document.documentElement.scrollWidth") <= width
+
+
+def test_night_is_dark_and_paper_is_light(page: Page, tmp_path: Path) -> None:
+    """The page and its plots follow the system's colours on a screen, and are light on paper."""
+    seen = {}
+    for medium, scheme in (("screen", "light"), ("screen", "dark"), ("print", "dark")):
+        page.media(medium, scheme)
+        page.size(1280)
+        plot = next(plot for plot in _plots(page) if plot["name"] == "states")
+        clip = {key: plot[key] for key in ("x", "y", "width", "height")}
+        picture = mpl_image.imread(page.picture(tmp_path / "night.png", clip))[:, :, :3]
+        seen[medium, scheme] = float(np.median(picture))
+    assert seen["screen", "light"] > 0.9
+    assert seen["screen", "dark"] < 0.2
+    assert seen["print", "dark"] > 0.9
+
+
+def test_text_can_be_read(page: Page) -> None:
+    """Text and its ground differ as WCAG wants it, by day and by night: 4.5 to 1."""
+    for scheme in ("light", "dark"):
+        page.media("screen", scheme)
+        colours = page.ask(
+            '["ink", "faint", "blue", "paper"].map(name =>'
+            ' getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim())'
+        )
+        *texts, ground = map(_luminance, colours)
+        for text in texts:
+            light, dark = max(text, ground), min(text, ground)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (scheme, colours)
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_page_can_be_printed(page: Page) -> None:
+    """It prints to some pages, not to none and not to hundreds."""
+    paper = page.paper()
+    assert paper.startswith(b"%PDF-")
+    assert 3 <= paper.count(b"/Type /Page\n") <= 30

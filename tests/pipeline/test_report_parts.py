@@ -1,0 +1,115 @@
+"""What the report's page is made of: text that stays text, numbers with units, plots that live in a page."""
+
+import math
+import re
+from itertools import pairwise
+
+import pytest
+
+from exporter.pipeline.report import numbers
+from exporter.pipeline.report.canvas import at, canvas, durations
+from exporter.pipeline.report.colours import ALL, BLUE
+from exporter.pipeline.report.html import Html, tag
+from exporter.pipeline.report.parts import AT_ONCE, Column, Table
+from exporter.pipeline.report.svg import inline
+
+EVIL = '<script>"$x$" & \'</script>'
+
+
+def test_text_never_becomes_markup() -> None:
+    """Children and attributes are escaped unless they are markup already."""
+    assert tag("p", EVIL, tag("b", "x"), class_="a", aria_label=EVIL) == (
+        '<p class="a" aria-label="&lt;script&gt;&quot;$x$&quot; &amp; &#x27;&lt;/script&gt;">'
+        "&lt;script&gt;&quot;$x$&quot; &amp; &#x27;&lt;/script&gt;<b>x</b></p>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (numbers.rate(None), "unknown"),
+        (numbers.rate(math.inf), "unlimited"),
+        (numbers.rate(20.5e6), "20.5 MB/s"),
+        (numbers.duration(math.inf), "never"),
+        (numbers.share(0.5), "50%"),
+        (numbers.count(200_000), "200,000"),
+        (numbers.instant(0.0), "1970-01-01 00:00:00"),
+        (numbers.day(1e15), "after the year 9999"),
+        (numbers.replica_time(5400), "1.5 replica hours"),
+        (numbers.plural(1, "move"), "1 move"),
+        (numbers.plural(1000, "move"), "1,000 moves"),
+        (numbers.short("a" * 10, 7), "aaa…aaa"),
+    ],
+)
+def test_numbers_have_units(written: str, expected: str) -> None:
+    """Unknown is said, and never 0."""
+    assert written == expected
+
+
+def test_long_table_folds_what_is_too_much() -> None:
+    """The first rows are seen at once, the others behind a click, and each stands there once."""
+    rows = [(f"row {number}",) for number in range(AT_ONCE + 3)]
+    written = Table("Rows", (Column("Row"),), rows).html()
+    open_part, _, folded = written.partition("<details>")
+    assert open_part.count("<td>") == AT_ONCE
+    assert folded.count("<td>") == 3
+    assert "3 more" in folded
+
+
+def _plot(name: str) -> Html:
+    with canvas(2.0) as (figure, [axes]):
+        axes.scatter([at(0.0), at(1.0)], [1, 2], c=BLUE.light, label=EVIL, gid="dots")
+        axes.legend()
+        return inline(figure, name, EVIL, EVIL, {"dots": ["first", EVIL]})
+
+
+def test_plot_follows_the_page() -> None:
+    """A plot in a page has the page's colours, no rule for the rest of the page, and tips on its dots."""
+    written = _plot("one")
+    assert "var(--blue)" in written
+    assert not re.findall(r"#[0-9a-f]{6}\b", written)
+    assert "<style" not in written
+    assert "<script" not in written
+    assert "font-family" not in written
+    assert "<title>first</title>" in written
+
+
+def test_ids_of_two_plots_never_meet() -> None:
+    """Each id of a page is there once, and each reference finds its own plot's."""
+    one, two = (set(re.findall(r' id="([^"]*)"', _plot(name))) for name in ("one", "two"))
+    assert not one & two
+    written = _plot("one")
+    referred = set(re.findall(r'xlink:href="#([^"]*)"', written)) | set(re.findall(r"url\(#([^)]*)\)", written))
+    assert referred
+    assert referred <= one
+
+
+def test_same_figure_is_the_same_text() -> None:
+    """Nothing in a plot is by chance or by the clock."""
+    assert _plot("one") == _plot("one")
+
+
+def test_tips_have_to_be_as_many_as_marks() -> None:
+    """A tip on the wrong dot would be a lie."""
+    with canvas(2.0) as (figure, [axes]):
+        axes.scatter([1, 2], [1, 2], gid="dots")
+        with pytest.raises(ValueError, match="shorter"):
+            inline(figure, "one", "title", "about", {"dots": ["only one"]})
+
+
+@pytest.mark.parametrize(("low", "high"), [(20.0, 20_000.0), (1.0, 1e7), (50.0, 70.0)])
+def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
+    """A logarithmic axis of times has up to a handful of ticks at whole seconds, minutes, hours or days."""
+    with canvas(2.0) as (figure, [axes]):
+        axes.set_xscale("log")
+        axes.set_xlim(low, high)
+        durations(axes.xaxis, low, high, logarithmic=True)
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert figure
+    assert 1 <= len(ticks) <= 6
+    assert all(step < after for step, after in pairwise(ticks))
+
+
+def test_colours_are_told_apart() -> None:
+    """A colour of the day stands for one variable."""
+    assert len({colour.light for colour in ALL}) == len(ALL)
