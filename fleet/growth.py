@@ -10,7 +10,7 @@ import numpy as np
 from exporter.formulas.limits import LEFT_OUT
 from exporter.model import Floats, Parameters
 from fleet.settings import DAY, Settings, chance
-from fleet.topology import Cluster, Topic, draw_topic, make_topics, place
+from fleet.topology import KEPT_BYTES, Cluster, Topic, draw_topic, make_topics, place
 from fleet.truth import Reached
 
 TOPIC: Final = 4.0
@@ -115,8 +115,9 @@ def _held(creation: Creation, days: Floats, factor: Floats) -> Floats:
     topic = creation.topic
     if topic.compacted:
         return np.full(len(days), topic.bytes_in * DAY / 4)
-    kept = topic.bytes_in * factor * topic.retention + topic.segment / 2
-    return kept if creation.at <= 0 else np.minimum(kept, topic.bytes_in * factor * (days - creation.at) * DAY)
+    kept = np.maximum(topic.bytes_in * factor * topic.retention, KEPT_BYTES) + topic.segment / 2
+    first = topic.bytes_in * topic.retention if creation.at <= 0 else 0.0
+    return np.minimum(kept, first + topic.bytes_in * factor * (days - creation.at) * DAY)
 
 
 def _creations(settings: Settings, cluster: Cluster) -> list[Creation]:

@@ -15,6 +15,7 @@ from exporter.formulas.ops import ARRAYS, NUMBERS
 from exporter.formulas.shares import fair_shares
 from exporter.history.poll import topic_id_text
 from exporter.model import Floats, Longs
+from fleet.shares import enough, floors, spread
 from fleet.topology import OFFSETS
 from fleet.truth import Happened, Moved
 from fleet.world import NOBODY, Down, World
@@ -26,9 +27,6 @@ WOBBLE: Final = 0.04
 
 STEP: Final = 12.0
 """Seconds that a rate holds, at most: the quota window and the wait after it."""
-
-WAITS: Final = 0.8
-"""What the law lets through of a limit, and some room: docs/throttle-law.md divides by it, too."""
 
 UNTHROTTLED: Final = 80e6
 """Bytes a second of one flow without a limit."""
@@ -167,9 +165,9 @@ class Mover:
         if planned.kind == "unthrottled":
             return float("inf")
         if planned.kind == "throttle_below_inbound":
-            floors = _floors(world, rows)
-            return float(round(max(0.5 * floors[floors > 0].min(), 1000.0)))
-        return _enough(world, rows, float(sizes.sum()), planned.seconds)
+            busy = floors(world, rows)
+            return float(round(max(0.5 * busy[busy > 0].min(), 1000.0)))
+        return enough(world, rows, float(sizes.sum()), planned.seconds)
 
     def _operate(self, world: World, campaign: Campaign, until: float) -> None:
         """Do what people do: raise a throttle that lets nothing through, or give up."""
@@ -179,7 +177,7 @@ class Mover:
             campaign.raised_at = until
             left = sum(size for number, size in campaign.bytes_at_start.items() if number not in campaign.ended)
             rows = np.flatnonzero(world.adding.any(axis=1))
-            campaign.limit = _enough(world, rows, left, max(campaign.planned.seconds / 2, LEAST))
+            campaign.limit = enough(world, rows, left, max(campaign.planned.seconds / 2, LEAST))
             world.truth.faults += [
                 Happened(kind, campaign.began, until, campaign.topic, number, campaign.target)
                 for number in campaign.listed
@@ -206,7 +204,7 @@ class Mover:
         for index, share in enumerate(shares.tolist()):
             copied = min(law.gross(NUMBERS, share, float(burst[index])), UNTHROTTLED)
             copied *= float(np.exp(self.luck.normal(0, WOBBLE)))
-            given = _spread(world, rows[flow == index], copied * seconds)
+            given = spread(world, rows[flow == index], copied * seconds)
             self._count(world, int(flows[index]), campaign.target, given)
             world.catching_up[int(flows[index]), 0] += given / seconds
             world.catching_up[campaign.target, 1] += given / seconds
@@ -257,29 +255,3 @@ class Mover:
                     campaign.limit if campaign.raised_at is not None else None, campaign.raised_at, cause,
                 )
             )  # fmt: skip
-
-
-def _floors(world: World, rows: Longs) -> Floats:
-    """(B + 1,) what in-sync followers of some partitions fetch from each broker, bytes a second."""
-    floors = np.zeros(len(world.up))
-    np.add.at(floors, world.leaders()[rows], world.rate[rows] * (world.isr[rows].sum(axis=1) - 1))
-    return floors
-
-
-def _enough(world: World, rows: Longs, left: float, seconds: float) -> float:
-    """Tell the limit that gets some bytes of some partitions done in a time, rounded to kB/s."""
-    need = _floors(world, rows).max() + (left / seconds + world.rate[rows].sum()) / WAITS
-    return float(round(need, -3))
-
-
-def _spread(world: World, rows: Longs, budget: float) -> float:
-    """Give bytes to partitions by turns; what one does not need goes to the others. Returns what was given."""
-    slot, record = world.broker.shape[1] - 1, world.record[rows]
-    lacks = np.maximum(world.end[rows] - world.at[rows, slot], 0.0) * record
-    given = np.zeros(len(rows))
-    order = np.argsort(lacks, kind="stable")
-    for position, index in enumerate(order.tolist()):
-        given[index] = min(lacks[index], budget / (len(rows) - position))
-        budget -= given[index]
-    world.at[rows, slot] = np.minimum(world.at[rows, slot] + np.floor(given / record), world.end[rows])
-    return float(given.sum())

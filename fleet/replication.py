@@ -3,6 +3,8 @@
 import numpy as np
 
 from exporter.model import Bools, Floats
+from fleet.settings import DAY
+from fleet.topology import KEPT_BYTES
 from fleet.world import NOBODY, World
 
 LAG_TIME_MAX = 30.0
@@ -92,12 +94,17 @@ def elect(world: World, moment: float) -> None:
 
 
 def expire(world: World) -> None:
-    """Delete whole segments that retention has passed by; compacted logs keep their start."""
+    """Delete whole segments that retention has passed by; compacted logs keep their start.
+
+    Retention goes by bytes, those of its time on a usual day: what a burst brings pushes out what is old.
+    """
+    least = np.array([KEPT_BYTES / each.record for each in world.topics])[world.topic]
     rate = np.array([each.bytes_in / each.record for each in world.topics])[world.topic]
     retention = np.array([each.retention for each in world.topics])[world.topic]
     segment = np.array([each.segment / each.record for each in world.topics])[world.topic]
-    factor = world.plan.factor((world.now - world.settings.start) / 86_400.0)
+    factor = world.plan.factor((world.now - world.settings.start) / DAY)
     kept = np.where(np.isfinite(retention), rate * factor * np.where(np.isfinite(retention), retention, 0), np.inf)
+    kept = np.maximum(kept, least)
     over = np.maximum(world.end - world.start - kept, 0.0)
     world.start = world.start + (np.floor(over / segment) * np.floor(segment)).astype(np.int64)
     world.at = np.where(world.broker > 0, np.maximum(world.at, world.start[:, None]), world.at)

@@ -33,6 +33,12 @@ RESTART: Final = 90.0
 AFTER: Final = 0.1
 """Seconds, more than a poll is ever late."""
 
+IDLE: Final = 0.01
+"""Of the mean: topics to which less is produced are quiet, and few messages are missing however long it lasts."""
+
+IDLE_STUCK: Final = 0.4
+"""Of the followers that get stuck, those that are of a quiet topic on purpose."""
+
 BETWEEN: Final = 240.0
 """Seconds from one broker's return to the next one's restart."""
 
@@ -108,7 +114,10 @@ def _fault(world: World, slot: _Slot, kind: str, luck: np.random.Generator) -> N
 
 def _stick(world: World, began: float, ended: float, luck: np.random.Generator) -> None:
     """Stop one follower of one partition, which no move takes away (`Mover`)."""
-    row = int(luck.integers(world.partitions))
+    usual = np.array([topic.bytes_in for topic in world.topics])[world.topic]
+    quiet = np.flatnonzero(usual < IDLE * world.settings.bytes_in)
+    rows = quiet if len(quiet) and luck.random() < IDLE_STUCK else np.arange(world.partitions)
+    row = int(luck.choice(rows))
     broker = int(world.broker[row, int(luck.integers(1, world.cluster.replication_factor))])
     topic, number = world.topics[world.topic[row]].name, int(world.number[row])
     world.held.append(Held(broker, began, ended, 0.0, topic, number))

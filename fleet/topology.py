@@ -19,7 +19,16 @@ CONTROLLERS: Final = (1001, 1002, 1003)
 SKEW: Final = 1.1
 """Exponent of Zipf's law between a topic's rank and what is produced to it."""
 
+QUIET_EACH: Final = 5
+"""One of so many topics is quiet."""
+
+QUIET: Final = 1 / 2000
+"""What is produced to such a topic, of what its rank would have: a record now and then."""
+
 MIB: Final = 1 << 20
+
+KEPT_BYTES: Final = 64 * MIB
+"""That retention leaves of every log: more than followers are behind in a burst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,7 @@ def make_topics(settings: Settings, number: int) -> tuple[Topic, ...]:
         left -= sizes[-1]
     weights = np.arange(1, len(sizes) + 1) ** -SKEW
     weights *= settings.partitions / float((weights * sizes).sum())
+    weights[QUIET_EACH - 1 :: QUIET_EACH] *= QUIET
     made = [draw_topic(settings, number, index, size, float(weights[index])) for index, size in enumerate(sizes)]
     if offsets:
         made.append(

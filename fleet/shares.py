@@ -1,0 +1,37 @@
+"""What a move needs of its throttle, and how its partitions share what is copied."""
+
+from typing import Final
+
+import numpy as np
+
+from exporter.model import Floats, Longs
+from fleet.world import World
+
+WAITS: Final = 0.8
+"""What the law lets through of a limit, and some room: docs/throttle-law.md divides by it, too."""
+
+
+def floors(world: World, rows: Longs) -> Floats:
+    """(B + 1,) what in-sync followers of some partitions fetch from each broker, bytes a second."""
+    found = np.zeros(len(world.up))
+    np.add.at(found, world.leaders()[rows], world.rate[rows] * (world.isr[rows].sum(axis=1) - 1))
+    return found
+
+
+def enough(world: World, rows: Longs, left: float, seconds: float) -> float:
+    """Tell the limit that gets some bytes of some partitions done in a time, rounded to kB/s."""
+    need = floors(world, rows).max() + (left / seconds + world.rate[rows].sum()) / WAITS
+    return float(round(need, -3))
+
+
+def spread(world: World, rows: Longs, budget: float) -> float:
+    """Give bytes to partitions by turns; what one does not need goes to the others. Returns what was given."""
+    slot, record = world.broker.shape[1] - 1, world.record[rows]
+    lacks = np.maximum(world.end[rows] - world.at[rows, slot], 0.0) * record
+    given = np.zeros(len(rows))
+    order = np.argsort(lacks, kind="stable")
+    for position, index in enumerate(order.tolist()):
+        given[index] = min(lacks[index], budget / (len(rows) - position))
+        budget -= given[index]
+    world.at[rows, slot] = np.minimum(world.at[rows, slot] + np.floor(given / record), world.end[rows])
+    return float(given.sum())
