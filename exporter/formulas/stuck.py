@@ -1,7 +1,7 @@
 """When a move is stuck, and the first cause that explains it. judgement.md 5.
 
-Judged first per (target, source) pair of brokers on the sum of what remains: a single replica among many waits long for
-its turn without anything being wrong.
+Judged first on the sum of what remains of all that goes between a pair of brokers, target and source, under the same
+limits: a single replica among many waits long for its turn without anything being wrong.
 """
 
 import math
