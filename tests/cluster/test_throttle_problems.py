@@ -127,6 +127,46 @@ def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
             watch.problems = {(1, "leader", "lopsided"), (2, "follower", "lopsided")}
 
 
+def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster, tmp_path: Path) -> None:
+    """What is produced into the one that no list names is more than the limit, and is not held against the other."""
+    for topic in ("named", "unnamed"):
+        cluster.admin.create_topic(topic, assignment={0: [1]})
+    cluster.load.produce("named", bytes=90 * MEGABYTE, record_size=10_000)
+    cluster.load.produce("unnamed", bytes=2 * MEGABYTE, record_size=10_000)
+    named = {"topic": "named", "partition": 0, "broker": 2}
+    ends: list[tuple[float, float]] = []
+
+    def looked(page: Page) -> bool:
+        """Look at the move under the throttle; tell whether the other one is stuck."""
+        assert page.get("reassignment_never_ends", **named) in (None, 0)
+        eta = page.get("reassignment_eta_seconds", **named)
+        if eta is not None:
+            assert eta < math.inf
+            ends.append((page.time, page.time + eta))
+        return ("unnamed", 0, 2) in causes(page)
+
+    with (
+        _rotten(cluster, "unnamed", leader=1),
+        cluster.load.background("unnamed", 2.5 * MEGABYTE, record_size=5000),
+        Sidecar(configuration(cluster), tmp_path) as sidecar,
+    ):
+        watch = Watch(sidecar)
+        watch.until(lambda page: page.get("partition_bytes_in_per_second", topic="unnamed", partition=0), "rates")
+        cluster.admin.reassign({("named", 0): [2]}, throttle=MEGABYTE)
+        watch.for_polls(POLLS, "a healthy move")
+        watch.problems = {(1, "leader", "lopsided"), (2, "follower", "lopsided")}
+        watch.causes["unnamed"] = {"no_progress"}
+        cluster.admin.reassign({("unnamed", 0): [2]})
+        watch.until(lambda page: looked(page) and problems(page) == watch.problems, "past the throttle and stuck")
+        assert watch.page["reassigning_partitions"] == 2
+        watch.until(lambda page: looked(page) and page["reassigning_partitions"] == 1, "the other one has moved")
+        for seen, end in ends[:: max(len(ends) // 8, 1)]:
+            print(f"{watch.page.time - seen:.0f} s before it ended the ETA was off by {end - watch.page.time:+.1f} s")
+        assert ends
+        cluster.admin.cancel([("unnamed", 0)])
+        watch.until(lambda page: page["reassigning_partitions"] == 0, "nothing moves")
+
+
 def test_a_throttle_that_nobody_took_away(cluster: Cluster, tmp_path: Path) -> None:
     """Left behind once the grace is over; without lists the rates are idle; when all is cleared, all is well."""
     cluster.admin.create_topic("over", assignment={0: [1]})
