@@ -1,12 +1,12 @@
 """Makes docs/metrics.md out of the catalogue, the list of beans and the golden page: `make docs`.
 
-And docs/history-schema.md, of which `history_schema.py` tells.
+And docs/history-schema.md and docs/pipeline-marts.md, of which `history_schema.py` and `pipeline_marts.py` tell.
 """
 
 from pathlib import Path
 from typing import Final
 
-from docs import history_schema
+from docs import history_schema, pipeline_marts
 from exporter.catalogue import SIDECAR, Metric, SidecarMetric
 from exporter.catalogue.cluster import CLUSTER
 from exporter.catalogue.moves import MOVES
@@ -130,3 +130,4 @@ def _row(bean: tuple[str, str, str, float]) -> str:
 if __name__ == "__main__":
     (HERE / "metrics.md").write_text(render())
     (HERE / "history-schema.md").write_text(history_schema.render())
+    (HERE / "pipeline-marts.md").write_text(pipeline_marts.render())

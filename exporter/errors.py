@@ -70,6 +70,10 @@ class MartError(KafkaWardenError):
     """A mart of the pipeline is not there, cannot be written, or is not what its description says."""
 
 
+class CheckpointError(KafkaWardenError):
+    """What a streaming job remembers cannot be read; the message names the file."""
+
+
 class JobError(KafkaWardenError):
     """Spark gave a job up; the message is Spark's own."""
 

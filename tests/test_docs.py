@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from docs import pipeline_marts
 from docs.generate import render
 from exporter.catalogue import CATALOGUE
 from exporter.cli import _parser
@@ -25,6 +26,11 @@ documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(
 def test_metrics_document_is_current() -> None:
     """docs/metrics.md is what `make docs` makes of the catalogue as it stands."""
     assert (ROOT / "docs" / "metrics.md").read_text() == render(), "run make docs"
+
+
+def test_marts_document_is_current() -> None:
+    """docs/pipeline-marts.md is what `make docs` makes of the marts as they stand."""
+    assert (ROOT / "docs" / "pipeline-marts.md").read_text() == pipeline_marts.render(), "run make docs"
 
 
 def test_metrics_document_has_every_family() -> None:

@@ -49,7 +49,7 @@ ROOMS: dict[str, set[str]] = {
         )
     },
     "exporter.pipeline": OPEN
-    | {"exporter.derive", "exporter.planning", "exporter.cli", "exporter.config.values", "exporter.plan_files"}
+    | {"exporter.cli", "exporter.config.values", "exporter.derive", "exporter.plan_files", "exporter.planning"}
     | {
         f"exporter.history.{part}"
         for part in ("column", "messages", "restore", "schema", "shapes", "parquet.footers", "parquet.reader")

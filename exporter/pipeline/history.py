@@ -1,11 +1,12 @@
 """History as Spark reads it: checked before, and each row once."""
 
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.history.parquet.footers import inventory
+from exporter.history.parquet.footers import Footer, Inventory, inventory
 from exporter.history.schema import BY_NAME, ddl
 
 ROW: Final = ("cluster_id", "run", "sequence")
@@ -15,12 +16,11 @@ ROW: Final = ("cluster_id", "run", "sequence")
 class History:
     """The files of history below a folder: of one sidecar, or of many with a folder each.
 
-    Raises:
-        EmptyHistoryError: there is no file, or none of that time.
+    They are listed when the first table is asked for; that raises `EmptyHistoryError` where there is none.
     """
 
     def __init__(self, spark: SparkSession, folder: Path | str, start: float = 0.0, end: float = float("inf")) -> None:
-        """List the files.
+        """Name the files.
 
         Args:
             spark: what reads them.
@@ -29,8 +29,26 @@ class History:
             end: Unix seconds before which the last ones are, by the hour.
         """
         self.spark = spark
+        self._span = (start, end)
         self.folder = folder
-        self._files = inventory(folder).between(start, end)
+        self.whole = start <= 0.0 and end == float("inf")
+        """Whether no part of it was chosen."""
+
+    @cached_property
+    def _files(self) -> Inventory:
+        return inventory(self.folder).between(*self._span)
+
+    @cache  # noqa: B019  # a command has one history
+    def _footers(self, name: str) -> list[Footer]:
+        return self._files.footers(name)
+
+    def rows(self, name: str) -> int:
+        """Count the rows of a table, duplicates included, by what the ends of its files tell.
+
+        Raises:
+            HistoryFileError: as `table`.
+        """
+        return sum(footer.rows for footer in self._footers(name))
 
     def table(self, name: str, *, distinct: bool = True) -> DataFrame:
         """Read one table: the columns of docs/history-schema.md in their order, unknown as null.
@@ -44,7 +62,7 @@ class History:
         Raises:
             HistoryFileError: one that names the file and says what is wrong with it.
         """
-        found = [footer.file.place for footer in self._files.footers(name) if footer.rows]
+        found = [footer.file.place for footer in self._footers(name) if footer.rows]
         schema = ddl(BY_NAME[name])
         if not found:
             return self.spark.createDataFrame([], schema)

@@ -1,6 +1,7 @@
 """Spark's words for `exporter.formulas.ops`: the only place where its vocabulary differs.
 
-Unknown is null and stays null through every word, as NaN does in arrays; Spark's own `greatest` passes by nulls.
+Unknown is null where it is NaN in arrays, word by word; Spark's own `greatest` passes by nulls. What has no value, such
+as infinity less infinity, is NaN on all engines, but compares otherwise here: no formula may be asked that.
 Spark 4 runs ANSI SQL, where a bare `/` raises on zero.
 """
 
@@ -43,8 +44,7 @@ class _Columns:
         top, bottom = _column(numerator), _column(denominator)
         has_none = (bottom == 0.0) | (_is_infinite(top) & _is_infinite(bottom))
         fallback = F.lit(None).cast("double") if otherwise is None else _column(otherwise)
-        quotient = F.when(has_none, fallback).otherwise(F.try_divide(top, bottom))
-        return _known(top, bottom, quotient)
+        return F.when(has_none, fallback).otherwise(F.try_divide(top, bottom))
 
 
 COLUMNS: Final[Ops[Column]] = _Columns()

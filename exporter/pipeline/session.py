@@ -16,9 +16,8 @@ _LOG: Final = Path(__file__).with_name("log4j2.properties")
 SETTINGS: Final[Mapping[str, str]] = {
     # Days and hours of marts are those of history: UTC.
     "spark.sql.session.timeZone": "UTC",
-    # Shuffles of a small history become few partitions, those of a large one stay many, and one busy topic is split.
+    # Small partitions of a shuffle are joined, and one busy topic is split; `spread` says how many there are at first.
     "spark.sql.adaptive.enabled": "true",
-    "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "200",
     # What a task takes of a shuffle, and about what a file of a mart is in memory: a tenth of that on the disk.
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64m",
     # Hourly files are small, so one task reads many; 64 MB of zstd are some 10 million replica samples.
@@ -38,6 +37,19 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """A local master talks to nobody else, so nobody else needs to reach it."""
+
+
+ROWS: Final = 500_000
+"""Rows of history in one partition of a shuffle: some 50 to 100 MB, of which two fit beside each other in 1 GB."""
+
+
+def spread(spark: SparkSession, rows: int) -> None:
+    """Say into how many partitions the shuffles that follow are cut, for so many rows of history.
+
+    Spark's 200 are tasks that do nothing for a small history, and spill for a large one.
+    """
+    cores = spark.sparkContext.defaultParallelism
+    spark.conf.set("spark.sql.shuffle.partitions", max(cores, -(-rows // ROWS)))
 
 
 def make(

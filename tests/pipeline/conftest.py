@@ -39,7 +39,6 @@ def spark(sockets_closed: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     settings = {
         # Rows of tests fit in one partition; more of them are tasks that do nothing.
         "spark.sql.shuffle.partitions": "1",
-        "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "1",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
         # Plans of tests run once: compiling them takes longer than running them would.

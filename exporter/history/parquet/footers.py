@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -125,13 +126,25 @@ def _is_date(text: str) -> bool:
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
     """Find the file system of a folder, the path there, and what Spark wants in front of a path."""
-    scheme = _SCHEME.match(folder) if isinstance(folder, str) else None
-    if scheme is None or scheme[0] == "file://":
-        path = Path(str(folder).removeprefix("file://")).absolute()
-        return pafs.LocalFileSystem(), str(path), "file://"
+    # Spark writes `file:/tmp`, people `file:///tmp`.
+    text = re.sub(r"^file:/+", "/", str(folder))
+    if _SCHEME.match(text) is None:
+        return pafs.LocalFileSystem(), str(Path(text).absolute()), "file://"
     # What Hadoop calls s3a is s3 to everybody else.
-    system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", str(folder)))
-    return system, path, str(folder)[: str(folder).rfind(path)]
+    system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+    return system, path, text[: text.rfind(path)]
+
+
+def check_file(uri: str, table: str) -> int:
+    """Check one file, of an URI as Spark tells it; return the version of its tables.
+
+    Raises:
+        HistoryFileError: one that names the file and says what is wrong with it.
+    """
+    place = unquote(uri)
+    system, path, _ = _system(place)
+    with opened(place, system.open_input_file, path) as parquet:
+        return check(place, table, parquet.metadata.metadata or {}, parquet.schema_arrow)
 
 
 def opened(place: Path | str, source: Any, *arguments: Any) -> Any:

@@ -3,7 +3,7 @@
 Those of a job stand in the module of its name here, as `MARTS`.
 """
 
-from exporter.pipeline.marts.files import read, write
+from exporter.pipeline.marts.files import place_of, read, write, write_parts
 from exporter.pipeline.marts.mart import Field, Mart
 
-__all__ = ["Field", "Mart", "read", "write"]
+__all__ = ["Field", "Mart", "place_of", "read", "write", "write_parts"]

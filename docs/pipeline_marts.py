@@ -1,0 +1,52 @@
+"""Makes docs/pipeline-marts.md out of the marts of the pipeline: `make docs`."""
+
+import importlib
+import pkgutil
+from typing import Final
+
+from exporter.pipeline import marts
+from exporter.pipeline.marts import Field, Mart
+
+INTRODUCTION: Final = """\
+# Marts of the pipeline
+
+What the jobs of [pipeline.md](pipeline.md) write, a folder of Parquet files (zstd) each below the output. Made from
+`exporter/pipeline/marts/` by `make docs`; do not edit.
+
+- **Unknown is null, unlimited is infinite, a known zero is 0;** no NaN is ever written. Types are Spark SQL's.
+- Bytes, seconds, ratios from 0 to 1. Times are UTC.
+- The columns of a mart's key tell its rows apart. A folder is part of the path of a file (`date=2026-11-21`).
+"""
+
+
+def modules() -> dict[str, tuple[Mart, ...]]:
+    """List the marts by the job that writes them."""
+    found: dict[str, tuple[Mart, ...]] = {}
+    for module in pkgutil.iter_modules(marts.__path__):
+        mine = getattr(importlib.import_module(f"{marts.__name__}.{module.name}"), "MARTS", None)
+        if mine is not None:
+            found[module.name] = mine
+    return found
+
+
+def render() -> str:
+    """Render the whole document."""
+    parts = [INTRODUCTION]
+    for job, mine in modules().items():
+        parts.append(f"## Job `{job}`\n")
+        for mart in mine:
+            parts += [f"### `{mart.name}`\n", f"{mart.about} Key: {_names(mart.key)}.\n", _columns(mart)]
+    return "\n".join(parts)
+
+
+def _columns(mart: Mart) -> str:
+    rows = (_row(column, is_folder=column.name in mart.partition_by) for column in mart.columns)
+    return "\n".join(["| Column | Type | Unit | What |", "|---|---|---|---|", *rows, ""])
+
+
+def _row(column: Field, *, is_folder: bool) -> str:
+    return f"| `{column.name}` | {column.type} | {column.unit} | {column.text}{'; a folder' if is_folder else ''} |"
+
+
+def _names(key: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in key)

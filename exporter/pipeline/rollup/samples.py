@@ -1,0 +1,62 @@
+"""What a roll-up takes of history: a few columns of six tables, one row per key and poll."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from exporter.pipeline.history import History, row_key
+
+Samples = Mapping[str, DataFrame]
+"""Table to its rows, each once, with the columns of `COLUMNS`."""
+
+POLL: Final = ("cluster_id", "run", "sequence", "time")
+"""What the rows of one poll have in common."""
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "replicas": (
+        *("topic", "topic_id", "partition", "broker", "position", "in_isr", "size"),
+        *("lag_messages", "lag_bytes", "following", "lag_seconds", "behind_seconds", "late", "state"),
+    ),
+    "partitions": (
+        *("topic", "topic_id", "partition", "leader", "bytes_in"),
+        *("under_replicated", "under_min_isr", "offline"),
+    ),
+    "brokers": (
+        *("broker", "gone", "replicas", "leaders", "counted", "lag_messages", "lag_bytes", "out_of_sync"),
+        *("leader_floor", "leader_headroom", "leader_load", "leader_catch_up"),
+        *("follower_floor", "follower_headroom", "follower_load", "follower_catch_up"),
+    ),
+    "configs": ("kind", "broker", "topic", "topic_id", "broker_config"),
+    "quotas": ("kind", "process", "node", "user", "client_id", "tokens"),
+    "polls": ("partitions", "under_replicated_known", "min_isr_known", "rows"),
+}
+"""Table to the columns besides those of the poll, the table's key among them."""
+
+KINDS: Final = {"configs": "broker", "quotas": "mutation"}
+"""Table to the kind of its rows that are taken, of those that have several."""
+
+
+def of_history(history: History) -> Samples:
+    """Take them of files. Files of all tables are checked before the first row is read.
+
+    Raises:
+        HistoryFileError: one that names the file and says what is wrong with it.
+    """
+    return {name: narrowed(name, history.table(name)) for name in COLUMNS}
+
+
+def narrowed(name: str, rows: DataFrame) -> DataFrame:
+    """Take the columns of a table, and of `configs` and `quotas` the rows that are needed."""
+    return needed(name, rows).select(*POLL, *COLUMNS[name])
+
+
+def needed(name: str, rows: DataFrame) -> DataFrame:
+    """Leave out what no mart is made of: configurations of topics, quotas that are no controller mutation bean."""
+    return rows.where(F.col("kind") == KINDS[name]) if name in KINDS else rows
+
+
+def distinct(name: str, rows: DataFrame) -> DataFrame:
+    """Take duplicates away."""
+    return rows.dropDuplicates(row_key(name))

@@ -1,0 +1,87 @@
+"""What a stream remembers from one batch to the next: how far it is, and what came too late.
+
+A file per batch, written when all else of the batch is. A batch that is made again reads what the one before left, so
+that it decides as it did the first time.
+"""
+
+import json
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Final
+
+from exporter.errors import CheckpointError
+from exporter.pipeline.storage import Storage
+
+HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """After one batch."""
+
+    batch: int = -1
+    newest: float = -math.inf
+    """Unix seconds of the newest row, and not after the clock of this machine: no clock ahead closes what is now."""
+    rows: int = 0
+    """Rows that were taken, duplicates included."""
+    late: dict[str, int] = field(default_factory=dict)
+    """Table to rows that came after their hour was closed, duplicates included."""
+    unreadable: int = 0
+    """Messages that were none of ours."""
+
+    def watermark(self, delay: float) -> float:
+        """Hours that end at or before this time, in Unix seconds, are closed."""
+        return self.newest - delay
+
+    def after(self, batch: int, newest: float, rows: int, late: dict[str, int], unreadable: int) -> "Books":
+        """Add a batch."""
+        tables = {*self.late, *late}
+        return replace(
+            self,
+            batch=batch,
+            newest=max(self.newest, newest),
+            rows=self.rows + rows,
+            late={name: self.late.get(name, 0) + late.get(name, 0) for name in sorted(tables)},
+            unreadable=self.unreadable + unreadable,
+        )
+
+
+class Shelf:
+    """The books of all batches that still matter: the last one, and the one before it."""
+
+    def __init__(self, storage: Storage, folder: str) -> None:
+        """Keep them in a folder, an address."""
+        self._storage = storage
+        self._folder = folder
+
+    def before(self, batch: int) -> Books:
+        """Find the books of the last batch before this one.
+
+        Raises:
+            CheckpointError: they cannot be read.
+        """
+        earlier = [number for number in self._batches() if number < batch]
+        if not earlier:
+            return Books()
+        file = self._file(max(earlier))
+        try:
+            found = json.loads(self._storage.read(file))
+            return Books(**{**found, "newest": float(found["newest"])})
+        except (ValueError, TypeError, KeyError) as problem:
+            raise CheckpointError(
+                f"{file}: damaged ({problem}); delete the whole checkpoint, and the roll-up starts at the beginning"
+            ) from problem
+
+    def put(self, books: Books) -> None:
+        """Keep the books of a batch, and let go of those that no restart needs."""
+        self._storage.write(self._file(books.batch), json.dumps({**asdict(books), "newest": str(books.newest)}))
+        for number in self._batches():
+            if number < books.batch - 1:
+                self._storage.delete(self._file(number))
+
+    def _batches(self) -> list[int]:
+        names = [name.removesuffix(".json") for name in self._storage.names(self._folder) if name.endswith(".json")]
+        return sorted(int(name) for name in names if name.isdigit())
+
+    def _file(self, batch: int) -> str:
+        return f"{self._folder}/{batch:09d}.json"

@@ -1,0 +1,79 @@
+"""A history of three hours and a bit in small files, which arrive in any order, late and more than once."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from exporter.history.poll import Poll
+from exporter.pipeline import marts
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs.rollup import Options, batch
+from exporter.pipeline.marts.rollup import MARTS
+from exporter.pipeline.progress import Progress
+from exporter.pipeline.rollup.stream import rows
+from exporter.pipeline.rollup.stream.run import Streaming, stream
+from tests import scene
+from tests.history.places import NOON, write
+from tests.history.replay import polls
+
+EVERY = 600.0
+"""Seconds of the wall clock between two polls; the brokers' own clocks go on by 10 s."""
+POLLS = 19
+
+
+def history_polls(count: int = POLLS, run: str = "run", beginning: float = NOON) -> list[Poll]:
+    """Polls of the scene, one in ten minutes."""
+    seen = [replace(scene.poll(10.0 * number), time=beginning + EVERY * number) for number in range(count)]
+    return polls(seen, run=run)
+
+
+def files_of(folder: Path, judged: Sequence[Poll]) -> list[Path]:
+    """Write polls, one file for each and table."""
+    write(folder, judged, file_rows=1)
+    return sorted(folder.rglob("kafka-warden-*.parquet"))
+
+
+def arrive(file: Path, start: Path, end: Path, name: str = "") -> None:
+    """Let a file appear at another folder, whole or not at all, once more under another name when one is given."""
+    place = end / file.relative_to(start)
+    place = place.with_name(f"{name}{place.name}")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, place.with_name(f".{place.name}.tmp"))
+    place.with_name(f".{place.name}.tmp").rename(place)
+
+
+def request(spark: SparkSession, folder: Path, output: Path) -> Request[Options]:
+    """A run of the batch job."""
+    return Request(spark, History(spark, folder), folder, output, Options(), Progress(spark.sparkContext))
+
+
+def rolled(spark: SparkSession, folder: Path, output: Path) -> dict[str, Any]:
+    """Marts of the batch job."""
+    batch(request(spark, folder, output))
+    return contents(spark, output)
+
+
+def streamed(spark: SparkSession, folder: Path, output: Path, delay: float = 86400.0) -> None:
+    """Start the stream, let it take all that is there, and stop it."""
+    streaming = Streaming(output / "_rollup-stream", delay, 0.0, until_done=True)
+    stream(spark, rows.of_files(spark, folder), output, streaming, Progress(spark.sparkContext))
+
+
+def contents(spark: SparkSession, output: Path) -> dict[str, Any]:
+    """Rows of every mart by their keys. Means are rounded: the order of a sum decides on its last digit."""
+    found: dict[str, Any] = {}
+    for mart in MARTS:
+        listed = [row.asDict(recursive=True) for row in marts.read(spark, mart, output).collect()]
+        by_key = {tuple(row[name] for name in mart.key): {name: _rounded(row[name]) for name in row} for row in listed}
+        assert len(by_key) == len(listed), f"{mart.name} has a key twice"
+        found[mart.name] = by_key
+    return found
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.12g}") if isinstance(value, float) else value

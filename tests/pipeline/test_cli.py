@@ -1,0 +1,107 @@
+"""`kafka-warden pipeline`: flags, exit codes, and what is told while a job runs."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from exporter import cli
+from exporter.pipeline.cli import JOBS, load, parser
+from exporter.pipeline.progress import Progress, tasks
+from tests.history.places import write
+from tests.history.replay import scene_polls
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_job_has_its_name_and_help(name: str) -> None:
+    """Each module of `jobs` is a job of that name, and the help of all names it."""
+    assert load(name).name == name
+    assert f"\n    {name}" in parser([]).format_help()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
+        (["--kafka-properties", "x"], "--kafka-properties: only goes with --input kafka://"),
+        (["--stream", "--every", "1"], "--every: expected a duration"),
+        (["--stream", "--start", "2026-11-21T17:00"], "--start: does not go with a stream"),
+    ],
+)
+def test_flag_that_cannot_be_used_is_told(
+    given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line and exit code 2, before any JVM is started."""
+    code = cli.main(["pipeline", "rollup", "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
+    assert code == cli.BAD_CONFIGURATION
+    assert told in capsys.readouterr().err
+
+
+def test_without_spark_the_extra_is_named() -> None:
+    """Where pyspark is not installed everything else works, and `pipeline` says what to install."""
+    hidden = "import sys; sys.modules['pyspark'] = None; import importlib.util as u; f = u.find_spec"
+    hidden += "; u.find_spec = lambda name, *rest: None if name == 'pyspark' else f(name, *rest)"
+    code = f"{hidden}; from exporter.cli import main; sys.exit(main(sys.argv[1:]))"
+    found = [
+        subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, cwd=ROOT, check=False)
+        for given in (["pipeline", "rollup"], ["--version"])
+    ]
+    assert [done.returncode for done in found] == [2, 0]
+    assert found[0].stderr == (
+        "kafka-warden: pipeline: needs pyspark, which is not installed: pip install 'kafka-warden[spark]'\n"
+    )
+
+
+@pytest.mark.spark
+def test_command_runs_a_job(tmp_path: Path) -> None:
+    """The command writes its marts, tells of its steps on stderr, and ends with 0; with 2 where there is no history."""
+    write(tmp_path / "history", scene_polls())
+    flags = ["--master", "local[1]", "--memory", "1g", "--conf", "spark.sql.codegen.wholeStage=false"]
+    flags += ["--conf", f"spark.local.dir={tmp_path}", "--output", str(tmp_path / "marts")]
+    command = [sys.executable, "-m", "exporter.pipeline", "rollup", *flags]
+    done, empty = (
+        subprocess.run(
+            [*command, "--input", str(tmp_path / name)], capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        for name in ("history", "nowhere")
+    )
+    assert done.returncode == 0, done.stderr
+    assert "kafka-warden: minutes of replicas: done in " in done.stderr
+    assert list((tmp_path / "marts" / "replica_hour").rglob("*.parquet"))
+    assert empty.returncode == cli.BAD_CONFIGURATION
+    assert empty.stderr.splitlines()[-1].startswith(f"kafka-warden: {tmp_path / 'nowhere'}: cannot be listed")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_steps_are_told(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar on a terminal while tasks run, lines elsewhere; a step that fails is told, too."""
+    monkeypatch.setattr("exporter.pipeline.progress.BAR_EVERY", 0.01)
+    monkeypatch.setattr("exporter.pipeline.progress.LINE_EVERY", 0.01)
+    shown = {}
+    for stream in (Terminal(), io.StringIO()):
+        progress = Progress(spark.sparkContext, stream)
+        with progress.step("counting"):
+            spark.range(200_000).agg(F.sum(F.sin("id"))).collect()
+        with pytest.raises(ZeroDivisionError), progress.step("dividing"):
+            _ = 1 / 0
+        shown[stream.isatty()] = stream.getvalue()
+    assert "] " in shown[True]
+    assert "\r" not in shown[False]
+    assert " tasks, " in shown[False]
+    for text in shown.values():
+        assert "kafka-warden: counting: done in " in text
+        assert "kafka-warden: dividing: failed after " in text
+    assert tasks(spark.sparkContext.statusTracker()) == (0, 0)

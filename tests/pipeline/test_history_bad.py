@@ -1,0 +1,154 @@
+"""Bad input of history: an error that names the file, or what the documents say is done about it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.errors import (
+    DamagedFileError,
+    EmptyHistoryError,
+    HistoryFileError,
+    MissingColumnError,
+    NewerSchemaError,
+)
+from exporter.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
+from exporter.history.schema import BY_NAME, VERSION
+from exporter.pipeline.history import History
+from tests.history.places import NOON, write
+from tests.history.replay import scene_polls
+from tests.pipeline.arrivals import EVERY, arrive, files_of, history_polls
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The history of the scene."""
+    write(tmp_path, scene_polls())
+    return tmp_path
+
+
+def the_file(folder: Path, table: str) -> Path:
+    """The one file of a table."""
+    (file,) = (folder / table).rglob("*.parquet")
+    return file
+
+
+def rewrite(file: Path, rows: Any, **changed: str) -> None:
+    """Put another file in its place."""
+    metadata = metadata_of(BY_NAME[file.parts[-4]]) | {VERSION_KEY: changed.get("version", str(VERSION)).encode()}
+    with pq.ParquetWriter(file, rows.schema, store_schema=False) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(metadata)
+
+
+def cut(file: Path) -> None:
+    """Leave half of it, as a copy that broke off does."""
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+
+
+def without_column(file: Path) -> None:
+    """Take a column away."""
+    rewrite(file, pq.read_table(file).drop_columns(["lag_bytes"]))
+
+
+def newer(file: Path) -> None:
+    """Let it be of the next version."""
+    rewrite(file, pq.read_table(file), version=str(VERSION + 1))
+
+
+def of_another_type(file: Path) -> None:
+    """Let whole numbers be texts."""
+    rows = pq.read_table(file)
+    place = rows.schema.get_field_index("size")
+    rewrite(file, rows.set_column(place, "size", rows["size"].cast(pa.string())))
+
+
+def of_somebody_else(file: Path) -> None:
+    """A Parquet file of another program."""
+    pq.write_table(pa.table({"a": [1]}), file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "told"),
+    [
+        (cut, DamagedFileError, "it is cut off or damaged"),
+        (without_column, MissingColumnError, "the column lag_bytes of the table replicas is missing"),
+        (newer, NewerSchemaError, f"its tables are of version {VERSION + 1}"),
+        (of_another_type, HistoryFileError, "the column size of the table replicas is string, not int64"),
+        (of_somebody_else, HistoryFileError, "not a file of the table replicas"),
+    ],
+)
+def test_bad_file_is_told_by_name(
+    spark: SparkSession, folder: Path, spoil: Callable[[Path], None], error: type[Exception], told: str
+) -> None:
+    """Before a row is read the file is named, with what is wrong with it; other tables can be read."""
+    file = the_file(folder, "replicas")
+    spoil(file)
+    history = History(spark, folder)
+    with pytest.raises(error, match=rf"{file.name}: {told}"):
+        history.table("replicas")
+    assert history.table("polls").count() == len(scene_polls())
+
+
+def test_older_file_has_no_younger_columns(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column that is younger than a file is null in its rows, beside files that have it."""
+    file = the_file(folder, "replicas")
+    rewrite(file.with_name("old.parquet"), pq.read_table(file).drop_columns(["late"]).slice(0, 15), version="0")
+    rows = pq.read_table(file)
+    rewrite(file, rows.slice(15))
+    found = History(spark, folder).table("replicas").select("sequence", "late").collect()
+    assert len(found) == len(rows)
+    assert {row["late"] is None for row in found if row["sequence"] == 0} == {True}
+    assert {row["late"] is None for row in found if row["sequence"] > 0} == {False}
+
+
+def test_table_without_rows_is_empty(spark: SparkSession, folder: Path) -> None:
+    """A table that has no files, or files without rows, is empty, with its columns."""
+    rewrite(the_file(folder, "moves"), schema_of(BY_NAME["moves"]).empty_table())
+    history = History(spark, folder)
+    for name in ("restored", "moves"):
+        assert history.table(name).columns == schema_of(BY_NAME[name]).names
+        assert history.table(name).count() == 0
+
+
+def test_duplicates_count_once(spark: SparkSession, folder: Path) -> None:
+    """Rows of files that are there twice are there once; two processes' rows of the same polls are not duplicates."""
+    for file in [*folder.rglob("*.parquet")]:
+        arrive(file, folder, folder / "copies")
+    write(folder / "other", [*history_polls(2, "other")])
+    found = History(spark, folder).table("polls").groupBy("run").count().collect()
+    assert {row["run"]: row["count"] for row in found} == {"run": len(scene_polls()), "other": 2}
+
+
+def test_only_own_files_are_read(spark: SparkSession, folder: Path) -> None:
+    """Files that are being written, and others beside those of hours, are passed by."""
+    file = the_file(folder, "replicas")
+    file.with_name(f".{file.name}.tmp").write_bytes(b"half")
+    file.with_name(f".{file.name}").write_bytes(b"half")
+    (folder / "replicas" / "notes.parquet").write_bytes(b"mine")
+    (folder / "replicas" / "date=2026-99-99" / "hour=00").mkdir(parents=True)
+    (folder / "replicas" / "date=2026-99-99" / "hour=00" / "x.parquet").write_bytes(b"mine")
+    assert History(spark, folder).table("replicas").count() == 15 * len(scene_polls())
+
+
+def test_time_is_by_the_hour(spark: SparkSession, tmp_path: Path) -> None:
+    """A part of history has the hours that begin in it, and nothing is an error that names the time."""
+    files_of(tmp_path, history_polls())
+    second = History(spark, tmp_path, NOON + 3600, NOON + 7200)
+    assert not second.whole
+    assert second.table("polls").count() == second.rows("polls") == 3600 / EVERY
+    with pytest.raises(EmptyHistoryError, match="no history of the time from 0 to 3600"):
+        History(spark, tmp_path, 0.0, 3600.0).table("polls")
+
+
+def test_folder_without_history_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """One that is not there, and one without files."""
+    with pytest.raises(EmptyHistoryError, match="no file of history in it"):
+        History(spark, tmp_path).table("polls")
+    with pytest.raises(EmptyHistoryError, match="nowhere: cannot be listed"):
+        History(spark, tmp_path / "nowhere").table("polls")
