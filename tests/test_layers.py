@@ -88,7 +88,7 @@ PURE = (
     "exporter.catalogue",
     *(
         f"exporter.history.{part}"
-        for part in ("column", "messages", "plain", "poll", "restore", "schema", "shapes", "tables")
+        for part in ("column", "messages", "plain", "poll", "replay", "restore", "schema", "shapes", "tables")
     ),
 )
 IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "subprocess", "threading", "time"}

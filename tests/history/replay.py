@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from exporter.derive import Memory, derive
-from exporter.derive.saved import from_document
+from exporter.derive import derive
 from exporter.history.plain import plain
 from exporter.history.poll import Poll, Remembered
-from exporter.history.restore import Columns, document_of, parameters_of, snapshot_of
+from exporter.history.replay import Told
+from exporter.history.replay import replay as judge_again
+from exporter.history.restore import Columns
 from exporter.history.schema import BY_NAME, TABLES, build, columns_of
 from exporter.model import Parameters, Snapshot
 from tests import scene
@@ -37,19 +38,12 @@ def rows(poll: Poll) -> dict[str, Rows]:
     return {each.table.name: {name: plain(values) for name, values in each.columns.items()} for each in built}
 
 
-def replay(kept: Iterable[Mapping[str, Rows]], run: str = "run") -> Iterator[Poll]:
-    """Judge polls again from nothing but their rows."""
-    memory: Memory | None = None
-    for tables in kept:
-        seen, parameters = snapshot_of(tables), parameters_of(tables)
-        remembered, document = Remembered(tables["polls"]["remembered"][0]), None
-        if remembered is Remembered.RESTORED:
-            document = document_of(tables["restored"])
-            memory = from_document(document, seen)
-        elif remembered is Remembered.NOTHING:
-            memory = None
-        memory, derived = derive(seen, memory, parameters)
-        yield Poll(seen, derived, parameters, run, tables["polls"]["sequence"][0], remembered, document)
+def replay(kept: Iterable[Mapping[str, Rows]]) -> Iterator[Poll]:
+    """Judge polls again from nothing but their rows; all of them have to be there."""
+    for again in judge_again(kept):
+        assert again.poll is not None, again.problem
+        assert again.told is Told.EXACT
+        yield again.poll
 
 
 def written(tables: Mapping[str, Columns]) -> dict[str, Rows]:
