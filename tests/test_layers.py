@@ -52,7 +52,19 @@ ROOMS: dict[str, set[str]] = {
     | {"exporter.cli", "exporter.config.values", "exporter.derive", "exporter.plan_files", "exporter.planning"}
     | {
         f"exporter.history.{part}"
-        for part in ("column", "messages", "restore", "schema", "shapes", "parquet.footers", "parquet.reader")
+        for part in (
+            "column",
+            "messages",
+            "poll",
+            "replay",
+            "restore",
+            "schema",
+            "shapes",
+            "tables.moves",
+            "parquet.arrow",
+            "parquet.footers",
+            "parquet.reader",
+        )
     },
     "exporter.app": {"exporter"},
     "exporter.plan": {"exporter"},

@@ -1,0 +1,102 @@
+"""A replay through Spark says what the sidecar said, poll by poll, and owns up where it cannot."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.derive import derive
+from exporter.derive.saved import from_document, to_document
+from exporter.history.poll import Poll, Remembered
+from exporter.pipeline.history import History
+from exporter.pipeline.replay import notes, replayed
+from tests import scene
+from tests.history.places import write
+from tests.history.replay import Rows, differences, in_order_of, rows, scene_polls, written
+
+
+def differing(history: History, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
+    """Polls and columns of one table that are not exactly as they were."""
+    found: dict[tuple[str, int], Rows] = {}
+    for row in replayed(history, table).toArrow().to_pylist():
+        columns = found.setdefault((row["run"], row["sequence"]), {})
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    different = []
+    for poll in before:
+        was = {table: rows(poll)[table]}
+        if not any(map(len, was[table].values())):
+            assert (poll.run, poll.sequence) not in found
+            continue
+        now = written({table: {name: found[poll.run, poll.sequence][name] for name in was[table]}})
+        names = [column for _, column in differences(was, in_order_of(was, now))]
+        different += [(poll.run, poll.sequence, name) for name in names]
+    return different
+
+
+def restarted() -> list[Poll]:
+    """The scene by a second process, which took the state file of the first one over."""
+    seen = [scene.poll(float(clock)) for clock in scene.POLLS]
+    memory = None
+    for each in seen[:5]:
+        memory, _ = derive(each, memory, scene.PARAMETERS)
+    assert memory is not None
+    document = json.loads(json.dumps(to_document(memory, seen[4])))
+    memory, judged = from_document(document, seen[5]), list[Poll]()
+    for sequence, each in enumerate(seen[5:]):
+        memory, derived = derive(each, memory, scene.PARAMETERS)
+        how = Remembered.KEPT if sequence else Remembered.RESTORED
+        judged.append(Poll(each, derived, scene.PARAMETERS, "second", sequence, how, None if sequence else document))
+    return judged
+
+
+@pytest.mark.parametrize("table", ["brokers", "moves", "polls", "quotas", "replicas"])
+def test_two_runs_are_judged_alike(spark: SparkSession, tmp_path: Path, table: str) -> None:
+    """States, causes, since when, tokens and every number of two processes are exactly those that were written."""
+    first, second = scene_polls(), restarted()
+    write(tmp_path / "one", first)
+    write(tmp_path / "two", second)
+    assert differing(History(spark, tmp_path), table, [*first, *second]) == []
+
+
+def test_what_is_missing_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """A poll in parts, a gap and a run without its beginning are named, and judged as the documents say."""
+    polls = scene_polls()
+    lost = replace(polls[3], derived=replace(polls[3].derived, moves=()))
+    write(tmp_path / "one", [*polls[:3], *polls[5:]])
+    write(tmp_path / "two", [replace(poll, run="late") for poll in polls[2:4]])
+    write(tmp_path / "three", [replace(poll, run="torn") for poll in polls[:2]])
+    write(tmp_path / "four", [replace(poll, run="torn") for poll in (polls[2], lost)])
+    for file in (tmp_path / "four").glob("partitions/*/*/*.parquet"):
+        file.unlink()
+    found: dict[str, list[str]] = {}
+    for row in notes(History(spark, tmp_path)).orderBy("run", "sequence").collect():
+        found.setdefault(row.run, []).append(row.told)
+        assert bool(row.problem) == (row.told == "incomplete")
+    assert found["run"] == ["exact"] * 3 + ["gap"] * 5
+    assert found["late"] == ["unfounded"] * 2
+    assert found["torn"] == ["exact"] * 2 + ["incomplete"] * 2
+    told = {(row["run"], row["told"]) for row in replayed(History(spark, tmp_path), "polls").collect()}
+    assert told == {("run", "exact"), ("run", "gap"), ("late", "unfounded"), ("torn", "exact")}
+
+
+def copy(folder: Path) -> None:
+    """Put each file of some tables there twice."""
+    for table in ("replicas", "polls", "restored"):
+        for file in list(folder.glob(f"{table}/*/*/*.parquet")):
+            (file.parent / f"copy-{file.name}").write_bytes(file.read_bytes())
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_batches_may_end_anywhere(spark: SparkSession, tmp_path: Path, batch: int) -> None:
+    """Rows of a poll come in as many pieces as Spark likes, and twice where files were copied."""
+    polls = scene_polls()[:3]
+    write(tmp_path, polls)
+    copy(tmp_path)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(batch))
+    try:
+        assert differing(History(spark, tmp_path), "replicas", polls) == []
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
