@@ -1,0 +1,218 @@
+"""Lives of moves: where they begin and end, how they end, and what they come to."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.history.poll import Poll
+from exporter.model import BrokerConfig, FutureReplica, Limit, LogDir, Origin, Parameters, Side, Snapshot, TopicConfig
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs.moves import JOB, Options
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from exporter.pipeline.progress import Progress
+from tests.building import EPOCH, Partition, Topics, snapshot
+from tests.history.places import write
+from tests.history.replay import polls
+
+BYTES = 1_000_000
+"""Of each partition; 100 a message."""
+
+FIRST = range(0, 80, 10)
+SECOND = range(130, 230, 10)
+"""Polls of two processes; between them nobody polled for a minute."""
+
+
+def topics(clock: int) -> Topics:
+    """What the brokers' logs are: `done` gets there at 160, `undone` is taken back at 70, `gone` is deleted at 60."""
+    lacks = max(10_000 - 60 * (clock - 30), 10)
+    there, back = clock >= 160, clock >= 70
+    found = {
+        "done": [Partition(replicas=(1, 3), end=10_000) if there else _moves(clock, lacks)],
+        "undone": [Partition(replicas=(1, 2), end=10_000) if back else _moves(clock, lacks)],
+        "late": [_moves(clock - 150, 5000)],
+        "gone": [_moves(clock, lacks)],
+    }
+    return {name: partitions for name, partitions in found.items() if name != "gone" or clock < 60}
+
+
+def _moves(clock: int, lacks: int) -> Partition:
+    if clock < 30:
+        return Partition(replicas=(1, 2), end=10_000)
+    return Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=10_000, lag={3: lacks})
+
+
+def seen(clock: int) -> Snapshot:
+    """What a poll saw."""
+    limits = {1: {Side.LEADER: 50_000.0, Side.FOLLOWER: 90_000.0}, 3: {Side.LEADER: 50_000.0, Side.FOLLOWER: 80_000.0}}
+    copying = (FutureReplica("late", 0, 2, "/b", 10 * (clock - 20) * 100, 4),) if 30 <= clock < 60 else ()
+    return snapshot(
+        topics(clock),
+        clock=float(clock),
+        broker_configs={
+            broker: BrokerConfig(limits={side: Limit(value, Origin.BROKER) for side, value in of.items()})
+            for broker, of in limits.items()
+        },
+        topic_configs={
+            name: TopicConfig(leader_throttled="0:1", follower_throttled="0:3") if name == "done" else TopicConfig()
+            for name in topics(clock)
+        },
+        log_dirs=tuple(LogDir(2, path, online=True, bytes=0, usable_bytes=10, total_bytes=20) for path in ("/a", "/b")),
+        placed={2: {("late", 0): "/a" if clock < 60 else "/b"}},
+        future_replicas=copying,
+    )
+
+
+def judged(clocks: Iterable[int], run: str) -> list[Poll]:
+    """The polls of one process."""
+    return polls([seen(clock) for clock in clocks], Parameters(), run)
+
+
+@pytest.fixture(scope="module")
+def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Both marts of the history of two processes."""
+    return marts(spark, tmp_path_factory.mktemp("moves"), {"one": judged(FIRST, "one"), "two": judged(SECOND, "two")})
+
+
+def marts(spark: SparkSession, folder: Path, runs: dict[str, list[Poll]]) -> dict[str, Any]:
+    """Topic and kind to its lives and its samples."""
+    for run, written in runs.items():
+        write(folder / "history" / run, written)
+    history, output = History(spark, folder / "history"), folder / "marts"
+    JOB.run(Request(spark, history, folder / "history", output, Options(), Progress(spark.sparkContext)))
+    lives, samples = (read(spark, mart, output).collect() for mart in (MOVES, MOVE_SAMPLES))
+    return {
+        "lives": sorted(lives, key=lambda row: (row["topic"], row["kind"], row["began"])),
+        "samples": sorted(samples, key=lambda row: (row["topic"], row["kind"], row["time"])),
+    }
+
+
+def life(found: dict[str, Any], topic: str, kind: str = "reassignment") -> Any:
+    """The only life of a topic's move."""
+    (only,) = (row for row in found["lives"] if (row["topic"], row["kind"]) == (topic, kind))
+    return only
+
+
+def at(row: Any, name: str) -> float | None:
+    """A moment as seconds since the first poll."""
+    moment = row[name]
+    return None if moment is None else moment.timestamp() - EPOCH
+
+
+def test_every_move_has_one_life(found: dict[str, Any]) -> None:
+    """A restart of the sidecar, and a minute without polls, end none."""
+    assert [(row["topic"], row["kind"]) for row in found["lives"]] == [
+        ("done", "reassignment"),
+        ("gone", "reassignment"),
+        ("late", "log_dir"),
+        ("late", "reassignment"),
+        ("undone", "reassignment"),
+    ]
+
+
+def test_the_end_tells_how_it_ended(found: dict[str, Any]) -> None:
+    """The partition's replicas, or the log's directory, in the first poll without the move."""
+    outcomes = {(row["topic"], row["kind"]): (row["outcome"], at(row, "ended")) for row in found["lives"]}
+    assert outcomes == {
+        ("done", "reassignment"): ("completed", 160),
+        ("gone", "reassignment"): ("unknown", 60),
+        ("late", "log_dir"): ("completed", 60),
+        ("late", "reassignment"): ("running", None),
+        ("undone", "reassignment"): ("cancelled", 70),
+    }
+
+
+def test_a_life_over_a_restart(found: dict[str, Any]) -> None:
+    """Its times, and what is not known of them."""
+    row = life(found, "done")
+    assert (at(row, "began"), at(row, "last_seen"), row["seconds"]) == (30, 150, 130)
+    assert (row["polls"], row["runs"], row["leader"]) == (8, 2, 1)
+    assert row["uncertain_seconds"] == 20, "ten before it was seen, ten before it was seen to be over"
+    assert row["unseen_seconds"] == 30, "of the minute without polls: what was told last held for three intervals"
+
+
+def test_bytes_rate_and_limit(found: dict[str, Any]) -> None:
+    """All that was copied, between the poll before the first and that after the last; the lower of two limits."""
+    row = life(found, "done")
+    assert (row["bytes_at_start"], row["bytes_copied"]) == (BYTES, BYTES)
+    assert row["rate_mean"] == pytest.approx(BYTES / 130)
+    assert row["rate_max"] == pytest.approx(6000, rel=1e-9)
+    assert row["limit_mean"] == 50_000
+    assert 0 < row["use_mean"] < 1
+    other = life(found, "undone")
+    assert other["limit_mean"] == math.inf, "no list names it"
+    assert other["use_mean"] == 0
+
+
+def test_predictions_stand_beside_what_came(found: dict[str, Any]) -> None:
+    """By which share they were off, of what was completed."""
+    row = life(found, "done")
+    assert row["predicted_seconds"] > 0
+    assert row["prediction_error"] == pytest.approx(row["predicted_seconds"] / 130 - 1)
+    rest = 160 - (at(row, "eta_first_at") or 0)
+    assert row["eta_error"] == pytest.approx(row["eta_first"] / rest - 1)
+    assert life(found, "undone")["prediction_error"] is None
+
+
+def test_a_move_that_gains_nothing(found: dict[str, Any]) -> None:
+    """Stands still from its second poll on, and is stuck once the sidecar says so."""
+    row = life(found, "late")
+    assert (at(row, "began"), row["stalled_seconds"]) == (180, 40)
+    assert row["stuck_seconds"] == sum(row["causes"].values())
+    samples = [each for each in found["samples"] if (each["topic"], each["kind"]) == ("late", "reassignment")]
+    assert [at(each, "time") for each in samples] == [180, 190, 200, 210, 220]
+    assert {at(each, "began") for each in samples} == {180}
+    assert [each["remaining_bytes"] for each in samples] == [500_000] * 5
+    assert samples[-1]["stalled"] == 40
+
+
+def test_a_move_between_directories_has_a_rate(found: dict[str, Any]) -> None:
+    """Brokers tell none, the growth of the log does."""
+    samples = [each for each in found["samples"] if each["kind"] == "log_dir"]
+    assert [each["rate"] for each in samples] == [None, 1000, 1000]
+    assert life(found, "late", "log_dir")["rate_max"] == 1000
+
+
+def test_a_clock_that_jumps_moves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """A wall clock that is an hour off for two polls neither ends a life nor changes its length."""
+    run = judged(FIRST, "one")
+    jumped = [
+        replace(poll, snapshot=replace(poll.snapshot, time=poll.snapshot.time + 3600.0)) if number in {4, 5} else poll
+        for number, poll in enumerate(run)
+    ]
+    row = life(marts(spark, tmp_path, {"one": jumped}), "undone")
+    assert (at(row, "began"), at(row, "ended"), row["polls"], row["outcome"]) == (30, 70, 4, "cancelled")
+
+
+def test_polls_that_cannot_tell_end_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """While nobody tells what is reassigned a move is not over; brought back later it is another life."""
+    blind = polls(
+        [replace(seen(clock), reassignments_known=clock != 50) if clock != 50 else _blind(clock) for clock in FIRST],
+        Parameters(),
+        "one",
+    )
+    again = polls([_shifted(clock) for clock in range(80, 130, 10)], Parameters(), "two")
+    lives = marts(spark, tmp_path, {"one": blind, "two": again})["lives"]
+    undone = [row for row in lives if row["topic"] == "undone"]
+    assert [(at(row, "began"), at(row, "ended"), row["polls"]) for row in undone] == [(30, 70, 3), (110, None, 2)]
+
+
+def _blind(clock: int) -> Snapshot:
+    """A poll in which nobody told of reassignments, and nothing looks like one."""
+    return replace(snapshot(topics(0), clock=float(clock)), reassignments_known=False)
+
+
+def _shifted(clock: int) -> Snapshot:
+    """The same story, begun anew 80 s later."""
+    return replace(seen(clock - 80), clock=float(clock), time=EPOCH + clock)
+
+
+def test_a_history_without_moves_gives_empty_marts(spark: SparkSession, tmp_path: Path) -> None:
+    """There they are, with no rows."""
+    assert marts(spark, tmp_path, {"one": judged(range(0, 30, 10), "one")}) == {"lives": [], "samples": []}
