@@ -62,6 +62,10 @@ class NewerSchemaError(HistoryFileError):
     """A file was written by a newer version of this program."""
 
 
+class TruthError(KafkaWardenError):
+    """What really happened cannot be read; the message names the file and says what to do."""
+
+
 class EmptyHistoryError(HistoryFileError):
     """There is no file of the time that was asked for."""
 

@@ -4,7 +4,7 @@ judgement.md 1; KIP-73, SumReplicaLag. Offsets are log ends as each broker told 
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -153,14 +153,14 @@ def as_parts(values: Longs) -> Floats:
     return np.where(values == UNKNOWN, np.nan, values.astype(np.float64))
 
 
-def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> bool:
+def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> Any:
     """The rule before KIP-16, `replica.lag.max.messages`, kept to compare with. Hands-free Kafka replication."""
-    return bool(lag >= limit)
+    return lag >= limit
 
 
-def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> bool:
+def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> Any:
     """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. judgement.md 1; hands-free."""
-    return bool(behind > limit)
+    return behind > limit
 
 
 def late_rows(behind: Floats, limit: Floats) -> Bools:

@@ -1,0 +1,133 @@
+"""`kafka-warden pipeline backtest`: when each rule would have fired over a history, and whether for something."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Job, Request
+from exporter.pipeline.jobs import backtest_truth as truth
+from exporter.pipeline.jobs.backtest_alarms import alarms
+from exporter.pipeline.jobs.backtest_rules import Trial, read_what_if, trials
+from exporter.pipeline.jobs.backtest_score import labelled, scores
+from exporter.pipeline.jobs.backtest_signals import SUBJECT, signals
+from exporter.pipeline.marts import write
+from exporter.pipeline.marts.backtest import ALARMS, RULES
+from exporter.pipeline.timeline import POLL, moment, telling, timeline, yes
+
+_MOMENTS: Final = ("began", "fired", "ended")
+_TRIAL: Final = (
+    "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, wanted double,"
+    " keep_seconds double, told_by string, tells_of array<string>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Of the job.
+
+    Attributes:
+        what_if: Rules and thresholds to try beside the usual ones.
+        truth: Folder of what really happened; looked for beside the history when not given.
+    """
+
+    what_if: tuple[tuple[str, float], ...] = ()
+    truth: str | None = None
+
+
+def run(request: Request[Options]) -> None:
+    """Write the marts `alarms` and `rules`."""
+    asked = trials(request.options.what_if)
+    folder = request.options.truth or truth.find(request.input)
+    happened = None if folder is None else truth.faults(request.spark, folder)
+    told = trial_rows(request.spark, asked)
+    found = fired(request.history, asked, told).persist()
+    try:
+        with request.progress.step("backtest: alarms"):
+            marked = labelled(found, told, happened).persist()
+            write(ALARMS, _shown(marked, told), request.output)
+        with request.progress.step("backtest: rules"):
+            clusters = request.history.table("polls", distinct=False).select("cluster_id").distinct()
+            write(RULES, scores(marked, told, clusters, happened), request.output)
+    finally:
+        found.unpersist()
+        marked.unpersist()
+
+
+def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
+    """Make a frame of the trials; `trial` is the place of each."""
+    rows = [
+        (
+            index,
+            each.rule.name,
+            each.threshold,
+            each.what_if,
+            each.rule.unit,
+            each.rule.wanted,
+            each.rule.wanted,
+            each.rule.keep_seconds,
+            each.rule.told_by,
+            list(each.rule.tells_of),
+        )
+        for index, each in enumerate(asked)
+    ]
+    return spark.createDataFrame(rows, _TRIAL)
+
+
+def fired(history: History, asked: Sequence[Trial], told: DataFrame) -> DataFrame:
+    """Tell when each trial's condition held: `backtest_alarms.alarms`."""
+    timed = (
+        signals(history, asked)
+        .join(F.broadcast(told.select("trial", "wanted", "keep_seconds", "told_by")), "trial")
+        .join(_tellings(history), [*POLL, "told_by"])
+    )
+    return alarms(timed)
+
+
+def _tellings(history: History) -> DataFrame:
+    """Number the polls that can tell, apart for all that they may tell of."""
+    polls = timeline(history.table("polls"))
+    knows = {
+        "polls": yes(),
+        "reassignments_known": F.col("reassignments_known"),
+        "under_replicated_known": F.col("under_replicated_known"),
+        "min_isr_known": F.col("min_isr_known"),
+        "throttles_known": F.col("reassignments_known") & F.col("lists_known"),
+    }
+    parts = [telling(polls.where(known)).withColumn("told_by", F.lit(name)) for name, known in knows.items()]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _shown(marked: DataFrame, told: DataFrame) -> DataFrame:
+    labels = F.create_map(*(part for name in SUBJECT for part in (F.lit(name), F.col(name).cast("string"))))
+    subject = F.map_filter(labels, lambda _, value: value.isNotNull())
+    return (
+        marked.join(F.broadcast(told.select("trial", "rule", "threshold", "what_if")), "trial")
+        .withColumn("subject", subject)
+        .withColumns({name: moment(name) for name in _MOMENTS})
+    )
+
+
+def _add_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--what-if",
+        action="append",
+        default=[],
+        metavar="RULE=THRESHOLD",
+        help="try another threshold beside the usual one, in the rule's unit; may be given many times",
+    )
+    parser.add_argument(
+        "--truth", metavar="FOLDER", help=f"has {truth.FILE}: what really happened (default: beside the history)"
+    )
+
+
+def _read_flags(parsed: Namespace) -> Options:
+    return Options(tuple(read_what_if(text) for text in parsed.what_if), parsed.truth)
+
+
+JOB: Final = Job("backtest", "when each rule would have fired, and whether for something", _add_flags, _read_flags, run)

@@ -1,0 +1,77 @@
+"""What really happened, where somebody knows: `truth/faults.json` of a generated fleet, or one that people wrote.
+
+One JSON object a line: `cluster_id`, `kind`, `began`, `ended` (Unix s), and `topic`, `partition`, `broker` or null for
+what it happened to.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from exporter.errors import TruthError
+from exporter.pipeline.timeline import yes
+
+FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
+FOLDER: Final = "truth"
+FILE: Final = "faults.json"
+
+AFTERMATH: Final = 300.0
+"""Seconds after a fault that are still its own: `ended` is when its cause was gone, and catching up comes then."""
+
+
+def find(history: Path | str) -> str | None:
+    """Look for the truth beside a folder of history, or beside the one that it is in."""
+    if "://" in str(history):
+        return None
+    folder = Path(history).absolute()
+    for place in (folder.parent, folder.parent.parent):
+        if (place / FOLDER / FILE).is_file():
+            return str(place / FOLDER)
+    return None
+
+
+def faults(spark: SparkSession, folder: str) -> DataFrame:
+    """Read the faults.
+
+    Raises:
+        TruthError: there is no such file, or it is of another form.
+    """
+    place = f"{folder.rstrip('/')}/{FILE}"
+    if "://" not in place:
+        if not Path(place).is_file():
+            raise TruthError(f"{place}: no such file; give --truth the folder that has {FILE}, or leave it out")
+        place = Path(place).absolute().as_uri()
+    found = spark.read.schema(f"{FORM}, broken string").option("columnNameOfCorruptRecord", "broken").json(place)
+    found = found.cache()
+    wrong = found.where("broken is not null or cluster_id is null or kind is null or began is null").limit(1).collect()
+    if wrong:
+        raise TruthError(f"{place}: a line is not of the form of docs/pipeline-moves-backtest.md: {wrong[0].asDict()}")
+    return found.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
+
+
+def expected(happened: DataFrame, trials: DataFrame) -> DataFrame:
+    """Pair each fault with the trials that should tell of it: of its kind, and long enough for their rule.
+
+    Returns:
+        The columns of both; `fault` tells pairs of one trial apart.
+    """
+    lasted = F.col("ended") - F.col("began")
+    # A threshold in seconds has to pass, too, before the condition holds.
+    of_threshold = F.when(F.col("unit") == "s", F.coalesce("threshold", F.lit(0.0))).otherwise(F.lit(0.0))
+    numbered = happened.withColumn("fault", F.monotonically_increasing_id())
+    long_enough = lasted > F.col("wanted") + of_threshold
+    return numbered.join(F.broadcast(trials), F.array_contains("tells_of", F.col("kind")) & long_enough)
+
+
+def is_about(alarm: str, fault: str) -> Column:
+    """Whether an alarm is about a fault: at its time, and of what both name."""
+    while_it_lasted = (F.col(f"{alarm}.began") < F.col(f"{fault}.ended") + AFTERMATH) & (
+        F.coalesce(f"{alarm}.ended", F.lit(float("inf"))) > F.col(f"{fault}.began")
+    )
+    same = [
+        F.coalesce(F.col(f"{alarm}.{name}") == F.col(f"{fault}.{name}"), yes())
+        for name in ("topic", "partition", "broker")
+    ]
+    return while_it_lasted & same[0] & same[1] & same[2]

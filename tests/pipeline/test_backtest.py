@@ -1,0 +1,145 @@
+"""The backtest on the example of Hands-Free Kafka Replication, on a cluster in trouble, and on bad truth."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.errors import TruthError
+from exporter.history.poll import Poll
+from exporter.model import BrokerConfig, Parameters, Snapshot
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs.backtest import JOB, Options
+from exporter.pipeline.jobs.backtest_rules import BY_MESSAGES, BY_NAME, BY_TIME
+from exporter.pipeline.jobs.backtest_signals import SUBJECT
+from exporter.pipeline.jobs.backtest_truth import faults, find
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.backtest import ALARMS, RULES
+from exporter.pipeline.progress import Progress
+from tests import scene
+from tests.building import EPOCH, Partition, snapshot
+from tests.history.places import write
+from tests.history.replay import polls, scene_polls
+
+
+def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
+    """Alarms and rules of a history."""
+    write(folder / "history", judged)
+    history, output = History(spark, folder / "history"), folder / "marts"
+    JOB.run(Request(spark, history, folder / "history", output, options, Progress(spark.sparkContext)))
+    return {mart.name: [row.asDict() for row in read(spark, mart, output).collect()] for mart in (ALARMS, RULES)}
+
+
+LAGS = {1: 1, 3: 3, 5: 4, **dict.fromkeys(range(9, 16), 4)}
+"""Tenth of a second to the messages that broker 3 lacks: a pause, a small batch, one of four, and one that it does not
+fetch for 700 ms: it is dead."""
+
+
+def blog(tenth: int) -> Snapshot:
+    """Topic foo with three replicas, a message a second."""
+    lag = {3: LAGS[tenth]} if tenth in LAGS else {}
+    end = 10 + sum(4 for each in (1, 3, 5, 9) if tenth >= each)
+    config = BrokerConfig(replica_lag_time_max=0.5, replica_fetch_wait_max=0.0)
+    return snapshot(
+        {"foo": [Partition(replicas=(1, 2, 3), end=end, lag=lag)]},
+        clock=tenth / 10,
+        broker_configs=dict.fromkeys((1, 2, 3), config),
+    )
+
+
+@pytest.fixture(scope="module")
+def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """The example with `replica.lag.max.messages=4`; only the last batch was a fault, another one nobody could see."""
+    folder = tmp_path_factory.mktemp("blog")
+    happened = [
+        {"cluster_id": "cluster", "kind": "stuck_follower", "began": EPOCH + 0.9, "ended": EPOCH + 1.6, "broker": 3},
+        {"cluster_id": "cluster", "kind": "stuck_follower", "began": EPOCH + 2000.0, "ended": EPOCH + 2001.0},
+        {"cluster_id": "other", "kind": "stuck_follower", "began": EPOCH, "ended": EPOCH + 1, "broker": 3},
+        {"cluster_id": "cluster", "kind": "burst", "began": EPOCH, "ended": EPOCH + 1, "broker": 3},
+    ]
+    (folder / "truth").mkdir()
+    (folder / "truth" / "faults.json").write_text("".join(f"{json.dumps(each)}\n" for each in happened))
+    tried = Options(((BY_MESSAGES, 4.0), (BY_MESSAGES, 5.0), (BY_TIME, 0.2)))
+    return backtest(spark, folder, polls(map(blog, range(18)), Parameters(poll_interval=0.1)), tried)
+
+
+def rule(found: dict[str, list[Any]], name: str, threshold: float | None) -> dict[str, Any]:
+    """The row of one rule and threshold."""
+    (only,) = (row for row in found["rules"] if (row["rule"], row["threshold"]) == (name, threshold))
+    return dict(only)
+
+
+def test_by_messages_a_batch_is_a_false_alarm(example: dict[str, list[Any]]) -> None:
+    """At four messages both batches of four are out of sync; the dead follower alone is."""
+    four = rule(example, BY_MESSAGES, 4.0)
+    assert (four["alarms"], four["true_alarms"], four["false_alarms"]) == (2, 1, 1)
+    assert (four["precision"], four["what_if"], four["unit"]) == (0.5, True, "messages")
+    assert rule(example, BY_MESSAGES, 4000.0)["alarms"] == 0
+    assert rule(example, BY_MESSAGES, 5.0)["missed"] == 2, "a higher one misses it"
+
+
+def test_by_time_only_the_dead_follower_is_out_of_sync(example: dict[str, list[Any]]) -> None:
+    """As brokers have it, 500 ms, and at 200 ms just the same."""
+    for threshold, seconds in ((None, 0.2), (0.2, 0.5)):
+        found = rule(example, BY_TIME, threshold)
+        assert (found["alarms"], found["true_alarms"], found["false_alarms"]) == (1, 1, 0)
+        assert (found["precision"], found["recall"]) == (1.0, 0.5)
+        assert (found["events"], found["missed"]) == (2, 1)
+        assert found["alarm_seconds"] == pytest.approx(seconds, abs=0.15)
+    (only,) = (row for row in example["alarms"] if (row["rule"], row["threshold"]) == (BY_TIME, None))
+    assert only["subject"] == {"topic": "foo", "partition": "0", "broker": "3"}
+    assert only["true_alarm"] is True
+
+
+def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
+    """Whether it fired or not."""
+    assert {row["rule"] for row in example["rules"]} == BY_NAME.keys()
+    assert {row["cluster_id"] for row in example["rules"]} == {"cluster"}
+    assert rule(example, "KafkaPartitionOffline", None)["true_alarms"] is None, "no kind of fault is its own"
+
+
+def about(subject: dict[str, str]) -> str:
+    """What an alarm is about, in one order."""
+    return ",".join(subject[name] for name in SUBJECT if name in subject)
+
+
+def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path) -> None:
+    """Of the scene every condition is seen that holds in it, of what it should be."""
+    tried = (("KafkaReassignmentWillMissItsTime", 1.0), (BY_MESSAGES, 2500.0), ("KafkaReplicaOutOfSyncTooLong", 20.0))
+    found = backtest(spark, tmp_path, scene_polls(), Options(tried))
+    held = {(row["rule"], about(row["subject"])) for row in found["alarms"]}
+    assert held >= {
+        ("KafkaReassignmentStuck", "orders,1,3"),
+        ("KafkaReassignmentWillMissItsTime", ""),
+        ("KafkaThrottleBelowInbound", "2,leader"),
+        ("KafkaPartitionOffline", ""),
+        ("KafkaPartitionUnderMinIsr", ""),
+        ("KafkaReplicaOutOfSyncTooLong", "payments,0,1"),
+        (BY_MESSAGES, "payments,0,1"),
+    }
+    assert not any(row["would_fire"] for row in found["alarms"] if BY_NAME[row["rule"]].for_seconds > 90)
+    assert {row["true_alarm"] for row in found["alarms"]} == {None}
+    assert {(row["true_alarms"], row["events"], row["precision"]) for row in found["rules"]} == {(None, None, None)}
+    assert scene.POLLS[-1] == 90
+
+
+def test_truth_that_cannot_be_read_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    """A file that is not there, and one that is of another form."""
+    with pytest.raises(TruthError, match=r"faults\.json: no such file; give --truth"):
+        faults(spark, str(tmp_path))
+    (tmp_path / "faults.json").write_text('{"cluster_id": "c", "kind": "x", "began": 1}\n{"cluster_id": 3\n')
+    with pytest.raises(TruthError, match="a line is not of the form"):
+        faults(spark, str(tmp_path))
+
+
+def test_truth_stands_beside_the_history(tmp_path: Path) -> None:
+    """Or beside the folder that it is in; an address has none."""
+    (tmp_path / "truth").mkdir()
+    assert find(tmp_path / "history") is None
+    (tmp_path / "truth" / "faults.json").write_text("")
+    assert find(tmp_path / "history") == find(tmp_path / "history" / "one") == str(tmp_path / "truth")
+    assert find("s3a://bucket/history") is None

@@ -1,0 +1,98 @@
+"""The rules of the backtest are those of `alerts/`, and a what-if that cannot be tried says so."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from alerts import render
+from alerts.thresholds import seconds, thresholds
+from exporter.errors import ConfigError
+from exporter.pipeline.jobs.backtest_rules import (
+    BY_MESSAGES,
+    BY_NAME,
+    BY_TIME,
+    REMEMBERED,
+    RULES,
+    read_what_if,
+    trials,
+)
+from exporter.pipeline.jobs.backtest_signals import ASKED
+
+UNANSWERED = {
+    "KafkaControllerMutationThrottled": "looks back over the tokens of every client",
+    "KafkaControllerMutationTokensDraining": "the same",
+    "KafkaRemoteCopyLagGrowing": "looks at the slope of half an hour",
+    "KafkaRemoteStorageErrors": "looks at the rate of a counter",
+    "KafkaWardenDown": "nobody wrote history then",
+    "KafkaWardenPageStale": "the same",
+    "KafkaWardenBlind": "puts what is absent on the page together",
+    "KafkaWardenSeriesDropped": "is about the page, which history is not",
+}
+"""Alerts that no rule stands for, and why: docs/pipeline-moves-backtest.md says so, too."""
+
+THRESHOLDS = {
+    "KafkaReplicaOutOfSyncTooLong": "out_of_sync",
+    "KafkaReplicaBootstrappingTooLong": "bootstrapping",
+    "KafkaPartitionUnderReplicated": "under_replicated",
+    "KafkaBrokerNearPartitionLimit": "limit_near",
+    "KafkaClusterNearPartitionLimit": "limit_near",
+}
+
+
+def alerts() -> dict[str, dict[str, Any]]:
+    """Every alert as it is rendered."""
+    files = [yaml.safe_load(render.rules(template)) for template in render.templates()]
+    rules = [rule for file in files for group in file["groups"] for rule in group["rules"]]
+    return {rule["alert"]: rule for rule in rules if "alert" in rule}
+
+
+def test_every_alert_has_a_rule_or_a_reason() -> None:
+    """None is forgotten, and none is there that `alerts/` does not have."""
+    found = alerts()
+    assert found.keys() - UNANSWERED.keys() == BY_NAME.keys() - {BY_TIME, BY_MESSAGES}
+    assert found.keys() >= UNANSWERED.keys()
+    assert BY_NAME.keys() == ASKED
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME.keys() - {BY_TIME, BY_MESSAGES}))
+def test_it_waits_as_long_as_the_alert(name: str) -> None:
+    """`for` and `keep_firing_for` are the same."""
+    rule, alert = BY_NAME[name], alerts()[name]
+    assert (rule.for_seconds, rule.keep_seconds) == (seconds(alert["for"]), seconds(alert["keep_firing_for"]))
+
+
+def test_thresholds_are_those_of_the_alerts() -> None:
+    """Numbers that somebody chose stand once, in alerts/thresholds.yml, and are alike here."""
+    chosen = {each.name: each for each in thresholds()}
+    for name, threshold in THRESHOLDS.items():
+        assert BY_NAME[name].threshold == float(chosen[threshold].value), name
+    assert seconds(chosen["remembered"].value) == REMEMBERED
+    looking_back = {rule.lookback for rule in RULES if rule.lookback}
+    assert looking_back == {seconds(chosen["answered"].value)}
+
+
+def test_a_what_if_stands_beside_the_usual() -> None:
+    """The rule as it is stays, and the same what-if twice is one."""
+    tried = trials([(BY_MESSAGES, 10.0), (BY_MESSAGES, 10.0), (BY_TIME, 0.5)])
+    assert [(each.rule.name, each.threshold) for each in tried if each.what_if] == [(BY_MESSAGES, 10.0), (BY_TIME, 0.5)]
+    assert [each.rule for each in tried if not each.what_if] == list(RULES)
+    assert read_what_if("KafkaReplicaOutOfSyncTooLong=300") == ("KafkaReplicaOutOfSyncTooLong", 300.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("KafkaReplicaGone=3", "there is no rule 'KafkaReplicaGone'; with a threshold are Kafka"),
+        ("KafkaReplicaStuck=3", "KafkaReplicaStuck has no threshold"),
+        (f"{BY_MESSAGES}", f"expected {BY_MESSAGES}=THRESHOLD in messages, such as {BY_MESSAGES}=4000"),
+        (f"{BY_TIME}=soon", f"such as {BY_TIME}=60"),
+        (f"{BY_TIME}=-1", "expected"),
+        (f"{BY_TIME}=nan", "expected"),
+    ],
+)
+def test_a_what_if_that_cannot_be_tried_says_so(text: str, message: str) -> None:
+    """With what would do."""
+    with pytest.raises(ConfigError) as failure:
+        read_what_if(text)
+    assert message in str(failure.value)
