@@ -14,6 +14,7 @@ from exporter.pipeline.history import History
 from exporter.pipeline.job import Request
 from exporter.pipeline.jobs.forecast import JOB
 from exporter.pipeline.jobs.forecast.options import Options
+from exporter.pipeline.jobs.forecast.series import series
 from exporter.pipeline.marts import read
 from exporter.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
 from exporter.pipeline.progress import Progress
@@ -138,6 +139,16 @@ def test_given_limits_win(spark: SparkSession, folder: Path, tmp_path: Path) -> 
     assert found["1", "bytes_in"].outcome == "reached"
     assert found["1:/data", "disk_bytes"].limit == 750 * GB
     assert {row.horizon_days for row in found.values()} == {20}
+
+
+def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, tmp_path: Path) -> None:
+    """One poll in six hours is a whole day with four; the last day has two of them and does not count."""
+    limits = {"max_partitions": 1500.0, "network_bytes_per_second": 1e6}
+    hours = range(0, 20 * 24 + 12, 6)
+    write_table(tmp_path / "history", "polls", [poll(hour, 1000 + 10 * (hour // 24), limits) for hour in hours])
+    days = series(History(spark, tmp_path / "history"), Options()).orderBy("day").collect()
+
+    assert [row.value for row in days] == [1000.0 + 10 * day for day in range(20)] + [None]
 
 
 def flags(*given: str) -> Any:

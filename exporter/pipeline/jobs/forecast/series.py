@@ -2,21 +2,22 @@
 
 A day has the greatest value of its hours: limits are met at the busiest hour, disks are full before they are cleared.
 An hour of a rate is the mean of its polls, so that no batch of one poll counts as growth. A day with few hours says
-nothing of its busiest one and is left out, the day that the history ends in most often.
+nothing of its busiest one and is left out, the day that the history ends in most often. How many are few depends on how
+often polls are kept.
 """
 
 from collections.abc import Callable
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.pipeline.history import History
 from exporter.pipeline.jobs.forecast.options import Options
 
-LEAST_HOURS: Final = 18
-"""Of a day, with a value."""
+LEAST_SHARE: Final = 0.75
+"""Of the hours with a value that half of the days of a series have: 18 of 24, 3 of 4 with a poll in six hours."""
 HOUR: Final = 3600
 DAY: Final = 86400
 
@@ -118,6 +119,6 @@ def _hourly(rows: DataFrame, fold: Callable[[str], Column]) -> DataFrame:
 def _daily(hours: DataFrame) -> DataFrame:
     day = F.floor(F.col("hour") * HOUR / DAY).alias("day")
     days = hours.groupBy(*SERIES, "limit", day).agg(F.max("value").alias("value"), F.count(F.lit(1)).alias("hours"))
-    # A series whose days are all too short keeps one row, without a value: it is reported, as too short.
-    value = F.when(F.col("hours") >= LEAST_HOURS, F.col("value")).alias("value")
+    usual = F.percentile_approx("hours", 0.5).over(Window.partitionBy("cluster_id", "subject", "what"))
+    value = F.when(F.col("hours") >= LEAST_SHARE * usual, F.col("value")).alias("value")
     return days.select(*SERIES, "day", value, "limit")
