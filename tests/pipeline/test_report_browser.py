@@ -177,7 +177,9 @@ def _luminance(colour: str) -> float:
 
 
 def test_page_can_be_printed(page: Page) -> None:
-    """It prints to some pages, not to none and not to hundreds."""
+    """It prints to some pages, not to none and not to hundreds, without what is behind a click."""
+    page.media("print", "light")
     paper = page.paper()
     assert paper.startswith(b"%PDF-")
+    assert page.ask('[...document.querySelectorAll("details")].every(d => getComputedStyle(d).display === "none")')
     assert 3 <= paper.count(b"/Type /Page\n") <= 30

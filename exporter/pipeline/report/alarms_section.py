@@ -100,8 +100,8 @@ def _rules(rules: Sequence[Rule]) -> Shown:
         (
             _name(rule),
             *(count(number) for number in (rule.alarms, rule.true_alarms, rule.false_alarms, rule.missed)),
-            share(rule.precision),
-            share(rule.recall),
+            share(rule.precision) if rule.alarms else "none",
+            share(rule.recall) if rule.events != 0 else "none",
         )
         for rule in rules
     ]

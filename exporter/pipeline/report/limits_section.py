@@ -85,7 +85,7 @@ def _days(forecasts: Sequence[Forecast]) -> Part:
     left = len(forecasts) - len(near)
     how = _how(near) + (f" {left:,} that come later or not at all are in the table of all only." if left else "")
     plot = Plot("The day each limit is reached", how, limits_plots.intervals(near))
-    return Shown(plot, Table("The soonest first", columns, rows))
+    return Shown(plot, Table("The soonest first", columns, rows), wide=True)
 
 
 def _how(forecasts: Sequence[Forecast]) -> str:

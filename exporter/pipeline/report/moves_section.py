@@ -11,6 +11,8 @@ from exporter.pipeline.report.parts import Column, Gallery, Missing, Part, Plot,
 from exporter.pipeline.report.reading import Marts
 
 _TITLE: Final = "Moves"
+_NAME: Final = 28
+"""Letters of a move's name beside a plot; the table of all moves has it whole."""
 
 _PREDICTED: Final = (
     "Each dot is a move that completed. Below the line it was quicker than the sidecar's MoveTime at its start, above"
@@ -50,7 +52,7 @@ def _finding(fleet: Fleet) -> str:
         else f" Half of the predicted times were wrong by {share(fleet.median_error)} or less."
     )
     stuck = sum(fleet.causes.values())
-    longest_cause = f", most of it {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
+    longest_cause = f", mostly {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
     stood = f" Stuck for {duration(stuck)} in all{longest_cause}." if stuck else " None was stuck."
     copied = f" {amount_of_bytes(fleet.bytes_copied)} copied." if fleet.bytes_copied is not None else ""
     return f"{plural(fleet.count, 'move')}: {outcomes}.{copied}{error}{stood}"
@@ -75,7 +77,12 @@ def _shown(title: str, how: str, moves: Sequence[Move], left_out: str) -> Shown:
     worst = sorted(moves, key=lambda move: -abs(move.prediction_error or 0.0))
     columns = (Column("Move"), *_numbers("Took", "Predicted", "Error"))
     rows = [
-        (short(move.name), duration(move.seconds), duration(move.predicted_seconds), share(move.prediction_error))
+        (
+            short(move.name, _NAME),
+            duration(move.seconds),
+            duration(move.predicted_seconds),
+            share(move.prediction_error),
+        )
         for move in worst
     ]
     return Shown(
@@ -86,7 +93,9 @@ def _shown(title: str, how: str, moves: Sequence[Move], left_out: str) -> Shown:
 def _throttles(moves: Sequence[Move], others: int, left_out: str) -> Shown:
     low = sorted(moves, key=lambda move: math.inf if move.use_mean is None else move.use_mean)
     columns = (Column("Move"), *_numbers("Mean rate", "Throttle", "Use"))
-    rows = [(short(move.name), rate(move.rate_mean), rate(move.limit_mean), share(move.use_mean)) for move in low]
+    rows = [
+        (short(move.name, _NAME), rate(move.rate_mean), rate(move.limit_mean), share(move.use_mean)) for move in low
+    ]
     without = f"{plural(others, 'move')} without a throttle or with an unknown rate left out." if others else ""
     table = Table("Least used throttle first", columns, rows, " ".join(filter(None, (without, left_out))))
     return Shown(Plot("Rate against the throttle", _THROTTLED, moves_plots.throttled(moves)), table)
