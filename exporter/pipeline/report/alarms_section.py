@@ -107,9 +107,7 @@ def _rules(rules: Sequence[Rule]) -> Shown:
     ]
     telling = _telling(rules) or list(rules[:1])
     silent = len(rules) - len(telling)
-    how = _RULES + (
-        f" {plural(silent, 'rule')} that raised nothing, or less, stand in the table only." if silent else ""
-    )
+    how = _RULES + (f" Only in the table: {plural(silent, 'rule')} that raised less or nothing." if silent else "")
     how += "" if any(rule.false_alarms is not None for rule in rules) else _UNTRUE
     note = (
         "A rule stands with its threshold and for how long it has to hold. Precision: share of its alarms that were"

@@ -83,7 +83,7 @@ def _days(forecasts: Sequence[Forecast]) -> Part:
         (name_of(one), short(one.cluster_id, 12), _left(one), _between(one), _reached(one.baseline_day)) for one in near
     ]
     left = len(forecasts) - len(near)
-    how = _how(near) + (f" {left:,} that come later or not at all are in the table of all only." if left else "")
+    how = _how(near) + (f" Only in the table of all: {left:,} that come later or not at all." if left else "")
     plot = Plot("The day each limit is reached", how, limits_plots.intervals(near))
     return Shown(plot, Table("The soonest first", columns, rows), wide=True)
 
