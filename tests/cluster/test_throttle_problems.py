@@ -146,7 +146,7 @@ def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster
         return ("unnamed", 0, 2) in causes(page)
 
     with (
-        _rotten(cluster, "unnamed", leader=1),
+        rotten(cluster, "unnamed", 1, MEGABYTE),
         cluster.load.background("unnamed", 2.5 * MEGABYTE, record_size=5000),
         Sidecar(configuration(cluster), tmp_path) as sidecar,
     ):
