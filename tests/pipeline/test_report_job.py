@@ -1,0 +1,97 @@
+"""The job `report`: from marts in a folder to a page in the same folder."""
+
+import argparse
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.errors import MartError
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs.report import JOB, MOST_DRAWN, Options, described
+from exporter.pipeline.marts import write
+from exporter.pipeline.progress import Progress
+from exporter.pipeline.report import alarms, limits, moves, replication
+from exporter.pipeline.report.saving import save
+from tests.pipeline.report_rows import marts
+
+READ = {**moves.NEEDED, **replication.NEEDED, **alarms.NEEDED, **limits.NEEDED}
+
+
+def _request(spark: SparkSession, output: Path, **options: object) -> Request[Options]:
+    history = object.__new__(History)  # the job reads none
+    parsed = Options(**options)  # type: ignore[arg-type]  # what the test says
+    return Request(spark, history, "history of mine", output, parsed, Progress(spark.sparkContext, io.StringIO()))
+
+
+@pytest.fixture(scope="module")
+def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with all marts, as the other jobs write them."""
+    folder = tmp_path_factory.mktemp("marts")
+    for name, frame in marts(spark).items():
+        mart = described()[name]
+        lacking = [field for field in mart.columns if field.name not in frame.columns]
+        whole = frame.selectExpr("*", *(f"CAST(NULL AS {field.type}) AS `{field.name}`" for field in lacking))
+        for field in mart.columns:
+            whole = whole.withColumn(field.name, whole[field.name].cast(field.type))
+        write(mart, whole, folder)
+    return folder
+
+
+@pytest.mark.parametrize("mart", sorted(READ))
+def test_columns_that_are_read_are_in_the_mart(mart: str) -> None:
+    """The jobs' own descriptions have every column that the report reads."""
+    assert set(READ[mart]) <= set(described()[mart].names)
+
+
+def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> None:
+    """The page names its history, has every section and no missing mart, and nothing else is left behind."""
+    JOB.run(_request(spark, output, made="2026-03-05"))
+    page = (output / "report.html").read_text()
+    assert "history of mine" in page
+    assert "2026-03-05</dd>" in page
+    assert page.count("<section") == 4
+    assert 'class="missing"' not in page
+    assert len(re.findall("<svg", page)) > 20
+    assert {place.name for place in output.iterdir()} == {"report.html", *marts(spark)}
+
+
+def test_folder_without_marts_names_the_commands(spark: SparkSession, tmp_path: Path) -> None:
+    """What is missing is told with a command that can be typed as it stands."""
+    folder = tmp_path / "no marts"
+    JOB.run(_request(spark, folder))
+    page = (folder / "report.html").read_text()
+    wanted = f"kafka-warden pipeline moves --input &#x27;history of mine&#x27; --output &#x27;{folder}&#x27;"
+    assert wanted in page
+
+
+def test_folder_that_cannot_be_written_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """The message names the place and what to look at."""
+    (tmp_path / "file").touch()
+    with pytest.raises(MartError, match=r"file/report\.html: cannot be written: .*look at the rights"):
+        save(spark, "page", tmp_path / "file")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_page_is_replaced_as_a_whole(spark: SparkSession, tmp_path: Path, scheme: str) -> None:
+    """A folder is a path or an address, made if need be; the second page takes the place of the first."""
+    for text in ("first, which is longer", "second ü"):
+        save(spark, text, f"{scheme}{tmp_path}/new folder" if not scheme else f"{scheme}{tmp_path}/new%20folder")
+    assert [place.name for place in (tmp_path / "new folder").iterdir()] == ["report.html"]
+    assert (tmp_path / "new folder" / "report.html").read_text(encoding="utf-8") == "second ü"
+
+
+def test_flags_become_options() -> None:
+    """Flags are the options' names; a number that cannot be drawn is refused with what can be."""
+    parser = argparse.ArgumentParser()
+    JOB.add_flags(parser)
+    assert JOB.read_flags(parser.parse_args([])) == Options()
+    given = ["--title", "T", "--moves", "3", "--made", "now"]
+    assert JOB.read_flags(parser.parse_args(given)) == Options("T", 3, "now")
+    for wrong in ("-1", "x", str(MOST_DRAWN + 1)):
+        with pytest.raises(SystemExit):
+            parser.parse_args([f"--moves={wrong}"])
