@@ -14,6 +14,8 @@ BY_TIME: Final = "out_of_sync_by_time"
 BY_MESSAGES: Final = "out_of_sync_by_messages"
 
 _BEHIND: Final = ("broker_down", "slow_follower", "stuck_follower")
+# Out of sync a replica is while its broker restarts, too, though nobody has to know.
+_OUT: Final = (*_BEHIND, "restart")
 _MOVE: Final = ("target_down", "throttle_below_inbound")
 _THROTTLE: Final[Mapping[str, str]] = {
     "KafkaThrottleBlocked": "blocked",
@@ -60,8 +62,8 @@ class Rule:
 
 RULES: Final = (
     # Kafka's default of 0.8; by time each leader's own replica.lag.time.max.ms.
-    Rule(BY_MESSAGES, 4000.0, "messages", 0.0, 0.0, tells_of=_BEHIND),
-    Rule(BY_TIME, None, "s", 0.0, 0.0, tells_of=_BEHIND),
+    Rule(BY_MESSAGES, 4000.0, "messages", 0.0, 0.0, tells_of=_OUT),
+    Rule(BY_TIME, None, "s", 0.0, 0.0, tells_of=_OUT),
     Rule("KafkaReassignmentStuck", None, "", 5 * MINUTE, 5 * MINUTE, "reassignments_known", _MOVE),
     # The threshold is moves.deadline of the sidecar, so history has it.
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),

@@ -1,9 +1,10 @@
 """What really happened, where somebody knows: `truth/faults.json` of a generated fleet, or one that people wrote.
 
 One JSON object a line: `cluster_id`, `kind`, `began`, `ended` (Unix s), and `topic`, `partition`, `broker` or null for
-what it happened to.
+what it happened to. `calm.json` beside it is of the same form.
 """
 
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +17,14 @@ from exporter.pipeline.timeline import yes
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
 FOLDER: Final = "truth"
 FILE: Final = "faults.json"
+CALM: Final = "calm.json"
+"""What looks like a fault and is none: a restart, of which some rules should tell all the same."""
 
 AFTERMATH: Final = 300.0
-"""Seconds after a fault that are still its own: `ended` is when its cause was gone, and catching up comes then."""
+"""Seconds after a fault that are still its own, or as many as it lasted, if these are less.
+
+`ended` is when its cause was gone, and catching up comes then.
+"""
 
 
 def find(history: Path | str) -> str | None:
@@ -33,22 +39,28 @@ def find(history: Path | str) -> str | None:
 
 
 def faults(spark: SparkSession, folder: str) -> DataFrame:
-    """Read the faults.
+    """Read what happened: the faults, and what looks like one, where that is told apart.
 
     Raises:
-        TruthError: there is no such file, or it is of another form.
+        TruthError: there is no such file, or one is of another form.
     """
     place = f"{folder.rstrip('/')}/{FILE}"
-    if "://" not in place:
-        if not Path(place).is_file():
-            raise TruthError(f"{place}: no such file; give --truth the folder that has {FILE}, or leave it out")
-        place = Path(place).absolute().as_uri()
+    if "://" in place:
+        return _read(spark, place)
+    if not Path(place).is_file():
+        raise TruthError(f"{place}: no such file; give --truth the folder that has {FILE}, or leave it out")
+    files = [file for name in (FILE, CALM) if (file := Path(folder) / name).is_file()]
+    return reduce(DataFrame.unionByName, [_read(spark, file.absolute().as_uri()) for file in files])
+
+
+def _read(spark: SparkSession, place: str) -> DataFrame:
     found = spark.read.schema(f"{FORM}, broken string").option("columnNameOfCorruptRecord", "broken").json(place)
-    found = found.cache()
-    wrong = found.where("broken is not null or cluster_id is null or kind is null or began is null").limit(1).collect()
+    # Spark does not look for broken lines alone in what it did not keep.
+    kept = found.cache()
+    wrong = kept.where("broken is not null or cluster_id is null or kind is null or began is null").limit(1).collect()
     if wrong:
         raise TruthError(f"{place}: a line is not of the form of docs/pipeline-moves-backtest.md: {wrong[0].asDict()}")
-    return found.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
+    return kept.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
 
 
 def expected(happened: DataFrame, trials: DataFrame) -> DataFrame:
@@ -67,7 +79,9 @@ def expected(happened: DataFrame, trials: DataFrame) -> DataFrame:
 
 def is_about(alarm: str, fault: str) -> Column:
     """Whether an alarm is about a fault: at its time, and of what both name."""
-    while_it_lasted = (F.col(f"{alarm}.began") < F.col(f"{fault}.ended") + AFTERMATH) & (
+    lasted = F.col(f"{fault}.ended") - F.col(f"{fault}.began")
+    over = F.col(f"{fault}.ended") + F.least(lasted, F.lit(AFTERMATH))
+    while_it_lasted = (F.col(f"{alarm}.began") < over) & (
         F.coalesce(f"{alarm}.ended", F.lit(float("inf"))) > F.col(f"{fault}.began")
     )
     same = [
