@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 from exporter.errors import TruthError
 from exporter.history.poll import Poll
 from exporter.model import BrokerConfig, Parameters, Snapshot
+from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
+from exporter.pipeline.backtest.signals import SUBJECT
+from exporter.pipeline.backtest.truth import faults, find
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Request
 from exporter.pipeline.jobs.backtest import JOB, Options
-from exporter.pipeline.jobs.backtest_rules import BY_MESSAGES, BY_NAME, BY_TIME
-from exporter.pipeline.jobs.backtest_signals import SUBJECT
-from exporter.pipeline.jobs.backtest_truth import faults, find
 from exporter.pipeline.marts import read
 from exporter.pipeline.marts.backtest import ALARMS, RULES
 from exporter.pipeline.progress import Progress

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline.jobs.backtest_alarms import alarms
+from exporter.pipeline.backtest.alarms import alarms
 
 MINUTE = 60.0
 FORM = (

@@ -8,7 +8,7 @@ import yaml
 from alerts import render
 from alerts.thresholds import seconds, thresholds
 from exporter.errors import ConfigError
-from exporter.pipeline.jobs.backtest_rules import (
+from exporter.pipeline.backtest.rules import (
     BY_MESSAGES,
     BY_NAME,
     BY_TIME,
@@ -17,7 +17,7 @@ from exporter.pipeline.jobs.backtest_rules import (
     read_what_if,
     trials,
 )
-from exporter.pipeline.jobs.backtest_signals import ASKED
+from exporter.pipeline.backtest.signals import ASKED
 
 UNANSWERED = {
     "KafkaControllerMutationThrottled": "looks back over the tokens of every client",

@@ -9,15 +9,16 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from exporter.pipeline.backtest import truth
+from exporter.pipeline.backtest.alarms import alarms
+from exporter.pipeline.backtest.rules import Trial, read_what_if, trials
+from exporter.pipeline.backtest.score import labelled, scores
+from exporter.pipeline.backtest.signals import SUBJECT, signals
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
-from exporter.pipeline.jobs import backtest_truth as truth
-from exporter.pipeline.jobs.backtest_alarms import alarms
-from exporter.pipeline.jobs.backtest_rules import Trial, read_what_if, trials
-from exporter.pipeline.jobs.backtest_score import labelled, scores
-from exporter.pipeline.jobs.backtest_signals import SUBJECT, signals
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.backtest import ALARMS, RULES
+from exporter.pipeline.session import spread
 from exporter.pipeline.timeline import POLL, moment, telling, timeline, yes
 
 _MOMENTS: Final = ("began", "fired", "ended")
@@ -42,6 +43,7 @@ class Options:
 
 def run(request: Request[Options]) -> None:
     """Write the marts `alarms` and `rules`."""
+    spread(request.spark, request.history.rows("replicas"))
     asked = trials(request.options.what_if)
     folder = request.options.truth or truth.find(request.input)
     happened = None if folder is None else truth.faults(request.spark, folder)
@@ -80,7 +82,7 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
 
 
 def fired(history: History, asked: Sequence[Trial], told: DataFrame) -> DataFrame:
-    """Tell when each trial's condition held: `backtest_alarms.alarms`."""
+    """Tell when each trial's condition held: `backtest.alarms.alarms`."""
     timed = (
         signals(history, asked)
         .join(F.broadcast(told.select("trial", "wanted", "keep_seconds", "told_by")), "trial")

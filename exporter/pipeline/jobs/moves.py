@@ -9,10 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
-from exporter.pipeline.jobs.moves_lives import lives
-from exporter.pipeline.jobs.moves_samples import MOVE, hosts, move_samples
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from exporter.pipeline.moves.lives import lives
+from exporter.pipeline.moves.samples import MOVE, hosts, move_samples
+from exporter.pipeline.session import spread
 from exporter.pipeline.timeline import POLL, moment
 
 _MOMENTS: Final = ("began", "ended", "last_seen", "eta_first_at")
@@ -25,6 +26,7 @@ class Options:
 
 def run(request: Request[Options]) -> None:
     """Write the marts `moves` and `move_samples`."""
+    spread(request.spark, request.history.rows("replicas"))
     # What both marts are made of, kept from one to the other: the rows of moves, few beside those of replicas.
     shown = move_samples(request.history).persist()
     try:

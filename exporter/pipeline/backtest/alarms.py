@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas.alarms import fires
-from exporter.pipeline.jobs.backtest_rules import REMEMBERED
-from exporter.pipeline.jobs.backtest_signals import SUBJECT
+from exporter.pipeline.backtest.rules import REMEMBERED
+from exporter.pipeline.backtest.signals import SUBJECT
 from exporter.pipeline.timeline import no
 
 KEY: Final = ("cluster_id", "trial", *SUBJECT)

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas import samples
 from exporter.history.tables.moves import LOG_DIR
-from exporter.pipeline.jobs.moves_samples import MOVE, PARTITION
+from exporter.pipeline.moves.samples import MOVE, PARTITION
 from exporter.pipeline.ops import COLUMNS
 from exporter.pipeline.timeline import POLL
 
@@ -22,8 +22,8 @@ def lives(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
     """Put the samples of each life together.
 
     Args:
-        shown: `moves_samples.move_samples`.
-        hosts: `moves_samples.hosts`: replicas by partition and poll.
+        shown: `moves.samples.move_samples`.
+        hosts: `moves.samples.hosts`: replicas by partition and poll.
         placed: `poll`, `broker` and its column `placed`: where the logs of brokers lay.
 
     Returns:

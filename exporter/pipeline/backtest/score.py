@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas.alarms import precision, recall
-from exporter.pipeline.jobs.backtest_truth import expected, is_about
+from exporter.pipeline.backtest.truth import expected, is_about
 from exporter.pipeline.ops import COLUMNS
 
 _OF: Final = ("cluster_id", "trial")

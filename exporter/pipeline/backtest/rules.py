@@ -1,7 +1,7 @@
 """Rules that a history can answer, with their numbers: those of `alerts/thresholds.yml`, which a test compares.
 
 Beside the alerts stand two rules for when a replica is out of sync: Kafka's by time, and the one by messages that it
-replaced (KIP-16; Hands-Free Kafka Replication). What they need of a poll is in `backtest_signals`.
+replaced (KIP-16; Hands-Free Kafka Replication). What they need of a poll is in `backtest.signals`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas import lag
 from exporter.formulas.samples import share
+from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, Trial
 from exporter.pipeline.history import History
-from exporter.pipeline.jobs.backtest_rules import BY_MESSAGES, BY_TIME, Trial
 from exporter.pipeline.ops import COLUMNS
 from exporter.pipeline.timeline import POLL, no, yes
 

@@ -1,0 +1,1 @@
+"""What the job `backtest` is made of."""

@@ -1,0 +1,103 @@
+"""Moves and alarms of generated histories against what the generator knows: the same lives, no false alarm by time."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs import backtest, moves
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.backtest import RULES
+from exporter.pipeline.marts.moves import MOVES
+from exporter.pipeline.progress import Progress
+from fleet.cli import main as generate
+
+pytestmark = pytest.mark.long
+
+INTERVAL = 60.0
+
+
+@dataclass(frozen=True)
+class Made:
+    """Marts of the day, and its truth."""
+
+    moves: list[Any]
+    rules: dict[tuple[str, float | None], Any]
+    truth: dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A day of a small cluster with faults, bursts, rolling restarts and moves, and both jobs on it."""
+    folder = tmp_path_factory.mktemp("day")
+    assert generate(["--preset", "day", "--partitions", "20", "--seed", "3", "--out", str(folder)]) == 0
+    history, output = History(spark, folder / "history"), folder / "marts"
+    progress = Progress(spark.sparkContext)
+    moves.JOB.run(Request(spark, history, folder / "history", output, moves.Options(), progress))
+    tried = backtest.Options(((BY_MESSAGES, 100_000.0),))
+    backtest.JOB.run(Request(spark, history, folder / "history", output, tried, progress))
+    truth = {
+        name: [json.loads(line) for line in (folder / "truth" / f"{name}.json").read_text().splitlines()]
+        for name in ("faults", "calm", "moves")
+    }
+    rules = {(row["rule"], row["threshold"]): row for row in read(spark, RULES, output).collect()}
+    return Made(read(spark, MOVES, output).collect(), rules, truth)
+
+
+def test_every_move_is_found_with_its_end(made: Made) -> None:
+    """Began and ended within a poll of the truth, ended as it did, and every byte is there."""
+    found = {
+        (row["topic"], row["partition"], row["broker"], round(row["began"].timestamp(), -2)): row for row in made.moves
+    }
+    assert len(found) == len(made.moves) == len(made.truth["moves"])
+    for told in made.truth["moves"]:
+        near = [
+            row
+            for row in made.moves
+            if same(row, told) and abs(row["began"].timestamp() - told["began"]) <= INTERVAL + 1
+        ]
+        assert len(near) == 1, told
+        (row,) = near
+        assert row["outcome"] == told["outcome"], told
+        if told["ended"] is not None:
+            assert abs(row["ended"].timestamp() - told["ended"]) <= INTERVAL + 1, told
+        if told["cause"] is not None:
+            assert told["cause"] in row["causes"], told
+    print({row["outcome"] for row in made.moves}, len(made.moves))
+
+
+def same(row: Any, told: dict[str, Any]) -> bool:
+    """Whether a life is of that move."""
+    return all(row[name] == told[name] for name in ("topic", "topic_id", "partition", "broker"))
+
+
+def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
+    """A message count takes bursts for faults, time does not; the alert does not take restarts for faults, either."""
+    time, messages = made.rules[BY_TIME, None], made.rules[BY_MESSAGES, 4000.0]
+    for row in (time, messages, made.rules[BY_MESSAGES, 100_000.0]):
+        print({name: row[name] for name in ("rule", "threshold", "true_alarms", "false_alarms", "precision", "recall")})
+    assert time["events"] == messages["events"] > 0
+    assert (time["precision"], time["recall"]) == (1.0, 1.0)
+    assert messages["false_alarms"] > 0
+    out = made.rules["KafkaReplicaOutOfSyncTooLong", 600.0]
+    assert (out["false_alarms"], out["recall"]) == (0, 1.0), "the rolling restart is nothing to it"
+
+
+def test_the_example_of_hands_free_replication(spark: SparkSession, tmp_path: Path) -> None:
+    """Four messages take every batch for a fault, and miss a quiet topic; time finds every fault, and nothing else."""
+    assert generate(["--preset", "blog", "--out", str(tmp_path)]) == 0
+    history, output = History(spark, tmp_path / "history"), tmp_path / "marts"
+    tried = backtest.Options(((BY_MESSAGES, 4.0),))
+    backtest.JOB.run(Request(spark, history, tmp_path / "history", output, tried, Progress(spark.sparkContext)))
+    rules = {(row["rule"], row["threshold"]): row for row in read(spark, RULES, output).collect()}
+    time, messages = rules[BY_TIME, None], rules[BY_MESSAGES, 4.0]
+    assert (time["events"], time["true_alarms"], time["false_alarms"], time["missed"]) == (13, 13, 0, 0)
+    assert (messages["true_alarms"], messages["false_alarms"], messages["missed"]) == (12, 24, 1)
+    assert (time["precision"], time["recall"]) == (1, 1)
+    assert (messages["precision"], messages["recall"]) == (pytest.approx(1 / 3), pytest.approx(12 / 13))
