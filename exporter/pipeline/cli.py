@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -12,13 +11,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from exporter.errors import ConfigError, JobError
-from exporter.pipeline import jobs, session
+from exporter.pipeline import session
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.progress import Progress
 
-JOBS: Final = tuple(sorted(module.name for module in pkgutil.iter_modules(jobs.__path__)))
-"""Each is a module, or a package, of `exporter.pipeline.jobs`."""
+JOBS: Final = ("rollup", "moves", "backtest", "forecast", "plan", "report")
+"""Each is a module, or a package, of `exporter.pipeline.jobs`; in the order in which one would run them."""
 
 
 def main(arguments: Sequence[str]) -> int:

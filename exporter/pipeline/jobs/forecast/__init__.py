@@ -12,6 +12,7 @@ from exporter.pipeline.jobs.forecast.options import Options
 from exporter.pipeline.jobs.forecast.series import series
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
+from exporter.pipeline.session import spread
 
 MOST_DAYS: Final = 366
 """Of the horizon: further away there is nothing but width."""
@@ -20,6 +21,7 @@ MOST_DAYS: Final = 366
 def run(request: Request[Options]) -> None:
     """Write the marts `forecasts` and `forecast_paths`."""
     options = request.options
+    spread(request.spark, request.history.rows("replicas"))
     rows = replayed(series(request.history, options), options).persist()
     try:
         with request.progress.step("forecast: days to limits"):

@@ -15,6 +15,7 @@ from exporter.pipeline.jobs.plan.options import Options
 from exporter.pipeline.jobs.plan.rows import row
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.plan import PLANS
+from exporter.pipeline.session import spread
 from exporter.plan_files import read_targets, write_rollback
 from exporter.planning.choice import Goal
 from exporter.planning.commands import ROLLBACK, Where
@@ -42,6 +43,7 @@ def run(request: Request[Options]) -> None:
     """
     options = request.options
     targets = read_targets(options.reassignment)
+    spread(request.spark, request.history.rows("replicas"))
     with request.progress.step("plan: the last poll"):
         found = latest(request.history, options.cluster)
     goal = _goal(options, found)
