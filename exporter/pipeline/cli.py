@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from exporter.errors import ConfigError, JobError
 from exporter.pipeline import session
+from exporter.pipeline.failures import told
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.progress import Progress
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         _run(job, options, spark, parsed)
     except (PySparkException, Py4JError) as failure:
-        raise JobError(f"{job.name}: Spark gave up: {_first_lines(str(failure))}") from failure
+        raise JobError(f"{job.name}: Spark gave up: {told(failure)}") from failure
     finally:
         spark.stop()
     return 0
@@ -94,10 +95,3 @@ def _settings(given: Sequence[str]) -> Mapping[str, str]:
             raise ConfigError(f"--conf: expected KEY=VALUE, got {setting!r}")
         settings[key] = value
     return settings
-
-
-def _first_lines(text: str) -> str:
-    """What Spark says before its stack, and what that says of the cause."""
-    lines = [line.strip() for line in text.splitlines()]
-    causes = [line for line in lines if line.startswith("Caused by: ")]
-    return " ".join([*lines[:2], *causes[-1:]])

@@ -64,9 +64,6 @@ def make(
         more: settings of Spark that win over those here.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted:
-        # Python workers of a local master: this Python with its libraries, not the first one on the PATH.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {**SETTINGS, "spark.app.name": f"kafka-warden {name}"}
     if not submitted:
         settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}

@@ -20,14 +20,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from py4j.protocol import Py4JError
 from pyspark import StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-from exporter.errors import KafkaWardenError, NewerSchemaError
+from exporter.errors import JobError, KafkaWardenError, NewerSchemaError
 from exporter.history.parquet.footers import check_file
 from exporter.history.schema import VERSION
 from exporter.pipeline import marts
+from exporter.pipeline.failures import told
 from exporter.pipeline.marts import Mart
 from exporter.pipeline.marts.rollup import MARTS
 from exporter.pipeline.progress import Progress
@@ -102,6 +105,9 @@ class Batches:
             self._progress.say(self._told(books))
         except KafkaWardenError as failure:
             self.failure = failure
+            raise
+        except (PySparkException, Py4JError) as failure:
+            self.failure = JobError(f"rollup: batch {number}: Spark gave up: {told(failure)}")
             raise
         finally:
             kept.unpersist()

@@ -54,7 +54,7 @@ def of_messages(values: DataFrame) -> DataFrame:
         F.coalesce(*(_listed(text, name) for name in COLUMNS), F.array(_entry(None))).alias("rows"),
     )
     rows = parsed.select("head", F.explode("rows").alias("row"))
-    readable = F.col("head.table").isin(*BY_NAME)
+    readable = F.coalesce(_is_readable(), F.lit(False))  # noqa: FBT003  # Spark takes constants by place
     found = rows.select(
         F.when(readable, F.col("head.table")).otherwise(UNREADABLE).alias("table"),
         F.lit(None).cast("string").alias("file"),
@@ -111,6 +111,17 @@ def _entry(name: str | None, row: Column | None = None) -> Column:
             for other in COLUMNS
         )
     )
+
+
+def _is_readable() -> Column:
+    """Tell whether a row says of which poll it is, and has what its table has, where that is rolled up."""
+    table = F.col("head.table")
+    filled = table.isin(*BY_NAME) & ~table.isin(*COLUMNS)
+    for name in COLUMNS:
+        filled |= (table == name) & F.col(f"row.{name}").isNotNull()
+    for name in POLL:
+        filled &= F.col(f"head.{name}").isNotNull()
+    return filled
 
 
 def _is_needed() -> Column:

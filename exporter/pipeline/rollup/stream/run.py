@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from exporter.pipeline.progress import Progress
 from exporter.pipeline.rollup.stream.batch import Batches
+from exporter.pipeline.session import spread
 from exporter.pipeline.storage import address
 
 SPARK: Final = "spark"
@@ -43,6 +44,8 @@ def stream(spark: SparkSession, rows: DataFrame, output: Path | str, streaming: 
         KafkaWardenError: what a batch failed with.
         StreamingQueryException: Spark gave up; the next start goes on where this one was.
     """
+    # What is counted of a batch has few groups; the roll-up itself says how many parts it wants.
+    spread(spark, 0)
     checkpoint = address(streaming.checkpoint)
     batches = Batches(spark, checkpoint, address(output), streaming.delay, progress)
     writer = rows.writeStream.queryName("rollup").option("checkpointLocation", f"{checkpoint}/{SPARK}")

@@ -1,0 +1,224 @@
+"""The roll-up of what arrives gives what the roll-up of all gives, however often it is stopped in whatever step."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from exporter.errors import JobError, MissingColumnError
+from exporter.history.messages import messages
+from exporter.history.poll import Poll
+from exporter.history.schema import TABLES, build
+from exporter.pipeline import marts
+from exporter.pipeline.history import History
+from exporter.pipeline.rollup.samples import COLUMNS, of_history
+from exporter.pipeline.rollup.stream import books, rows
+from exporter.pipeline.rollup.stream.batch import Batches
+from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled, streamed
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[Poll]:
+    """The polls."""
+    return history_polls()
+
+
+@pytest.fixture(scope="module")
+def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their files, which have not arrived yet."""
+    made = tmp_path_factory.mktemp("source")
+    files_of(made, judged)
+    return made
+
+
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Marts of the batch job on each file once."""
+    return rolled(spark, source, tmp_path_factory.mktemp("expected"))
+
+
+def shuffled(source: Path, parts: int, seed: int) -> list[list[tuple[Path, str]]]:
+    """Cut all files, and a third of them once more under another name, into parts in any order."""
+    dice = random.Random(seed)
+    files = sorted(source.rglob("kafka-warden-*.parquet"))
+    all_of_them = [(file, "") for file in files] + [(file, "copy-") for file in dice.sample(files, len(files) // 3)]
+    dice.shuffle(all_of_them)
+    return [all_of_them[part::parts] for part in range(parts)]
+
+
+def test_stream_equals_batch(spark: SparkSession, source: Path, expected: dict[str, Any], tmp_path: Path) -> None:
+    """Files out of order, late and twice, in several batches with a restart before each: the marts of the batch job."""
+    for part in shuffled(source, 3, 1):
+        for file, name in part:
+            arrive(file, source, tmp_path / "history", name)
+        streamed(spark, tmp_path / "history", tmp_path / "marts")
+    assert contents(spark, tmp_path / "marts") == expected
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "last mart",
+        *(pytest.param(step, marks=pytest.mark.long) for step in ("staging", "first mart", "before the books")),
+        "after the books",
+    ],
+)
+def test_batch_that_broke_off_is_made_again(
+    spark: SparkSession,
+    source: Path,
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    """A batch that breaks off in any of its steps leaves, when it is made again, what it would have left."""
+    for number, part in enumerate(shuffled(source, 2, 2)):
+        for file, name in part:
+            arrive(file, source, tmp_path / "history", name)
+        if number:
+            broken_at(monkeypatch, step)
+            with pytest.raises(StreamingQueryException):
+                streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0 * 3)
+            monkeypatch.undo()
+        streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0 * 3)
+    assert contents(spark, tmp_path / "marts") == expected
+
+
+def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
+    """Let the next batch break off."""
+    written = list[str]()
+    write_parts, put, stage = marts.write_parts, books.Shelf.put, Batches._stage
+
+    def break_off(*_: Any) -> None:
+        raise RuntimeError("broken off")
+
+    def write_some(mart: marts.Mart, *given: Any) -> None:
+        if len(written) == (0 if step == "first mart" else 7):
+            break_off()
+        written.append(mart.name)
+        write_parts(mart, *given)
+
+    def put_and_break(shelf: books.Shelf, after: books.Books) -> None:
+        put(shelf, after)
+        break_off()
+
+    def stage_and_break(batches: Batches, *given: Any) -> None:
+        stage(batches, *given)
+        break_off()
+
+    if step == "staging":
+        patch.setattr(Batches, "_stage", stage_and_break)
+    elif step == "before the books":
+        patch.setattr(books.Shelf, "put", break_off)
+    elif step == "after the books":
+        patch.setattr(books.Shelf, "put", put_and_break)
+    else:
+        patch.setattr(marts, "write_parts", write_some)
+
+
+def test_rows_of_closed_hours_are_counted_and_kept(
+    spark: SparkSession, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What comes after its hour is closed is in no mart, counted, told, and set aside; nothing is dropped unseen."""
+    files = sorted(source.rglob("kafka-warden-*.parquet"))
+    first = [file for file in files if "replicas" in file.parts and f"-{0:09d}-" in file.name]
+    for file in files:
+        if file not in first:
+            arrive(file, source, tmp_path / "history")
+    streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0)
+    before = contents(spark, tmp_path / "marts")
+    for file in first:
+        arrive(file, source, tmp_path / "history")
+    capsys.readouterr()
+    streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0)
+    assert contents(spark, tmp_path / "marts") == before
+    assert "TOO LATE and in no mart: 15 of replicas" in capsys.readouterr().err
+    assert spark.read.parquet(str(tmp_path / "marts" / "_rollup-stream" / "late")).count() == 15
+
+
+def test_closed_hours_are_forgotten(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    """Rows of hours that nothing can change any more are deleted, those of open hours are not."""
+    for file in source.rglob("kafka-warden-*.parquet"):
+        arrive(file, source, tmp_path / "history")
+    streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0)
+    kept = tmp_path / "marts" / "_rollup-stream" / "rows"
+    hours = sorted(kept.glob("window=*"))
+    arrive(next(source.rglob("kafka-warden-*.parquet")), source, tmp_path / "history", "copy-")
+    streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0)
+    assert sorted(kept.glob("window=*")) == hours[-2:]
+
+
+def test_clock_ahead_closes_nothing(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    """One sidecar whose clock is a thousand years ahead does not make the rows of the others late."""
+    files_of(tmp_path / "ahead", history_polls(1, "ahead", 33_000_000_000.0))
+    for file in (tmp_path / "ahead").rglob("kafka-warden-*.parquet"):
+        arrive(file, tmp_path / "ahead", tmp_path / "history" / "ahead")
+    streamed(spark, tmp_path / "history", tmp_path / "marts", 1e9)
+    for file in source.rglob("kafka-warden-*.parquet"):
+        arrive(file, source, tmp_path / "history" / "mine")
+    streamed(spark, tmp_path / "history", tmp_path / "marts", 1e9)
+    found = contents(spark, tmp_path / "marts")
+    assert sum(row["polls"] for row in found["cluster_hour"].values()) == 20
+
+
+def test_file_without_a_column_stops_the_stream(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    """A file that lacks a column is told by name, and its rows are not taken for unknown."""
+    import pyarrow.parquet as pq  # noqa: PLC0415  # only here
+
+    file = next((source / "replicas").rglob("*.parquet"))
+    found = pq.read_table(file)
+    place = tmp_path / "history" / file.relative_to(source)
+    place.parent.mkdir(parents=True)
+    pq.write_table(found.drop_columns(["lag_bytes"]), place)
+    with pytest.raises(MissingColumnError, match=rf"{place.name}: the column lag_bytes"):
+        streamed(spark, tmp_path / "history", tmp_path / "marts")
+
+
+def test_messages_are_the_rows_of_files(spark: SparkSession, source: Path, judged: list[Poll]) -> None:
+    """The messages of the topic give the rows that the files give, for every table that is rolled up."""
+    values = [(message,) for poll in judged[:3] for table in TABLES for message, _ in messages(build(table, poll))]
+    parsed = rows.of_messages(spark.createDataFrame(values, "value binary"))
+    files = of_history(History(spark, source, 0, judged[3].snapshot.time))
+    for name in COLUMNS:
+        mine = [row.asDict(recursive=True) for row in rows.table_of(parsed, name).collect()]
+        theirs = [row.asDict(recursive=True) for row in files[name].collect() if row["sequence"] < 3]
+        assert sorted(map(repr, mine)) == sorted(map(repr, theirs)), name
+        assert mine, name
+
+
+def test_message_of_somebody_else_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """What is not of this program's form is one row that no mart is made of."""
+    head = b'"schema_version": 1, "cluster_id": "c", "run": "r", "sequence": 1, "time": 1.5, "clock": 1.5'
+    bad = (
+        b"not json",
+        b'{"table": "orders"}',
+        b'{"table": "replicas", "rows": []}',
+        b'{"table": "polls", "rows": [{}]}',
+    )
+    bad += (b"{" + head + b', "table": "replicas", "rows": "x"}', b"")
+    fine = (b"{" + head + b', "table": "moves", "rows": []}', b"{" + head + b', "table": "replicas", "rows": []}')
+    values = [(value,) for value in (*bad, *fine)]
+    found = rows.of_messages(spark.createDataFrame(values, "value binary")).select("table").collect()
+    # An empty list, whatever stands in front of it, holds nothing that could be lost.
+    assert [row["table"] for row in found] == [""] * (len(bad) - 1)
+
+
+def test_file_that_is_cut_off_stops_the_stream(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    """A file that is cut off is told by name; the stream goes on without it when it is taken away."""
+    file = next((source / "replicas").rglob("*.parquet"))
+    place = tmp_path / "history" / file.relative_to(source)
+    place.parent.mkdir(parents=True)
+    place.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(JobError, match=place.name):
+        streamed(spark, tmp_path / "history", tmp_path / "marts")
+    place.unlink()
+    streamed(spark, tmp_path / "history", tmp_path / "marts")
+    assert in_books(tmp_path / "marts") == [0]
+
+
+def in_books(output: Path) -> list[int]:
+    """Batches that are done."""
+    return sorted(int(file.stem) for file in (output / "_rollup-stream" / "books").glob("*.json"))
