@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long test-alerts demo demo-look sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit test-long test-pipeline test-alerts demo demo-look sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -28,13 +28,16 @@ lint: setup ## style and types
 	$(VENV)/mypy
 
 unit: setup ## the tests that need no Kafka
-	$(VENV)/python -m pytest -m 'not cluster and not long' $(ARGS)
+	$(VENV)/python -m pytest -m 'not cluster and not long and not spark' $(ARGS)
 
 test: tools lint ## style, types and every test of less than minutes, on real Kafka clusters
-	$(VENV)/python -m pytest -m 'not long and not matrix' $(ARGS)
+	$(VENV)/python -m pytest -m 'not long and not matrix and not spark' $(ARGS)
 
 test-long: tools setup ## the tests that take minutes: real moves against the law of docs/throttle-law.md
-	$(VENV)/python -m pytest -m long $(ARGS)
+	$(VENV)/python -m pytest -m 'long and not spark' $(ARGS)
+
+test-pipeline: tools setup ## the tests of the pipeline that start Spark
+	$(VENV)/python -m pytest -m spark $(ARGS)
 
 test-alerts: tools setup ## every alert and every panel, by a real fault; a quarter of an hour. ALERT_MATRIX=write writes down what was seen
 	$(VENV)/python -m pytest -m matrix $(ARGS)
