@@ -24,6 +24,8 @@ UNANSWERED = {
     "KafkaControllerMutationTokensDraining": "the same",
     "KafkaRemoteCopyLagGrowing": "looks at the slope of half an hour",
     "KafkaRemoteStorageErrors": "looks at the rate of a counter",
+    "KafkaLogDirOffline": "remembers directories that a broker no longer tells of",
+    "KafkaWardenHistoryLost": "is about history itself",
     "KafkaWardenDown": "nobody wrote history then",
     "KafkaWardenPageStale": "the same",
     "KafkaWardenBlind": "puts what is absent on the page together",
