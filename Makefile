@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long test-pipeline test-alerts demo demo-look sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit test-long test-pipeline test-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -47,6 +47,9 @@ demo: tools setup ## a cluster, a throttled move that gets stuck, its page and i
 
 demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends it
 	$(VENV)/python -m sandbox.demo_look $(ARGS)
+
+pipeline-demo: setup ## from a generated history to the report, by Spark, in pipeline-demo/; no Kafka, no network
+	scripts/pipeline-demo $(ARGS)
 
 sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
 	$(VENV)/python -m sandbox $(ARGS)
