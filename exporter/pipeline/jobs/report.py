@@ -17,6 +17,7 @@ from exporter.pipeline.marts import Mart, read
 from exporter.pipeline.report.build import build
 from exporter.pipeline.report.reading import Marts
 from exporter.pipeline.report.saving import save
+from exporter.pipeline.session import spread
 
 MAKERS: Final = ("rollup", "moves", "backtest", "forecast")
 """Jobs whose marts are shown."""
@@ -50,6 +51,8 @@ def run(request: Request[Options]) -> None:
         MartError: The page cannot be written there.
     """
     options = request.options
+    # Marts are small, whatever the history was.
+    spread(request.spark, 0)
     marts = Marts(lambda name: _find(request, name), lambda job: _command(request, job))
     with request.progress.step("report"):
         text = build(marts, options.title, str(request.input), _version(), options.made, options.moves)
