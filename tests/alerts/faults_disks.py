@@ -36,4 +36,5 @@ def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
     }
     aside.rename(lost)
     cluster.restart(VICTIM)
-    cluster.wait_in_sync()
+    # Its old session lasts two minutes in this stage; it registers again after that.
+    cluster.wait_in_sync(240)
