@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from exporter.errors import (
+    CheckpointError,
     ConfigError,
     HistoryFileError,
     IncompleteError,
@@ -16,6 +17,7 @@ from exporter.errors import (
     MartError,
     ReassignmentError,
     TopicError,
+    TruthError,
 )
 
 BAD_CONFIGURATION: Final = 2
@@ -32,6 +34,17 @@ INTERRUPTED: Final = 130
 
 PIPELINE: Final = "pipeline"
 
+_UNUSABLE: Final = (
+    CheckpointError,
+    ConfigError,
+    HistoryFileError,
+    MartError,
+    ReassignmentError,
+    TopicError,
+    TruthError,
+)
+"""What was given cannot be used."""
+
 _EPILOGUE: Final = (
     "Every option of the file can be set in the environment, too: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
     " A flag wins over the environment, which wins over the file. Secrets come from files or the environment only."
@@ -45,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given[:1] == [PIPELINE]:
             return _pipeline(given[1:])
         return _run(_parsed(given))
-    except (ConfigError, ReassignmentError, TopicError, HistoryFileError, MartError) as failure:
+    except _UNUSABLE as failure:
         _complain(failure)
         return BAD_CONFIGURATION
     except IncompleteError as failure:

@@ -41,5 +41,3 @@ class Job(Generic[O]):
     read_flags: Callable[[Namespace], O]
     """Makes the options; raises `ConfigError` for what cannot be used."""
     run: Callable[[Request[Any]], None]
-    needs_history: bool = True
-    """Whether it reads history, or only marts."""

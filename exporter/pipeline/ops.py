@@ -50,6 +50,16 @@ class _Columns:
 COLUMNS: Final[Ops[Column]] = _Columns()
 
 
+def yes() -> Column:
+    """Make the constant true."""
+    return F.lit(True)  # noqa: FBT003  # the only argument that it has
+
+
+def no() -> Column:
+    """Make the constant false."""
+    return F.lit(False)  # noqa: FBT003  # the same
+
+
 def _column(value: Any) -> Column:
     return value if isinstance(value, Column) else F.lit(value)
 

@@ -38,6 +38,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """A local master talks to nobody else, so nobody else needs to reach it."""
 
+_SHUFFLE: Final = "spark.sql.shuffle.partitions"
 
 ROWS: Final = 500_000
 """Rows of history in one partition of a shuffle: some 50 to 100 MB, of which two fit beside each other in 1 GB."""
@@ -46,10 +47,12 @@ ROWS: Final = 500_000
 def spread(spark: SparkSession, rows: int) -> None:
     """Say into how many partitions the shuffles that follow are cut, for so many rows of history.
 
-    Spark's 200 are tasks that do nothing for a small history, and spill for a large one.
+    Spark's 200 are tasks that do nothing for a small history, and spill for a large one. What `--conf` says stays.
     """
+    if spark.sparkContext.getConf().contains(_SHUFFLE):
+        return
     cores = spark.sparkContext.defaultParallelism
-    spark.conf.set("spark.sql.shuffle.partitions", max(cores, -(-rows // ROWS)))
+    spark.conf.set(_SHUFFLE, max(cores, -(-rows // ROWS)))
 
 
 def make(
@@ -80,4 +83,5 @@ def make(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    spread(session, 0)
     return session

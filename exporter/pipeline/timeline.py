@@ -76,13 +76,3 @@ def _held(next_at: Column) -> Column:
 def moment(seconds: str) -> Column:
     """Turn Unix seconds into a timestamp, under the same name."""
     return F.timestamp_micros(F.round(F.col(seconds) * 1e6).cast("bigint")).alias(seconds)
-
-
-def yes() -> Column:
-    """Make the constant true."""
-    return F.lit(True)  # noqa: FBT003  # the only argument that it has
-
-
-def no() -> Column:
-    """Make the constant false."""
-    return F.lit(False)  # noqa: FBT003  # the same

@@ -1,10 +1,15 @@
 """Folders of history as a reader sees them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from exporter.history.parquet.arrow import VERSION_KEY, metadata_of
 from exporter.history.parquet.sink import ParquetSettings, ParquetSink
 from exporter.history.poll import Poll
+from exporter.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 
 NOON = EPOCH - EPOCH % 3600
@@ -30,3 +35,21 @@ def write(path: Path, polls: Sequence[Poll], **settings: float) -> ParquetSink:
         sink.write(poll)
     sink.close(float("inf"))
     return sink
+
+
+def the_file(history: Path, table: str) -> Path:
+    """The one file of a table."""
+    (file,) = (history / table).rglob("*.parquet")
+    return file
+
+
+def rewrite(file: Path, rows: pa.Table, version: int = VERSION) -> None:
+    """Put other rows of the same table in the place of a file, as a sidecar with that version of the schema would."""
+    put(file, rows, {**metadata_of(BY_NAME[file.parts[-4]]), VERSION_KEY: str(version).encode()})
+
+
+def put(file: Path, rows: pa.Table, metadata: Mapping[bytes, bytes]) -> None:
+    """Write a file with a footer of any kind."""
+    with pq.ParquetWriter(file, rows.schema, store_schema=False) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(dict(metadata))

@@ -1,7 +1,6 @@
 """Reading back: what is wrong with a file is said with its name, and what is fine needs no name."""
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +17,7 @@ from exporter.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
 from exporter.history.parquet.reader import polls, read
 from exporter.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
-from tests.history.places import NOON, write
+from tests.history.places import NOON, put, rewrite, the_file, write
 from tests.history.replay import polls as judged
 from tests.history.replay import scene_polls
 
@@ -28,19 +27,6 @@ def history(tmp_path: Path) -> Path:
     """The history of the scene."""
     write(tmp_path, scene_polls())
     return tmp_path
-
-
-def the_file(history: Path, table: str) -> Path:
-    """The one file of a table."""
-    (file,) = (history / table).rglob("*.parquet")
-    return file
-
-
-def rewrite(file: Path, rows: Any, metadata: dict[bytes, bytes]) -> None:
-    """Put another file in its place."""
-    with pq.ParquetWriter(file, rows.schema, store_schema=False) as writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata(metadata)
 
 
 def test_rows_of_a_time_are_read(history: Path) -> None:
@@ -76,7 +62,7 @@ def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
 def test_a_missing_column_is_named(history: Path) -> None:
     """With its file."""
     file = the_file(history, "replicas")
-    rewrite(file, pq.read_table(file).drop_columns(["end"]), metadata_of(BY_NAME["replicas"]))
+    rewrite(file, pq.read_table(file).drop_columns(["end"]))
     with pytest.raises(MissingColumnError, match=f"{file.name}: the column end of the table replicas is missing"):
         read(history, "replicas")
 
@@ -85,7 +71,7 @@ def test_an_older_version_has_null_where_it_had_nothing(history: Path) -> None:
     """A column that a file's version did not know yet is unknown there, not an error."""
     file = the_file(history, "replicas")
     before = read(history, "replicas")
-    rewrite(file, pq.read_table(file).drop_columns(["end"]), {**metadata_of(BY_NAME["replicas"]), VERSION_KEY: b"0"})
+    rewrite(file, pq.read_table(file).drop_columns(["end"]), version=0)
     after = read(history, "replicas")
     assert after["end"].null_count == before.num_rows
     assert after.schema == before.schema
@@ -95,8 +81,7 @@ def test_an_older_version_has_null_where_it_had_nothing(history: Path) -> None:
 def test_a_newer_version_is_refused(history: Path) -> None:
     """With what to do about it."""
     file = the_file(history, "polls")
-    newer = {**metadata_of(BY_NAME["polls"]), VERSION_KEY: str(VERSION + 1).encode()}
-    rewrite(file, pq.read_table(file), newer)
+    rewrite(file, pq.read_table(file), version=VERSION + 1)
     with pytest.raises(NewerSchemaError, match=rf"{file.name}: its tables are of version {VERSION + 1}, .* update"):
         list(polls(history))
 
@@ -105,7 +90,7 @@ def test_a_newer_version_is_refused(history: Path) -> None:
 def test_a_file_of_something_else_is_named(history: Path, metadata: dict[bytes, bytes]) -> None:
     """Parquet, but not this table of ours."""
     file = the_file(history, "polls")
-    rewrite(file, pa.table({"x": [1]}), metadata)
+    put(file, pa.table({"x": [1]}), metadata)
     with pytest.raises(HistoryFileError, match=f"{file.name}: not a file of the table polls"):
         read(history, "polls")
 
@@ -115,7 +100,7 @@ def test_a_file_without_rows_is_no_error(history: Path) -> None:
     file = the_file(history, "polls")
     before = read(history, "polls")
     empty = file.with_name(file.name.replace("kafka-warden", "kafka-warden-empty"))
-    rewrite(empty, schema_of(BY_NAME["polls"]).empty_table(), metadata_of(BY_NAME["polls"]))
+    rewrite(empty, schema_of(BY_NAME["polls"]).empty_table())
     assert read(history, "polls") == before
 
 

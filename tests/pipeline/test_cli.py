@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter import cli
+from exporter.errors import CheckpointError, HistoryFileError, KafkaWardenError, MartError, TruthError
 from exporter.pipeline.cli import JOBS, load, parser
 from exporter.pipeline.progress import Progress, tasks
+from exporter.pipeline.session import ROWS, spread
 from tests.history.places import write
 from tests.history.replay import scene_polls
 
@@ -41,6 +44,26 @@ def test_flag_that_cannot_be_used_is_told(
     code = cli.main(["pipeline", "rollup", "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
     assert code == cli.BAD_CONFIGURATION
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("failure", [CheckpointError, HistoryFileError, MartError, TruthError])
+def test_what_cannot_be_used_is_told_in_a_line(
+    failure: type[KafkaWardenError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback: what the job says, and exit code 2."""
+
+    def refuse(arguments: Sequence[str]) -> int:
+        raise failure("truth/faults.json: no such file")
+
+    monkeypatch.setattr("exporter.pipeline.cli.main", refuse)
+    assert cli.main(["pipeline", "backtest"]) == cli.BAD_CONFIGURATION
+    assert capsys.readouterr().err == "kafka-warden: truth/faults.json: no such file\n"
+
+
+def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) -> None:
+    """`--conf spark.sql.shuffle.partitions` wins over what the rows of history ask for."""
+    spread(spark, 100 * ROWS)
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
 
 
 def test_without_spark_the_extra_is_named() -> None:

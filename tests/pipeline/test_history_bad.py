@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,10 +15,10 @@ from exporter.errors import (
     MissingColumnError,
     NewerSchemaError,
 )
-from exporter.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
+from exporter.history.parquet.arrow import schema_of
 from exporter.history.schema import BY_NAME, VERSION
 from exporter.pipeline.history import History
-from tests.history.places import NOON, write
+from tests.history.places import NOON, rewrite, the_file, write
 from tests.history.replay import scene_polls
 from tests.pipeline.arrivals import EVERY, arrive, files_of, history_polls
 
@@ -29,20 +28,6 @@ def folder(tmp_path: Path) -> Path:
     """The history of the scene."""
     write(tmp_path, scene_polls())
     return tmp_path
-
-
-def the_file(folder: Path, table: str) -> Path:
-    """The one file of a table."""
-    (file,) = (folder / table).rglob("*.parquet")
-    return file
-
-
-def rewrite(file: Path, rows: Any, **changed: str) -> None:
-    """Put another file in its place."""
-    metadata = metadata_of(BY_NAME[file.parts[-4]]) | {VERSION_KEY: changed.get("version", str(VERSION)).encode()}
-    with pq.ParquetWriter(file, rows.schema, store_schema=False) as writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata(metadata)
 
 
 def cut(file: Path) -> None:
@@ -58,7 +43,7 @@ def without_column(file: Path) -> None:
 
 def newer(file: Path) -> None:
     """Let it be of the next version."""
-    rewrite(file, pq.read_table(file), version=str(VERSION + 1))
+    rewrite(file, pq.read_table(file), version=VERSION + 1)
 
 
 def of_another_type(file: Path) -> None:
@@ -98,7 +83,7 @@ def test_bad_file_is_told_by_name(
 def test_older_file_has_no_younger_columns(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column that is younger than a file is null in its rows, beside files that have it."""
     file = the_file(folder, "replicas")
-    rewrite(file.with_name("old.parquet"), pq.read_table(file).drop_columns(["late"]).slice(0, 15), version="0")
+    rewrite(file.with_name("old.parquet"), pq.read_table(file).drop_columns(["late"]).slice(0, 15), version=0)
     rows = pq.read_table(file)
     rewrite(file, rows.slice(15))
     found = History(spark, folder).table("replicas").select("sequence", "late").collect()

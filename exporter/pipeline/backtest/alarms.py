@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 from exporter.formulas.alarms import fires
 from exporter.pipeline.backtest.rules import REMEMBERED
 from exporter.pipeline.backtest.signals import SUBJECT
-from exporter.pipeline.timeline import no
+from exporter.pipeline.ops import no
 
 KEY: Final = ("cluster_id", "trial", *SUBJECT)
 """What an alarm is about."""

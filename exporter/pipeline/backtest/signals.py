@@ -14,8 +14,8 @@ from exporter.formulas import lag
 from exporter.formulas.samples import share
 from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, Trial
 from exporter.pipeline.history import History
-from exporter.pipeline.ops import COLUMNS
-from exporter.pipeline.timeline import POLL, no, yes
+from exporter.pipeline.ops import COLUMNS, no, yes
+from exporter.pipeline.timeline import POLL
 
 SUBJECT: Final[Mapping[str, str]] = {"topic": "string", "partition": "int", "broker": "int", "side": "string"}
 """What a signal may be about, and its type; null where it is not about that."""

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.errors import TruthError
-from exporter.pipeline.timeline import yes
+from exporter.pipeline.ops import yes
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
 FOLDER: Final = "truth"

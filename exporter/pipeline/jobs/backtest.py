@@ -18,8 +18,9 @@ from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.backtest import ALARMS, RULES
+from exporter.pipeline.ops import yes
 from exporter.pipeline.session import spread
-from exporter.pipeline.timeline import POLL, moment, telling, timeline, yes
+from exporter.pipeline.timeline import POLL, moment, telling, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _TRIAL: Final = (

@@ -1,7 +1,6 @@
 """The job `report`: one HTML page out of the marts of the other jobs. It reads the output, and no history."""
 
 import argparse
-import importlib
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -13,14 +12,10 @@ from pyspark.sql import DataFrame
 
 from exporter.errors import MartError
 from exporter.pipeline.job import Job, Request
-from exporter.pipeline.marts import Mart, read
+from exporter.pipeline.marts import Mart, backtest, forecast, moves, read, rollup
 from exporter.pipeline.report.build import build
 from exporter.pipeline.report.reading import Marts
 from exporter.pipeline.report.saving import save
-from exporter.pipeline.session import spread
-
-MAKERS: Final = ("rollup", "moves", "backtest", "forecast")
-"""Jobs whose marts are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +46,6 @@ def run(request: Request[Options]) -> None:
         MartError: The page cannot be written there.
     """
     options = request.options
-    # Marts are small, whatever the history was.
-    spread(request.spark, 0)
     marts = Marts(lambda name: _find(request, name), lambda job: _command(request, job))
     with request.progress.step("report"):
         text = build(marts, options.title, str(request.input), _version(), options.made, options.moves)
@@ -62,8 +55,7 @@ def run(request: Request[Options]) -> None:
 
 def described() -> Mapping[str, Mart]:
     """Name to description of every mart that is shown."""
-    modules = [importlib.import_module(f"exporter.pipeline.marts.{job}") for job in MAKERS]
-    return {mart.name: mart for module in modules for mart in module.MARTS}
+    return {mart.name: mart for made in (rollup, moves, backtest, forecast) for mart in made.MARTS}
 
 
 def _find(request: Request[Options], name: str) -> DataFrame | None:
@@ -116,5 +108,4 @@ JOB: Final = Job(
     _add_flags,
     _read_flags,
     run,
-    needs_history=False,
 )

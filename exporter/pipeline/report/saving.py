@@ -1,12 +1,13 @@
 """Writes the page where the marts are: into a folder, or by Hadoop's file systems to an address."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
 from exporter.errors import MartError
+from exporter.pipeline.storage import Storage
 
 FILE: Final = "report.html"
 
@@ -20,7 +21,9 @@ def save(spark: SparkSession, text: str, output: Path | str) -> str:
     address = urlsplit(str(output))
     if address.scheme in {"", "file"}:
         return _to_folder(text, Path(unquote(address.path)) if address.scheme else Path(output))
-    return _to_address(spark, text, f"{str(output).rstrip('/')}/{FILE}")
+    place = f"{str(output).rstrip('/')}/{FILE}"
+    Storage(spark).write(place, text)
+    return place
 
 
 def _to_folder(text: str, folder: Path) -> str:
@@ -35,16 +38,3 @@ def _to_folder(text: str, folder: Path) -> str:
             f"{place}: cannot be written: {failure.strerror}; look at the rights of the folder"
         ) from failure
     return str(place)
-
-
-def _to_address(spark: SparkSession, text: str, place: str) -> str:
-    context = spark.sparkContext
-    java: Any = context._jvm  # noqa: SLF001  # pyspark has no other way to Hadoop's file systems
-    settings: Any = context._jsc  # noqa: SLF001  # the same
-    path = java.org.apache.hadoop.fs.Path(place)
-    stream = path.getFileSystem(settings.hadoopConfiguration()).create(path, True)  # noqa: FBT003  # Java takes it by place
-    try:
-        stream.write(bytearray(text.encode()))
-    finally:
-        stream.close()
-    return place

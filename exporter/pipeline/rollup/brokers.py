@@ -5,9 +5,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from exporter.formulas.samples import share
 from exporter.pipeline.ops import COLUMNS
 from exporter.pipeline.rollup.samples import POLL, Samples
-from exporter.pipeline.rollup.windows import Grain, last, only_if, start_of, whole_sum, with_whole
+from exporter.pipeline.rollup.windows import Grain, last, mean_and_max, only_if, start_of, whole_sum, with_whole
 
 KEY: Final = ("cluster_id", "start", "broker")
 SIDES: Final = ("leader", "follower")
@@ -41,10 +42,8 @@ def windows(polls: DataFrame, grain: Grain) -> DataFrame:
         .groupBy(*KEY)
         .agg(
             F.count("*").alias("polls"),
-            F.avg("bytes_in").alias("bytes_in_mean"),
-            F.max("bytes_in").alias("bytes_in_max"),
-            F.avg("lag_bytes").alias("lag_bytes_mean"),
-            F.max("lag_bytes").alias("lag_bytes_max"),
+            *mean_and_max("bytes_in"),
+            *mean_and_max("lag_bytes"),
             F.max("lag_messages").alias("lag_messages_max"),
             F.max("out_of_sync").alias("out_of_sync_max"),
             *(column for side in SIDES for column in _side(side)),
@@ -73,13 +72,9 @@ def _rate(side: str) -> Column:
 
 def _side(side: str) -> list[Column]:
     rate, limit = F.col(f"{side}_rate"), F.col(f"{side}_limit")
-    use = COLUMNS.divide(rate, limit)
-    assert use is not None  # noqa: S101  # Columns are never None; null is inside
     return [
         last(limit).alias(f"{side}_limit_last"),
-        F.avg(rate).alias(f"{side}_rate_mean"),
-        F.max(rate).alias(f"{side}_rate_max"),
-        F.avg(use).alias(f"{side}_use_mean"),
-        F.max(use).alias(f"{side}_use_max"),
+        *mean_and_max(f"{side}_rate"),
+        *mean_and_max(f"{side}_use", share(COLUMNS, rate, limit)),
         F.min(f"{side}_headroom").alias(f"{side}_headroom_min"),
     ]

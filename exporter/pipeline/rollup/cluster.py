@@ -5,8 +5,9 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from exporter.pipeline.ops import no
 from exporter.pipeline.rollup.samples import POLL, Samples
-from exporter.pipeline.rollup.windows import Grain, only_if, start_of, whole_sum
+from exporter.pipeline.rollup.windows import Grain, mean_and_max, only_if, start_of, whole_sum
 
 KEY: Final = ("cluster_id", "start")
 
@@ -25,7 +26,7 @@ def cluster_polls(samples: Samples, partitions: DataFrame) -> DataFrame:
         F.col("rows")["replicas"].alias("replicas"),
         "under_replicated_known",
     )
-    listed = ~F.coalesce(F.col("gone"), F.lit(False))  # noqa: FBT003  # Spark takes constants by place
+    listed = ~F.coalesce(F.col("gone"), no())
     brokers = samples["brokers"].groupBy(*POLL).agg(F.count_if(listed).alias("brokers"))
     sums = partitions.groupBy(*POLL).agg(
         whole_sum(F.col("bytes_in")).alias("bytes_in"),
@@ -48,8 +49,7 @@ def windows(polls: DataFrame, grain: Grain) -> DataFrame:
             F.count("*").alias("polls"),
             *(F.max(name).alias(f"{name}_max") for name in ("brokers", "partitions", "replicas", "counted")),
             F.max("under_replicated").alias("under_replicated_max"),
-            F.avg("bytes_in").alias("bytes_in_mean"),
-            F.max("bytes_in").alias("bytes_in_max"),
+            *mean_and_max("bytes_in"),
             F.min("mutation_tokens").alias("mutation_tokens_min"),
         )
     )

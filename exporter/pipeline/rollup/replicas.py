@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas.replica_state import STATES
-from exporter.pipeline.rollup.windows import Grain, start_of
+from exporter.pipeline.rollup.windows import Grain, mean_and_max, start_of
 
 KEY: Final = ("cluster_id", "start", "topic", "topic_id", "partition", "broker")
 _MAXIMA: Final = ("lag_messages_max", "lag_bytes_max", "lag_seconds_max", "behind_seconds_max")
@@ -21,8 +21,7 @@ def minutes(replicas: DataFrame) -> DataFrame:
         F.count("*").alias("samples"),
         F.count("lag_bytes").alias("known_samples"),
         F.max("lag_messages").alias("lag_messages_max"),
-        F.avg("lag_bytes").alias("lag_bytes_mean"),
-        F.max("lag_bytes").alias("lag_bytes_max"),
+        *mean_and_max("lag_bytes"),
         F.max("lag_seconds").alias("lag_seconds_max"),
         F.max("behind_seconds").alias("behind_seconds_max"),
         F.count_if("late").alias("late_samples"),

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.pipeline.rollup.samples import POLL, Samples
-from exporter.pipeline.rollup.windows import Grain, last, only_if, start_of, whole_sum, with_whole
+from exporter.pipeline.rollup.windows import Grain, last, mean_and_max, only_if, start_of, whole_sum, with_whole
 
 KEY: Final = ("cluster_id", "start", "topic")
 
@@ -53,8 +53,7 @@ def windows(partitions: DataFrame, replicas: DataFrame, grain: Grain) -> DataFra
         .groupBy(*KEY)
         .agg(
             F.max("partitions").alias("partitions_max"),
-            F.avg("bytes_in").alias("bytes_in_mean"),
-            F.max("bytes_in").alias("bytes_in_max"),
+            *mean_and_max("bytes_in"),
             F.max("under_replicated").alias("under_replicated_max"),
             F.max("under_min_isr").alias("under_min_isr_max"),
             F.max("offline").alias("offline_max"),

@@ -6,6 +6,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from exporter.pipeline.ops import no, yes
 from exporter.pipeline.rollup.samples import POLL
 
 HOUR: Final = 3600
@@ -48,7 +49,7 @@ def whole_sum(value: Column, counted: Column | None = None) -> Column:
         value: what is summed up.
         counted: rows that are part of it; all when not given.
     """
-    part = F.lit(True) if counted is None else counted  # noqa: FBT003  # Spark takes constants by place
+    part = yes() if counted is None else counted
     known = F.count_if(part & value.isNull()) == 0
     return F.when(known, F.coalesce(F.sum(F.when(part, value)), F.lit(0).cast("double")))
 
@@ -61,6 +62,12 @@ def only_if(condition: Column, value: Column) -> Column:
 def last(value: Column) -> Column:
     """What the last poll of a window tells, also where that is unknown. Two processes may poll at one time."""
     return F.max_by(value, F.struct("time", "run", "sequence"))
+
+
+def mean_and_max(name: str, value: Column | None = None) -> list[Column]:
+    """The mean and the greatest of a window, `NAME_mean` and `NAME_max`; of the column `name` if none is given."""
+    of = F.col(name) if value is None else value
+    return [F.avg(of).alias(f"{name}_mean"), F.max(of).alias(f"{name}_max")]
 
 
 def with_whole(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
@@ -77,5 +84,5 @@ def with_whole(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
     expected = polls.select(*POLL, F.col("rows")[table].alias("expected"))
     found = F.sum("found").over(Window.partitionBy(*POLL))
     joined = counts.withColumn("found", found).join(expected, list(POLL), "left")
-    whole = F.coalesce(F.col("found") == F.col("expected"), F.lit(False))  # noqa: FBT003  # as above
+    whole = F.coalesce(F.col("found") == F.col("expected"), no())
     return joined.withColumn("whole", whole).drop("found", "expected")

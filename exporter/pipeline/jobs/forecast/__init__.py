@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from exporter.config import values
-from exporter.errors import ConfigError
+from exporter.pipeline.flags import read_values
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.jobs.forecast.fold import forecasts, paths, replayed
 from exporter.pipeline.jobs.forecast.options import Options
@@ -53,14 +53,7 @@ def read_flags(parsed: Namespace) -> Options:
     Raises:
         ConfigError: a value cannot be used.
     """
-    given: dict[str, Any] = {}
-    for name, read in _FLAGS.items():
-        text = getattr(parsed, name)
-        try:
-            given[name] = None if text is None else read(text)
-        except ValueError as failure:
-            raise ConfigError(f"--{name.replace('_', '-')}: {failure}") from None
-    return Options(**given)
+    return Options(**read_values(parsed, _FLAGS))
 
 
 def _horizon(text: object) -> int:

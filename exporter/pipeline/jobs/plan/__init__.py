@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from exporter.config import values
 from exporter.errors import ConfigError, ReassignmentError
+from exporter.pipeline.flags import read_values
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.jobs.plan.latest import Latest, latest, percentiles
 from exporter.pipeline.jobs.plan.options import Options
@@ -126,14 +127,7 @@ def read_flags(parsed: Namespace) -> Options:
     Raises:
         ConfigError: a value cannot be used.
     """
-    given: dict[str, Any] = {}
-    for name, read in _FLAGS.items():
-        text = getattr(parsed, name)
-        try:
-            given[_OPTIONS.get(name, name)] = None if text is None else read(text)
-        except ValueError as failure:
-            raise ConfigError(f"--{name.replace('_', '-')}: {failure}") from None
-    return Options(**given)
+    return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(parsed, _FLAGS).items()})
 
 
 _OPTIONS: Final = {"max_network_share": "share", "bootstrap_servers": "bootstrap"}

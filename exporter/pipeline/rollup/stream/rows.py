@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from exporter.history import messages
 from exporter.history.schema import BY_NAME, COMMON, ddl
+from exporter.pipeline.ops import no
 from exporter.pipeline.rollup.samples import COLUMNS, KINDS, POLL, needed
 from exporter.pipeline.storage import address
 
@@ -54,7 +55,7 @@ def of_messages(values: DataFrame) -> DataFrame:
         F.coalesce(*(_listed(text, name) for name in COLUMNS), F.array(_entry(None))).alias("rows"),
     )
     rows = parsed.select("head", F.explode("rows").alias("row"))
-    readable = F.coalesce(_is_readable(), F.lit(False))  # noqa: FBT003  # Spark takes constants by place
+    readable = F.coalesce(_is_readable(), no())
     found = rows.select(
         F.when(readable, F.col("head.table")).otherwise(UNREADABLE).alias("table"),
         F.lit(None).cast("string").alias("file"),
