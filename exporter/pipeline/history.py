@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from exporter.history.parquet.footers import Footer, Inventory, inventory
 from exporter.history.schema import BY_NAME, ddl
+from exporter.pipeline.storage import literal
 
 ROW: Final = ("cluster_id", "run", "sequence")
 """With the key of a table: what tells its rows apart."""
@@ -66,7 +67,7 @@ class History:
         schema = ddl(BY_NAME[name])
         if not found:
             return self.spark.createDataFrame([], schema)
-        rows = self.spark.read.schema(schema).parquet(*found)
+        rows = self.spark.read.schema(schema).parquet(*map(literal, found))
         return rows.dropDuplicates(row_key(name)) if distinct else rows
 
 

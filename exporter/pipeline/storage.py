@@ -1,5 +1,6 @@
 """Small things that Spark has no words for, on whatever file system Hadoop knows: is it there, move it, a text."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,11 @@ def address(folder: Path | str) -> str:
     text = str(folder).rstrip("/")
     # Not `as_uri`: Hadoop takes a path as it is written, `%20` for three characters.
     return text if "://" in text else f"file://{Path(text).absolute()}"
+
+
+def literal(place: str) -> str:
+    """A place as Spark reads it: one that is to be read takes `[1]` and `{a,b}` for a pattern."""
+    return re.sub(r"([][{}*?\\])", r"\\\1", place)
 
 
 class Storage:

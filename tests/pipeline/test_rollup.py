@@ -29,7 +29,7 @@ def judged() -> list[Poll]:
 @pytest.fixture(scope="module")
 def folder(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Their history."""
-    made = tmp_path_factory.mktemp("history")
+    made = tmp_path_factory.mktemp("history [1] {a,b}*")
     files_of(made, judged)
     return made
 
@@ -37,7 +37,7 @@ def folder(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Their marts."""
-    return rolled(spark, folder, tmp_path_factory.mktemp("marts"))
+    return rolled(spark, folder, tmp_path_factory.mktemp("marts [1] {a,b}*"))
 
 
 def in_hour(judged: list[Poll], hour: int) -> list[Poll]:

@@ -9,7 +9,7 @@ from pyspark.sql.types import DoubleType, StructType
 
 from exporter.errors import MartError
 from exporter.pipeline.marts.mart import Mart
-from exporter.pipeline.storage import Storage, address
+from exporter.pipeline.storage import Storage, address, literal
 
 STAGED: Final = "_new-"
 """In front of the name of a mart that is being written: Spark and Arrow pass over such folders."""
@@ -47,7 +47,7 @@ def read(spark: SparkSession, mart: Mart, output: Path | str) -> DataFrame:
     place = place_of(mart, output)
     if not Storage(spark).exists(place):
         raise MartError(f"{place}: no such mart; run the job that makes it first (docs/pipeline-marts.md)")
-    return spark.read.schema(mart.ddl).parquet(place).select(*mart.names)
+    return spark.read.schema(mart.ddl).parquet(literal(place)).select(*mart.names)
 
 
 def place_of(mart: Mart, output: Path | str) -> str:

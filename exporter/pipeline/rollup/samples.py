@@ -34,6 +34,12 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Table to the columns besides those of the poll, the table's key among them."""
 
+REPLICA: Final = ("cluster_id", "topic", "topic_id", "partition", "broker")
+"""What tells replicas apart."""
+
+TEXTS: Final = {"replicas": ("state",)}
+"""Table to its columns of text which are not of its key; duplicates have the same."""
+
 KINDS: Final = {"configs": "broker", "quotas": "mutation"}
 """Table to the kind of its rows that are taken, of those that have several."""
 
@@ -44,7 +50,10 @@ def of_history(history: History) -> Samples:
     Raises:
         HistoryFileError: one that names the file and says what is wrong with it.
     """
-    return {name: narrowed(name, history.table(name)) for name in COLUMNS}
+    tables = {name: narrowed(name, history.table(name, distinct=False)) for name in COLUMNS}
+    # One shuffle of the largest table by far: duplicates of a replica meet there, and so do the polls of its minutes.
+    tables["replicas"] = tables["replicas"].repartition(*REPLICA)
+    return {name: distinct(name, rows) for name, rows in tables.items()}
 
 
 def narrowed(name: str, rows: DataFrame) -> DataFrame:
@@ -59,4 +68,5 @@ def needed(name: str, rows: DataFrame) -> DataFrame:
 
 def distinct(name: str, rows: DataFrame) -> DataFrame:
     """Take duplicates away."""
-    return rows.dropDuplicates(row_key(name))
+    # Of a text that is no part of the key Spark could keep the first one only by sorting all rows.
+    return rows.dropDuplicates([*row_key(name), *TEXTS.get(name, ())])

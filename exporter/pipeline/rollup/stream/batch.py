@@ -39,7 +39,7 @@ from exporter.pipeline.rollup.samples import COLUMNS, distinct
 from exporter.pipeline.rollup.stream.books import HOUR, Books, Shelf
 from exporter.pipeline.rollup.stream.rows import UNREADABLE, table_of
 from exporter.pipeline.session import spread
-from exporter.pipeline.storage import Storage
+from exporter.pipeline.storage import Storage, literal
 
 ROWS: Final = "rows"
 LATE: Final = "late"
@@ -149,7 +149,7 @@ class Batches:
     def _roll_up(self, hours: Sequence[int]) -> None:
         folder = f"{self._checkpoint}/{ROWS}"
         reader = self._spark.read.option("basePath", folder)
-        rows = reader.parquet(*(f"{folder}/window={hour}" for hour in hours))
+        rows = reader.parquet(*(literal(f"{folder}/window={hour}") for hour in hours))
         spread(self._spark, rows.count())
         samples = {name: distinct(name, table_of(rows, name)) for name in COLUMNS}
 

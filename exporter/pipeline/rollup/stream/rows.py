@@ -14,7 +14,7 @@ from exporter.history import messages
 from exporter.history.schema import BY_NAME, COMMON, ddl
 from exporter.pipeline.ops import no
 from exporter.pipeline.rollup.samples import COLUMNS, KINDS, POLL, needed
-from exporter.pipeline.storage import address
+from exporter.pipeline.storage import address, literal
 
 HEAD: Final = ("table", "file", "schema_version", *POLL)
 """What all rows begin with; `file` is where one was read, null where that was a topic."""
@@ -74,7 +74,7 @@ def _files_of(spark: SparkSession, folder: str, name: str) -> DataFrame:
     reader = spark.readStream.schema(ddl(BY_NAME[name]))
     # Without partitions by folder, whose `hour` would be a column.
     reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", ALL_AGES)
-    rows = reader.option("pathGlobFilter", "*.parquet").parquet(f"{folder}/{{{name},*/{name}}}")
+    rows = reader.option("pathGlobFilter", "*.parquet").parquet(f"{literal(folder)}/{{{name},*/{name}}}")
     return needed(name, rows).select(
         F.lit(name).alias("table"),
         F.col("_metadata.file_path").alias("file"),
