@@ -35,13 +35,16 @@ ROUNDS: Final = (
     Round("history lost", (history.topic_refuses, history.folder_unwritable)),
 )
 SMALL_ROUNDS: Final = (
-    Round("log directory moved", (quiet.log_dir_move,)),
     Round("broker hangs", (followers.hangs,)),
     Round("follower slow", (followers.slow,)),
-    Round("log directory lost", (disks.log_dir_offline,)),
 )
 """Those on `followers.SMALL`."""
-FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS) for fault in each.faults)
+DISK_ROUNDS: Final = (
+    Round("log directory moved", (quiet.log_dir_move,)),
+    Round("log directory lost", (disks.log_dir_offline,)),
+)
+"""Those on `disks.TWO_DIRECTORIES`."""
+FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults)
 
 
 def every_alert() -> list[str]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from sandbox import wait_for
+from sandbox import ClusterSettings, wait_for
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
 
+TWO_DIRECTORIES: Final = ClusterSettings(brokers=2, tiered=False, log_dirs=2)
+"""With a session of seconds, so that a broker may register again as soon as it is back: `SMALL` has minutes."""
 VICTIM: Final = 2
 PARTITIONS: Final = range(6)
 
@@ -36,5 +38,4 @@ def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
     }
     aside.rename(lost)
     cluster.restart(VICTIM)
-    # Its old session lasts two minutes in this stage; it registers again after that.
-    cluster.wait_in_sync(240)
+    cluster.wait_in_sync()

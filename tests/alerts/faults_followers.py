@@ -19,13 +19,7 @@ SAMPLES: Final = 8
 SMALL: Final = ClusterSettings(
     brokers=2,
     tiered=False,
-    log_dirs=2,
-    broker_properties={
-        "replica.fetch.max.bytes": 1024,
-        "replica.fetch.response.max.bytes": 1024,
-        # Longer than the session below: until that is over Kafka may not let a broker register again.
-        "initial.broker.registration.timeout.ms": 240_000,
-    },
+    broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
     controller_properties={"broker.session.timeout.ms": 120_000},
 )
 """Nobody is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
