@@ -42,6 +42,7 @@ SMALL_ROUNDS: Final = (
 DISK_ROUNDS: Final = (
     Round("log directory moved", (quiet.log_dir_move,)),
     Round("log directory lost", (disks.log_dir_offline,)),
+    Round("broker removed", (disks.removed,)),
 )
 """Those on `disks.TWO_DIRECTORIES`."""
 FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults)

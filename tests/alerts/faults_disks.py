@@ -1,15 +1,18 @@
 """A disk that a broker loses, while it goes on with another one."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from sandbox import ClusterSettings, wait_for
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
+from tests.alerts.unregister import unregister
 
 TWO_DIRECTORIES: Final = ClusterSettings(brokers=2, tiered=False, log_dirs=2)
 """With a session of seconds, so that a broker may register again as soon as it is back: `SMALL` has minutes."""
-VICTIM: Final = 2
+LEADER, VICTIM = 1, 2
 PARTITIONS: Final = range(6)
 
 
@@ -22,20 +25,65 @@ PARTITIONS: Final = range(6)
 )
 def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
     """The folder goes away under a broker that follows: it notices, and serves what lies in the other one."""
+    lost = _lose_half(stage, "halved")
+    yield lost.alerts
+    lost.give_back()
+    stage.cluster.restart(VICTIM)
+    stage.cluster.wait_in_sync()
+
+
+@fault(
+    "broker-removed",
+    "A broker with a lost log directory is taken out of the cluster for good",
+    "KafkaLogDirOffline",
+    "KafkaReplicaOutOfSyncTooLong",
+    "KafkaPartitionUnderReplicated",
+)
+def removed(stage: Stage) -> Iterator[set[Fired]]:
+    """Hosting nothing, it is stopped and unregistered: its alerts end, though it never tells that all is well."""
+    cluster, jmx = stage.cluster, stage.cluster.jmx_brokers
+    # Whose beans are read is told by id, and stays to be told until somebody takes it back.
+    stage.restart_sidecar(jmx={"brokers": {LEADER: jmx[LEADER]}})
+    lost = _lose_half(stage, "leaving")
+    yield lost.alerts
+    cluster.admin.delete_topic("leaving")
+    cluster.stop(VICTIM)
+    unregister(cluster, VICTIM)
+    for alert in lost.alerts:
+        stage.until_gone(alert)
+    lost.give_back()
+    cluster.start(VICTIM)
+    cluster.wait_ready(VICTIM)
+    stage.restart_sidecar(jmx={"brokers": jmx})
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A log directory of the victim that is gone, what that brings, and where it lies meanwhile."""
+
+    directory: Path
+    aside: Path
+    alerts: set[Fired]
+
+    def give_back(self) -> None:
+        """Put it where it was; its broker takes it when it starts."""
+        self.aside.rename(self.directory)
+
+
+def _lose_half(stage: Stage, topic: str) -> Lost:
+    """A topic with the victim as follower, half of which is in the directory that it loses."""
     cluster, admin = stage.cluster, stage.cluster.admin
-    admin.create_topic("halved", assignment={number: [1, VICTIM] for number in PARTITIONS})
-    cluster.load.produce("halved", records=100, partitions=PARTITIONS)
+    admin.create_topic(topic, assignment={number: [LEADER, VICTIM] for number in PARTITIONS})
+    cluster.load.produce(topic, records=100, partitions=PARTITIONS)
     lost = cluster.log_dirs(VICTIM)[1]
-    gone = {log.partition for log in admin.log_dirs(VICTIM) if (log.topic, log.log_dir) == ("halved", str(lost))}
+    gone = {log.partition for log in admin.log_dirs(VICTIM) if (log.topic, log.log_dir) == (topic, str(lost))}
     assert 0 < len(gone) < len(PARTITIONS)
     aside = lost.rename(lost.with_name("aside"))
     offline = f'kafka_warden_log_dir_online{{broker="{VICTIM}"}} == 0'
     wait_for(lambda: stage.value(offline) is not None, 60, "the broker has given the directory up")
-    yield {
+    brought = {
         fired("KafkaLogDirOffline", broker=VICTIM, log_dir=lost),
-        *(fired("KafkaReplicaOutOfSyncTooLong", topic="halved", partition=n, broker=VICTIM) for n in gone),
-        *(fired("KafkaPartitionUnderReplicated", topic="halved", partition=n) for n in gone),
+        *(fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=n, broker=VICTIM) for n in gone),
+        *(fired("KafkaPartitionUnderReplicated", topic=topic, partition=n) for n in gone),
     }
-    aside.rename(lost)
-    cluster.restart(VICTIM)
-    cluster.wait_in_sync()
+    return Lost(lost, aside, brought)

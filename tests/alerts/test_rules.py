@@ -80,6 +80,15 @@ def test_alert_is_complete(rule: dict[str, Any]) -> None:
     assert rule["annotations"]["runbook_url"] == f"alerts/runbooks/{name}.md"
 
 
+def test_alerts_end_with_their_broker() -> None:
+    """An alert that stays while its broker does not tell ends once the cluster has that broker no more."""
+    rules = [rule for file in RULE_FILES for rule in rules_of(file) if "alert" in rule]
+    kept = [rule for rule in rules if "unless on (cluster, broker)" in rule["expr"]]
+    assert kept
+    for rule in kept:
+        assert "broker:kafka_warden_broker_state:removed" in rule["expr"], rule["alert"]
+
+
 @pytest.mark.parametrize("rule", alerts())
 def test_alert_has_a_runbook_page(rule: dict[str, Any]) -> None:
     """Every alert has a page that says what to run, to look at and to do, and when not to act."""
