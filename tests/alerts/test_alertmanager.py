@@ -89,6 +89,7 @@ def test_only_what_can_wait_is_muted_at_night() -> None:
 
 BROKER = {"broker": "2"}
 LOG_DIR = {**BROKER, "log_dir": "/data/b"}
+FOLLOWER = {"side": "follower"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # a broker explains what is its own, and what is short of replicas or late anywhere
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
@@ -112,11 +113,16 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicaSlow", {**REPLICA, **BROKER}, False),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaPartitionOffline", {}, False),
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
-    # a move that is stuck is late, because of its throttle
+    # a move that is stuck is late, because of the throttle of its target
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaSlow", {**REPLICA, "broker": "3"}, False),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {**FOLLOWER, **BROKER}, True),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {**FOLLOWER, **BROKER}, True),
+    # another broker's throttle, and a leader's, hold back what the move may have nothing to do with
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {**FOLLOWER, "broker": "3"}, False),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, False),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, False),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
     ("KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     # why says more than that, which replica more than which partition
