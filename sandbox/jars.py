@@ -1,7 +1,7 @@
-"""Kafka's jars: Maven resolves them once per version into the cache directory.
+"""Jars of Kafka, and of Spark's connector for it: Maven resolves them once per version into the cache directory.
 
-The cache is `.cache/kafka-<version>` below the repository; the environment variable SANDBOX_CACHE names another
-directory in place of `.cache`.
+The cache is `.cache/kafka-<version>` and `.cache/connector-<version>` below the repository; the environment variable
+SANDBOX_CACHE names another directory in place of `.cache`. Maven compares every jar with the sum beside it.
 """
 
 import fcntl
@@ -10,13 +10,34 @@ import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import SandboxError
 
 CACHE_VARIABLE = "SANDBOX_CACHE"
-POM = Path(__file__).with_name("pom.xml")
 MAVEN_TIMEOUT_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What Maven resolves.
+
+    Attributes:
+        name: For people.
+        folder: In the cache, before the version.
+        pom: Its dependencies.
+        setting: The property of the pom that is the version.
+    """
+
+    name: str
+    folder: str
+    pom: Path
+    setting: str
+
+
+KAFKA = _Wanted("Kafka", "kafka", Path(__file__).with_name("pom.xml"), "kafka.version")
+CONNECTOR = _Wanted("Spark's connector", "connector", Path(__file__).with_name("connector.xml"), "spark.version")
 
 
 def cache_directory() -> Path:
@@ -35,31 +56,50 @@ def class_path(version: str) -> str:
 
 
 def jars(version: str) -> Path:
-    """The directory with the jars of Kafka `version`: complete whenever it exists, resolved on first use."""
-    directory = cache_directory() / f"kafka-{version}"
+    """The directory with the jars of Kafka `version`: complete whenever it exists, resolved on first use.
+
+    Raises:
+        SandboxError: Maven is missing or could not resolve the version.
+    """
+    return _directory(KAFKA, version)
+
+
+def connector(version: str) -> tuple[Path, ...]:
+    """The jars that Spark `version` reads topics with, besides those of pyspark, resolved on first use.
+
+    Raises:
+        SandboxError: Maven is missing or could not resolve the version.
+    """
+    return tuple(sorted(_directory(CONNECTOR, version).glob("*.jar")))
+
+
+def _directory(wanted: _Wanted, version: str) -> Path:
+    directory = cache_directory() / f"{wanted.folder}-{version}"
     if not directory.is_dir():
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with (directory.parent / f"kafka-{version}.lock").open("w") as lock:
+        with directory.with_name(f"{directory.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not directory.is_dir():
-                _resolve(version, directory)
+                _resolve(wanted, version, directory)
     return directory
 
 
-def _resolve(version: str, directory: Path) -> None:
+def _resolve(wanted: _Wanted, version: str, directory: Path) -> None:
     if not re.fullmatch(r"\d+\.\d+\.\d+(-[\w.]+)?", version):
-        raise SandboxError(f"Kafka version {version!r} is not a version such as 4.1.1")
+        raise SandboxError(f"{wanted.name} version {version!r} is not a version such as 4.1.1")
     if shutil.which("mvn") is None:
-        raise SandboxError("mvn is not on the PATH: install Maven, it resolves Kafka's jars")
-    with tempfile.TemporaryDirectory(prefix=f"kafka-{version}.", dir=directory.parent) as scratch:
+        raise SandboxError(f"mvn is not on the PATH: install Maven, it resolves the jars of {wanted.name}")
+    with tempfile.TemporaryDirectory(prefix=f"{directory.name}.", dir=directory.parent) as scratch:
         resolved = Path(scratch) / "jars"
-        command = ["mvn", "-q", "-B", "-f", os.fspath(POM), "dependency:copy-dependencies"]
-        command += [f"-Dkafka.version={version}", f"-DoutputDirectory={resolved}", "-DincludeScope=runtime"]
+        command = ["mvn", "-q", "-B", "-C", "-f", os.fspath(wanted.pom), "dependency:copy-dependencies"]
+        command += [f"-D{wanted.setting}={version}", f"-DoutputDirectory={resolved}", "-DincludeScope=runtime"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_SECONDS, check=False)
         except subprocess.TimeoutExpired as error:
-            raise SandboxError(f"Maven took more than {MAVEN_TIMEOUT_SECONDS} s for Kafka {version}") from error
+            raise SandboxError(f"Maven took more than {MAVEN_TIMEOUT_SECONDS} s for {wanted.name} {version}") from error
         if done.returncode:
             lines = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-            raise SandboxError(f"Maven could not resolve Kafka {version}: {' '.join(lines[:1]) or 'no message'}")
+            raise SandboxError(
+                f"Maven could not resolve {wanted.name} {version}: {' '.join(lines[:1]) or 'no message'}"
+            )
         resolved.rename(directory)

@@ -1,5 +1,6 @@
-"""Kafka's jars, from Maven into the cache."""
+"""Jars of Kafka and of Spark's connector, from Maven into the cache."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from sandbox import SandboxError, jars
 from sandbox.settings import ClusterSettings
 
 VERSION = ClusterSettings().version
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -39,3 +41,16 @@ def test_what_is_missing_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(SandboxError, match="install Maven"):
         jars.jars(VERSION)
     assert [path for path in cache.iterdir() if path.is_dir()] == []
+
+
+def test_connector_is_what_pyspark_lacks(cache: Path) -> None:
+    """Four jars, of the version that constraints.txt pins, and none that pyspark has."""
+    version = re.search(r"^pyspark==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert version
+    names = [re.sub(r"-[\d.]+\.jar$", "", jar.name) for jar in jars.connector(version[1])]
+    assert names == [
+        "commons-pool2",
+        "kafka-clients",
+        "spark-sql-kafka-0-10_2.13",
+        "spark-token-provider-kafka-0-10_2.13",
+    ]
