@@ -78,6 +78,26 @@ class CheckpointError(KafkaWardenError):
     """What a streaming job remembers cannot be read; the message names the file."""
 
 
+class HistoryTopicError(KafkaWardenError):
+    """The topic of history cannot be used; the message names it."""
+
+
+class TopicUnreachableError(HistoryTopicError):
+    """No broker of it answers."""
+
+
+class TopicMissingError(HistoryTopicError):
+    """The brokers have no such topic."""
+
+
+class TopicDeniedError(HistoryTopicError):
+    """The brokers refuse the login, or the principal may not read it."""
+
+
+class MessagesLostError(HistoryTopicError):
+    """It let go of messages before they were read."""
+
+
 class JobError(KafkaWardenError):
     """Spark gave a job up; the message is Spark's own."""
 

@@ -33,6 +33,7 @@ def test_job_has_its_name_and_help(name: str) -> None:
     [
         (["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
         (["--kafka-properties", "x"], "--kafka-properties: only goes with --input kafka://"),
+        (["--accept-loss"], "--accept-loss: only goes with --input kafka://"),
         (["--stream", "--every", "1"], "--every: expected a duration"),
         (["--stream", "--start", "2026-11-21T17:00"], "--start: does not go with a stream"),
     ],

@@ -1,22 +1,23 @@
 """The roll-up of what arrives gives what the roll-up of all gives, however often it is stopped in whatever step."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from exporter.errors import JobError, MissingColumnError
+from exporter.errors import JobError, MessagesLostError, MissingColumnError, NewerSchemaError
 from exporter.history.messages import messages
 from exporter.history.poll import Poll
-from exporter.history.schema import TABLES, build
+from exporter.history.schema import TABLES, VERSION, build
 from exporter.pipeline import marts
 from exporter.pipeline.history import History
 from exporter.pipeline.rollup.samples import COLUMNS, of_history
 from exporter.pipeline.rollup.stream import books, rows
-from exporter.pipeline.rollup.stream.batch import Batches
+from exporter.pipeline.rollup.stream.batch import Batches, check, read
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled, streamed
 
 
@@ -181,8 +182,7 @@ def test_file_without_a_column_stops_the_stream(spark: SparkSession, source: Pat
 
 def test_messages_are_the_rows_of_files(spark: SparkSession, source: Path, judged: list[Poll]) -> None:
     """The messages of the topic give the rows that the files give, for every table that is rolled up."""
-    values = [(message,) for poll in judged[:3] for table in TABLES for message, _ in messages(build(table, poll))]
-    parsed = rows.of_messages(spark.createDataFrame(values, "value binary"))
+    parsed = rows.of_messages(topic_of(spark, sent(judged[:3])))
     files = of_history(History(spark, source, 0, judged[3].snapshot.time))
     for name in COLUMNS:
         mine = [row.asDict(recursive=True) for row in rows.table_of(parsed, name).collect()]
@@ -202,10 +202,44 @@ def test_message_of_somebody_else_is_counted(spark: SparkSession, tmp_path: Path
     )
     bad += (b"{" + head + b', "table": "replicas", "rows": "x"}', b"")
     fine = (b"{" + head + b', "table": "moves", "rows": []}', b"{" + head + b', "table": "replicas", "rows": []}')
-    values = [(value,) for value in (*bad, *fine)]
-    found = rows.of_messages(spark.createDataFrame(values, "value binary")).select("table").collect()
+    parsed = rows.of_messages(topic_of(spark, [*bad, None, *fine]))
+    found = parsed.where("table != 'message'").select("table").collect()
     # An empty list, whatever stands in front of it, holds nothing that could be lost.
-    assert [row["table"] for row in found] == [""] * (len(bad) - 1)
+    assert [row["table"] for row in found] == [""] * len(bad)
+
+
+def test_newer_message_stops_the_stream(spark: SparkSession, judged: list[Poll]) -> None:
+    """A message of ours that is newer than this program is told; a number in somebody else's says nothing."""
+    foreign = [b'{"table": "orders", "schema_version": 99}']
+    check(rows.of_messages(topic_of(spark, [*sent(judged[:1]), *foreign])))
+    (last,) = [message for message in sent(judged[:1]) if b'"polls"' in message]
+    newer = last.replace(b'"schema_version":%d' % VERSION, b'"schema_version":%d' % (VERSION + 1))
+    for message in (newer, newer.replace(b'"polls"', b'"unheard_of"')):
+        with pytest.raises(NewerSchemaError, match=f"version {VERSION + 1}"):
+            check(rows.of_messages(topic_of(spark, [message])))
+
+
+def test_what_a_topic_lost_is_counted(spark: SparkSession, judged: list[Poll]) -> None:
+    """Each message, read or passed by, has an offset; what is missing between two batches is counted, once."""
+    parsed = rows.of_messages(topic_of(spark, [*sent(judged[:1]), b"garbage", b"garbage"], first=7))
+    after = books.Books().read(read(parsed))
+    end = 7 + len(sent(judged[:1])) + 2
+    assert (after.lost, after.offsets) == (0, {"0": end})
+    again = after.read(read(rows.of_messages(topic_of(spark, [b"garbage"], first=end + 5))))
+    assert (again.lost, again.offsets) == (5, {"0": end + 6})
+    with pytest.raises(MessagesLostError, match="partition 0 of the topic begins anew, at offset 3"):
+        again.read(read(rows.of_messages(topic_of(spark, [b"garbage"], first=3))))
+
+
+def sent(judged: list[Poll]) -> list[bytes]:
+    """Messages of polls."""
+    return [message for poll in judged for table in TABLES for message, _ in messages(build(table, poll))]
+
+
+def topic_of(spark: SparkSession, values: Sequence[bytes | None], first: int = 0) -> DataFrame:
+    """What the connector gives of a partition."""
+    listed = [(value, 0, first + number) for number, value in enumerate(values)]
+    return spark.createDataFrame(listed, "value binary, partition int, offset bigint")
 
 
 def test_file_that_is_cut_off_stops_the_stream(spark: SparkSession, source: Path, tmp_path: Path) -> None:

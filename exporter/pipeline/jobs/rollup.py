@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pyspark.errors import StreamingQueryException
+
 from exporter.config import values
-from exporter.errors import ConfigError
+from exporter.errors import ConfigError, JobError
 from exporter.pipeline import marts
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.rollup.rollup import Target, roll_up
 from exporter.pipeline.rollup.samples import of_history
-from exporter.pipeline.rollup.stream import rows, topic
+from exporter.pipeline.rollup.stream import reach, rows, topic
 from exporter.pipeline.rollup.stream.run import Streaming, stream
+from exporter.pipeline.rollup.stream.topic import Topic
 from exporter.pipeline.session import spread
 
 LATE: Final = "24h"
@@ -28,8 +31,8 @@ class Options:
 
     streaming: Streaming | None = None
     """`None`: all that is there, once."""
-    properties: Path | None = None
-    """Kafka client properties, in the form of Java's clients."""
+    topic: Topic | None = None
+    """`None`: the stream is of files."""
 
 
 def add_flags(parser: ArgumentParser) -> None:
@@ -39,6 +42,9 @@ def add_flags(parser: ArgumentParser) -> None:
     parser.add_argument("--every", default=EVERY, metavar="DURATION", help=f"of a stream: a batch (default: {EVERY})")
     parser.add_argument("--late", default=LATE, metavar="DURATION", help=f"an hour stays open for (default: {LATE})")
     parser.add_argument("--checkpoint", metavar="FOLDER", help=f"of a stream (default: {CHECKPOINT} in the output)")
+    parser.add_argument(
+        "--accept-loss", action="store_true", help="of a topic: go on, and count, where messages were deleted unread"
+    )
     parser.add_argument(
         "--kafka-properties", type=Path, metavar="FILE", help="of a topic: client properties, as Java's"
     )
@@ -51,8 +57,9 @@ def read_flags(parsed: Namespace) -> Options:
         ConfigError: a value that cannot be used.
     """
     is_topic = topic.is_topic(parsed.input)
-    if parsed.kafka_properties is not None and not is_topic:
-        raise ConfigError("--kafka-properties: only goes with --input kafka://HOST:PORT,.../TOPIC")
+    for flag, given in (("--kafka-properties", parsed.kafka_properties), ("--accept-loss", parsed.accept_loss)):
+        if given and not is_topic:
+            raise ConfigError(f"{flag}: only goes with --input kafka://HOST:PORT,.../TOPIC")
     if not (parsed.stream or is_topic):
         return Options()
     if parsed.start > 0 or parsed.end != float("inf"):
@@ -63,7 +70,9 @@ def read_flags(parsed: Namespace) -> Options:
         every=_duration("--every", parsed.every),
         until_done=parsed.until_done,
     )
-    return Options(streaming, parsed.kafka_properties)
+    if not is_topic:
+        return Options(streaming)
+    return Options(streaming, Topic.at(parsed.input, parsed.kafka_properties, accept_loss=parsed.accept_loss))
 
 
 def run(request: Request[Options]) -> None:
@@ -71,13 +80,25 @@ def run(request: Request[Options]) -> None:
     options = request.options
     if options.streaming is None:
         batch(request)
-        return
-    source = (
-        topic.of_topic(request.spark, str(request.input), options.properties)
-        if topic.is_topic(str(request.input))
-        else rows.of_files(request.spark, request.input)
-    )
-    stream(request.spark, source, request.output, options.streaming, request.progress)
+    elif options.topic is None:
+        files = rows.of_files(request.spark, request.input)
+        stream(request.spark, files, request.output, options.streaming, request.progress)
+    else:
+        of_topic(request, options.topic, options.streaming)
+
+
+def of_topic(request: Request[Options], read: Topic, streaming: Streaming) -> None:
+    """Roll up the messages of a topic.
+
+    Raises:
+        KafkaWardenError: what is wrong with the topic, or what a batch failed with.
+    """
+    reach.check(request.spark, read)
+    messages = topic.of_topic(request.spark, read)
+    try:
+        stream(request.spark, messages, request.output, streaming, request.progress)
+    except (StreamingQueryException, JobError) as failure:
+        raise reach.named(read, str(failure)) or failure from failure
 
 
 def batch(request: Request[Options]) -> None:

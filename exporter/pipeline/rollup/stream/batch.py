@@ -36,8 +36,8 @@ from exporter.pipeline.marts.rollup import MARTS
 from exporter.pipeline.progress import Progress
 from exporter.pipeline.rollup.rollup import Target, roll_up
 from exporter.pipeline.rollup.samples import COLUMNS, distinct
-from exporter.pipeline.rollup.stream.books import HOUR, Books, Shelf
-from exporter.pipeline.rollup.stream.rows import UNREADABLE, table_of
+from exporter.pipeline.rollup.stream.books import HOUR, Books, Read, Shelf
+from exporter.pipeline.rollup.stream.rows import MESSAGE, PLACE, UNREADABLE, table_of
 from exporter.pipeline.session import spread
 from exporter.pipeline.storage import Storage, literal
 
@@ -115,7 +115,7 @@ class Batches:
     def _make(self, rows: DataFrame, number: int) -> Books:
         check(rows)
         self._sweep()
-        before = self._shelf.before(number)
+        before = self._shelf.before(number).read(read(rows))
         watermark = before.watermark(self._delay)
         self._forget(watermark)
         brought = bring(rows)
@@ -139,7 +139,7 @@ class Batches:
         return books
 
     def _stage(self, rows: DataFrame, number: int) -> None:
-        kept = rows.drop("file").withColumn("batch", F.lit(number)).hint("rebalance", "window")
+        kept = rows.drop(*PLACE).withColumn("batch", F.lit(number)).hint("rebalance", "window")
         writer = kept.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         writer.partitionBy("window", "batch").parquet(f"{self._checkpoint}/{ROWS}")
 
@@ -186,18 +186,27 @@ class Batches:
             late = ", ".join(f"{count} of {table}" for table, count in books.late.items())
             parts.append(f"TOO LATE and in no mart: {late}; they are in {self._checkpoint}/{LATE}")
         if books.unreadable:
-            parts.append(f"{books.unreadable} messages could not be read")
+            parts.append(f"{books.unreadable} messages are no history, and were passed by")
+        if books.lost:
+            parts.append(f"LOST: {books.lost} messages that the topic let go of before they were read are in no mart")
         return f"batch {books.batch}: {'; '.join(parts)}"
 
 
 def bring(rows: DataFrame) -> list[Brought]:
     """Count what a batch brings."""
     counts = (
-        rows.where(F.col("table") != UNREADABLE)
+        rows.where(~F.col("table").isin(UNREADABLE, MESSAGE))
         .groupBy("table", "window")
         .agg(F.count("*").alias("rows"), F.max("time").alias("newest"))
     )
     return [Brought(*row) for row in counts.collect()]
+
+
+def read(rows: DataFrame) -> list[Read]:
+    """Tell which messages a batch has; none of files."""
+    places = rows.where(F.col("table") == MESSAGE).groupBy("partition")
+    found = places.agg(F.min("offset"), F.max("offset"), F.count("*")).collect()
+    return [Read(*row) for row in found]
 
 
 def check(rows: DataFrame) -> None:

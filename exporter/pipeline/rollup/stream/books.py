@@ -6,13 +6,25 @@ that it decides as it did the first time.
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
-from exporter.errors import CheckpointError
+from exporter.errors import CheckpointError, MessagesLostError
 from exporter.pipeline.storage import Storage
 
 HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a batch read of one partition of a topic."""
+
+    partition: int
+    first: int
+    last: int
+    """Offsets, both included."""
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +40,16 @@ class Books:
     """Table to rows that came after their hour was closed, duplicates included."""
     unreadable: int = 0
     """Messages that were none of ours."""
+    offsets: dict[str, int] = field(default_factory=dict)
+    """Partition of the topic to the offset after the last message that was read."""
+    lost: int = 0
+    """Messages that the topic let go of before they were read."""
 
     def watermark(self, delay: float) -> float:
         """Hours that end at or before this time, in Unix seconds, are closed."""
         return self.newest - delay
 
-    def after(self, batch: int, newest: float, rows: int, late: dict[str, int], unreadable: int) -> "Books":
+    def after(self, batch: int, newest: float, rows: int, late: Mapping[str, int], unreadable: int) -> "Books":
         """Add a batch."""
         tables = {*self.late, *late}
         return replace(
@@ -44,6 +60,24 @@ class Books:
             late={name: self.late.get(name, 0) + late.get(name, 0) for name in sorted(tables)},
             unreadable=self.unreadable + unreadable,
         )
+
+    def read(self, read: Sequence[Read]) -> "Books":
+        """Add what a batch read of a topic.
+
+        Raises:
+            MessagesLostError: offsets went back: the topic is another one.
+        """
+        lost, offsets = self.lost, dict(self.offsets)
+        for part in read:
+            expected = offsets.get(str(part.partition), part.first)
+            if part.first < expected:
+                raise MessagesLostError(
+                    f"partition {part.partition} of the topic begins anew, at offset {part.first} after {expected}: it"
+                    " was deleted and made again; give --checkpoint a new folder, and --output one for its marts"
+                )
+            lost += part.last + 1 - expected - part.messages
+            offsets[str(part.partition)] = part.last + 1
+        return replace(self, lost=lost, offsets=offsets)
 
 
 class Shelf:

@@ -3,6 +3,7 @@
 One stream, and not one for each table, since marts are made of several: what is of one poll is counted in one batch.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,14 +13,18 @@ from pyspark.sql.types import StructType
 
 from exporter.history import messages
 from exporter.history.schema import BY_NAME, COMMON, ddl
-from exporter.pipeline.ops import no
+from exporter.pipeline.ops import no, yes
 from exporter.pipeline.rollup.samples import COLUMNS, KINDS, POLL, needed
 from exporter.pipeline.storage import address, literal
 
-HEAD: Final = ("table", "file", "schema_version", *POLL)
-"""What all rows begin with; `file` is where one was read, null where that was a topic."""
+PLACE: Final[Mapping[str, str]] = {"file": "string", "partition": "int", "offset": "bigint"}
+"""Where a row was read, with Spark's types: the file, or the partition of the topic and the offset; else null."""
+HEAD: Final = ("schema_version", *POLL)
+"""What all rows have in common besides; null where a message tells no poll."""
 UNREADABLE: Final = ""
 """The table of a message that is none of ours."""
+MESSAGE: Final = "message"
+"""The table of the row that every message has besides its own, so that what a topic lost is known."""
 _HEAD_DDL: Final = ", ".join(f"`{column.name}` {column.shape}" for column in COMMON) + ", `table` string"
 ALL_AGES: Final = "365000d"
 """Spark passes by files that are a week older than the newest; history is as old as it is."""
@@ -41,25 +46,29 @@ def of_files(spark: SparkSession, folder: Path | str) -> DataFrame:
     return rows
 
 
-def of_messages(values: DataFrame) -> DataFrame:
-    """Make rows of the messages of docs/history.md.
+def of_messages(messages_read: DataFrame) -> DataFrame:
+    """Make rows of the messages of docs/history.md, and one of the table `MESSAGE` for each.
 
     Args:
-        values: stream with the column `value`, text or bytes. A message that is not of this form becomes one row of
-            the table `UNREADABLE`.
+        messages_read: stream with the columns `value` (text or bytes), `partition` and `offset`. A message that is not
+            of this form becomes one row of the table `UNREADABLE`.
     """
     text = F.col("value").cast("string")
-    parsed = values.select(
+    parsed = messages_read.select(
+        "partition",
+        "offset",
         F.from_json(text, _HEAD_DDL).alias("head"),
         # Each message is read once more, by the form of its own table only.
         F.coalesce(*(_listed(text, name) for name in COLUMNS), F.array(_entry(None))).alias("rows"),
     )
-    rows = parsed.select("head", F.explode("rows").alias("row"))
-    readable = F.coalesce(_is_readable(), no())
-    found = rows.select(
-        F.when(readable, F.col("head.table")).otherwise(UNREADABLE).alias("table"),
-        F.lit(None).cast("string").alias("file"),
-        *(F.col(f"head.{name}").alias(name) for name in HEAD[2:]),
+    # The first entry stands for the message.
+    entries = F.posexplode(F.concat(F.array(_entry(None)), "rows")).alias("entry", "row")
+    told, entry = _tells_a_poll(), F.col("entry")
+    readable = F.coalesce(_is_filled() & told, no())
+    found = parsed.select("partition", "offset", "head", entries).select(
+        F.when(entry == 0, MESSAGE).when(readable, F.col("head.table")).otherwise(UNREADABLE).alias("table"),
+        *_place(partition=F.col("partition"), offset=F.col("offset")),
+        *(F.when((entry > 0) & told, F.col(f"head.{name}")).alias(name) for name in HEAD),
         *(F.col(f"row.{name}").alias(name) for name in COLUMNS),
     )
     return found.where(_is_needed())
@@ -77,10 +86,14 @@ def _files_of(spark: SparkSession, folder: str, name: str) -> DataFrame:
     rows = reader.option("pathGlobFilter", "*.parquet").parquet(f"{literal(folder)}/{{{name},*/{name}}}")
     return needed(name, rows).select(
         F.lit(name).alias("table"),
-        F.col("_metadata.file_path").alias("file"),
-        *HEAD[2:],
+        *_place(file=F.col("_metadata.file_path")),
+        *HEAD,
         *(_own(name).alias(name) if other == name else _nothing(other).alias(other) for other in COLUMNS),
     )
+
+
+def _place(**known: Column) -> list[Column]:
+    return [known.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in PLACE.items()]
 
 
 def _own(name: str) -> Column:
@@ -114,20 +127,25 @@ def _entry(name: str | None, row: Column | None = None) -> Column:
     )
 
 
-def _is_readable() -> Column:
-    """Tell whether a row says of which poll it is, and has what its table has, where that is rolled up."""
+def _tells_a_poll() -> Column:
+    told = yes()
+    for name in POLL:
+        told &= F.col(f"head.{name}").isNotNull()
+    return told
+
+
+def _is_filled() -> Column:
+    """Tell whether a row has what its table has, where that is rolled up."""
     table = F.col("head.table")
     filled = table.isin(*BY_NAME) & ~table.isin(*COLUMNS)
     for name in COLUMNS:
         filled |= (table == name) & F.col(f"row.{name}").isNotNull()
-    for name in POLL:
-        filled &= F.col(f"head.{name}").isNotNull()
     return filled
 
 
 def _is_needed() -> Column:
     """Like `samples.needed`, and nothing of tables that no mart is made of."""
-    kept = F.col("table").isin(UNREADABLE, *(name for name in COLUMNS if name not in KINDS))
+    kept = F.col("table").isin(MESSAGE, UNREADABLE, *(name for name in COLUMNS if name not in KINDS))
     for name, kind in KINDS.items():
         kept |= (F.col("table") == name) & (F.col(f"{name}.kind") == kind)
     return kept

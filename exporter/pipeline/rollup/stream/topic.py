@@ -1,8 +1,9 @@
 """The topic of history as a stream, through Spark's own connector."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -10,7 +11,42 @@ from exporter.errors import ConfigError
 from exporter.pipeline.rollup.stream.rows import of_messages
 
 _ADDRESS: Final = re.compile(r"kafka://([^/]+)/([^/]+)")
-_CONNECTOR: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Where it is, and how to get there."""
+
+    servers: str
+    """`HOST:PORT,HOST:PORT`."""
+    name: str
+    properties: dict[str, str]
+    """Of Java's clients."""
+    accept_loss: bool = False
+    """Go on where messages are gone before they were read, and count them."""
+
+    @classmethod
+    def at(cls, place: str, properties: Path | None, *, accept_loss: bool = False) -> Self:
+        """Read an address and a file of client properties.
+
+        Args:
+            place: `kafka://HOST:PORT,.../TOPIC`.
+            properties: file of client properties, in the form of Java's clients.
+            accept_loss: see there.
+
+        Raises:
+            ConfigError: the address or the file cannot be used.
+        """
+        found = _ADDRESS.fullmatch(place)
+        if found is None:
+            raise ConfigError(f"--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC, got {place!r}")
+        servers, name = found.groups()
+        return cls(servers, name, read_properties(properties) if properties else {}, accept_loss)
+
+    @property
+    def place(self) -> str:
+        """Its address."""
+        return f"kafka://{self.servers}/{self.name}"
 
 
 def is_topic(place: str) -> bool:
@@ -18,25 +54,17 @@ def is_topic(place: str) -> bool:
     return place.startswith("kafka://")
 
 
-def of_topic(spark: SparkSession, place: str, properties: Path | None) -> DataFrame:
+def of_topic(spark: SparkSession, topic: Topic) -> DataFrame:
     """Stream the messages of a topic, from its beginning at the first start.
 
     Args:
         spark: a session with the connector's jars.
-        place: `kafka://HOST:PORT,.../TOPIC`.
-        properties: file of client properties, in the form of Java's clients.
-
-    Raises:
-        ConfigError: the address, the file or the jars cannot be used.
+        topic: that is there (`reach.check`).
     """
-    found = _ADDRESS.fullmatch(place)
-    if found is None:
-        raise ConfigError(f"--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC, got {place!r}")
-    servers, name = found.groups()
-    _check_connector(spark)
-    options = {f"kafka.{key}": value for key, value in (read_properties(properties) if properties else {}).items()}
-    options |= {"kafka.bootstrap.servers": servers, "subscribe": name, "startingOffsets": "earliest"}
-    return of_messages(spark.readStream.format("kafka").options(**options).load().select("value"))
+    options = {f"kafka.{key}": value for key, value in topic.properties.items()}
+    options |= {"kafka.bootstrap.servers": topic.servers, "subscribe": topic.name, "startingOffsets": "earliest"}
+    options["failOnDataLoss"] = "false" if topic.accept_loss else "true"
+    return of_messages(spark.readStream.format("kafka").options(**options).load())
 
 
 def read_properties(file: Path) -> dict[str, str]:
@@ -58,12 +86,3 @@ def read_properties(file: Path) -> dict[str, str]:
                 raise ConfigError(f"--kafka-properties: {file}, line {number}: expected key=value")
             found[key.strip()] = value.strip()
     return found
-
-
-def _check_connector(spark: SparkSession) -> None:
-    loader = spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001  # no other way to ask for a class
-    if loader.getResource("org/apache/spark/sql/kafka010/KafkaSourceProvider.class") is None:
-        raise ConfigError(
-            f"--input: a topic needs Spark's connector for Kafka: --conf spark.jars=FILE,... with the jars of"
-            f" {_CONNECTOR}:{spark.version} (docs/pipeline.md)"
-        )

@@ -1,0 +1,72 @@
+"""The roll-up's stream as a real process, killed with SIGKILL in whatever step of a batch it is."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandbox import wait_for
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 600.0
+"""Seconds until a batch has come to some step, on a machine that does much else."""
+# Plans of tests run once: compiling them takes longer than running them would.
+PLAIN = ("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN", "--conf", "spark.sql.codegen.wholeStage=false")
+
+Step = Callable[[Path], set[Path]]
+"""Tells, for a folder of marts, what a step of a batch leaves behind that was not there before."""
+
+
+def rows_staged(output: Path) -> set[Path]:
+    """Rows of a batch are there."""
+    return set(output.glob("_rollup-stream/rows/window=*/batch=*"))
+
+
+def first_mart_begun(output: Path) -> set[Path]:
+    """The first mart is being written."""
+    return set(output.glob("replica_minute/.spark-staging-*"))
+
+
+def last_mart_begun(output: Path) -> set[Path]:
+    """All marts but one are written."""
+    return set(output.glob("broker_hour/.spark-staging-*"))
+
+
+def books_written(output: Path) -> set[Path]:
+    """The batch is done, and Spark may or may not know it."""
+    return set(output.glob("_rollup-stream/books/*.json"))
+
+
+def command(read: Path | str, output: Path, *flags: str) -> list[str]:
+    """The command that streams a folder or a topic."""
+    made = [sys.executable, "-m", "exporter.cli", "pipeline", "rollup", "--stream", *flags, *PLAIN, "--memory", "1g"]
+    return [*made, "--master", "local[1]", "--input", str(read), "--output", str(output)]
+
+
+@contextmanager
+def running(read: Path | str, output: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run it in a process group of its own, JVM included, and kill all of it at the end."""
+    given = command(read, output, *flags)
+    with subprocess.Popen(given, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def killed_in(step: Step, read: Path | str, output: Path, *flags: str) -> None:
+    """Run it until a batch is in a step, and kill it there."""
+    before = step(output)
+    with running(read, output, "--every", "1s", *flags) as process:
+        wait_for(lambda: process.poll() is not None or bool(step(output) - before), PATIENCE, step.__doc__ or "")
+        assert process.poll() is None, "it ended by itself"
+
+
+def finished(read: Path | str, output: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Run it until it has taken all that is there, and return what it said."""
+    given = command(read, output, "--until-done", *flags)
+    return subprocess.run(given, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
