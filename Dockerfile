@@ -1,5 +1,5 @@
 # Images of kafka-warden. `docker build --target sidecar .` is the one to run; it is also the default.
-# Both run as a user without a name, write only to /var/lib/kafka-warden, and hold no compiler and no pip.
+# Both run as a user without rights, write only to /var/lib/kafka-warden, and hold no compiler and no pip.
 ARG PYTHON=python:3.11-slim-bookworm
 ARG JDK=eclipse-temurin:17-jdk-jammy
 
@@ -27,13 +27,15 @@ RUN python -m venv /opt/pipeline \
  && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark]' \
  && /opt/pipeline/bin/pip uninstall --yes setuptools pip
 
-# What comes is Python, Spark and a whole JDK 17, and nothing yet to run on them: `kafka-warden pipeline` does not exist in
-# this version. The image is here so that jobs of your own can use the same versions.
+# `docker run IMAGE pipeline rollup --input ... --output ...`, and `--entrypoint spark-submit` with the file that
+# docs/pipeline.md names. Python, Spark and a whole JDK 17, which Spark needs more modules of than one would list.
 FROM ${PYTHON} AS pipeline
 COPY --from=java /opt/java/openjdk /opt/java/openjdk
 COPY --from=build-pipeline /opt/pipeline /opt/pipeline
 ENV JAVA_HOME=/opt/java/openjdk PATH=/opt/pipeline/bin:$PATH PYTHONDONTWRITEBYTECODE=1
-RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden
+# Spark starts as nobody who has no name and no home: Hadoop asks who it is, Ivy where its cache may be.
+RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden \
+ && echo 'kafka-warden:x:10073:10073::/var/lib/kafka-warden:/usr/sbin/nologin' >> /etc/passwd
 WORKDIR /var/lib/kafka-warden
 USER 10073:10073
 ENTRYPOINT ["/opt/pipeline/bin/kafka-warden"]
