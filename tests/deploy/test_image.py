@@ -86,6 +86,17 @@ def test_image_has_no_rights(name: str) -> None:
     assert not stage.all("ADD")
 
 
+def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:
+    """Without them Spark ends before its first line: Hadoop asks who it is, Ivy where its cache may be."""
+    stage = stages()["pipeline"]
+    (made,) = [made for made in stage.all("RUN") if ">> /etc/passwd" in made]
+    entry = re.search(r"echo '([^']+)' >> /etc/passwd", made)
+    assert entry
+    name, _, user, group, _, home, _ = entry[1].split(":")
+    assert name
+    assert (f"{user}:{group}", home) == (stage.one("USER"), stage.one("WORKDIR"))
+
+
 def test_sidecar_is_told_what_the_command_takes() -> None:
     """The default command is one that the parser accepts, with the path that the manifests mount."""
     parsed = cli._parser().parse_args(stages()["sidecar"].words("CMD"))

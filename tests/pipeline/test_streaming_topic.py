@@ -127,5 +127,5 @@ def test_what_a_topic_may_do(spark: SparkSession, kept: Cluster, flags: tuple[st
 def delete_all(cluster: Cluster) -> int:
     """Let go of all messages, as retention does, and return how many there ever were."""
     ends = [TopicPartition(TOPIC, partition, OFFSET_END) for partition in (0, 1)]
-    deleted = AdminClient({"bootstrap.servers": cluster.bootstrap}).delete_records(ends)
-    return sum(each.result().low_watermark for each in deleted.values())
+    client = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    return sum(each.result(SECONDS).low_watermark for each in client.delete_records(ends).values())
