@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 
 from exporter.model import BrokerConfig, Parameters
-from fleet.growth import Creation, Plan
+from fleet.growth import Plan
+from fleet.made import Creation
 from fleet.seen import see
 from fleet.settings import Settings
 from fleet.simulation import CLOCK, Sight

@@ -9,8 +9,10 @@ import numpy as np
 
 from exporter.formulas.limits import LEFT_OUT
 from exporter.model import Floats, Parameters
-from fleet.settings import DAY, Settings, chance
-from fleet.topology import KEPT_BYTES, Cluster, Topic, draw_topic, make_topics, place
+from fleet.busy import Hours, draw_hours
+from fleet.made import Creation
+from fleet.settings import DAY, WEEK, Settings, chance
+from fleet.topology import KEPT_BYTES, Cluster, draw_topic, make_topics, place
 from fleet.truth import Reached
 
 TOPIC: Final = 4.0
@@ -30,17 +32,6 @@ LOOKED_AT: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Creation:
-    """A topic that is made, and where."""
-
-    at: float
-    """Days after the first poll."""
-    topic: Topic
-    replicas: np.ndarray
-    """(partitions, RF) broker ids."""
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """All topics that a cluster ever has, and its limits."""
 
@@ -56,24 +47,10 @@ class Plan:
         return 1.0 + self.bytes_growth * max(days, 0.0)
 
 
-def make_plan(settings: Settings, cluster: Cluster) -> Plan:
-    """Draw everything that will be made in a cluster, and set limits that its growth reaches within the horizon."""
-    creations = _creations(settings, cluster)
-    curves = draw_curves(settings, creations, cluster)
-    luck = chance(settings, cluster.number, "limits")
-    when = settings.days + float(luck.uniform(0.2, FULL)) * settings.horizon
-    at = int(np.searchsorted(curves.days, when))
-    makes, grows = settings.partition_growth > 0, settings.partition_growth > 0 or settings.bytes_growth > 0
-    parameters = Parameters(
-        poll_interval=settings.interval,
-        max_partitions=float(curves.partitions[at]) if makes else math.inf,
-        max_broker_partitions=float(curves.replicas[at].max()) if makes else math.inf,
-        network_bytes_per_second=float(round(curves.bytes_in[at].max())) if grows else None,
-    )
-    disk = int(curves.disk_bytes[at].max()) if grows else int(2 * curves.disk_bytes[0].max() + ROOM)
-    limits = (parameters.max_partitions, parameters.max_broker_partitions, parameters.network_bytes_per_second, disk)
-    reached = _reached(settings, cluster, curves, limits) if grows else ()
-    return Plan(tuple(creations), parameters, disk, reached, settings.bytes_growth)
+def _busiest(hours: Hours, day: float) -> float:
+    """Bytes per second of the busiest hour of the week before a day, of any broker, without noise."""
+    week = (hours.days > day - WEEK / DAY) & (hours.days <= day)
+    return float(round(hours.usual[week].max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +64,52 @@ class Curves:
     replicas: Floats
     """(T, B) the same."""
     bytes_in: Floats
-    """(T, B) produced to what a broker leads, bytes per second."""
+    """(T, B) produced to what a broker leads, bytes per second; its limit goes by the busiest hour (`fleet.busy`)."""
     disk_bytes: Floats
     """(T, B)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What will be made in a cluster, and what that comes to."""
+
+    creations: tuple[Creation, ...]
+    curves: Curves
+    hours: Hours | None
+    """None where nothing grows."""
+
+
+def draw(settings: Settings, cluster: Cluster) -> Drawn:
+    """Draw all of it, for some time after the history."""
+    creations = tuple(_creations(settings, cluster))
+    curves = draw_curves(settings, creations, cluster)
+    grows = settings.partition_growth > 0 or settings.bytes_growth > 0
+    hours = draw_hours(settings, creations, cluster, round(curves.days[-1])) if grows else None
+    return Drawn(creations, curves, hours)
+
+
+def make_plan(settings: Settings, cluster: Cluster) -> Plan:
+    """Draw everything that will be made in a cluster, and set limits that its growth reaches within the horizon."""
+    return plan_of(settings, cluster, draw(settings, cluster))
+
+
+def plan_of(settings: Settings, cluster: Cluster, drawn: Drawn) -> Plan:
+    """Set limits to what was drawn."""
+    curves, hours = drawn.curves, drawn.hours
+    luck = chance(settings, cluster.number, "limits")
+    when = settings.days + float(luck.uniform(0.2, FULL)) * settings.horizon
+    at = int(np.searchsorted(curves.days, when))
+    makes, grows = settings.partition_growth > 0, settings.partition_growth > 0 or settings.bytes_growth > 0
+    parameters = Parameters(
+        poll_interval=settings.interval,
+        max_partitions=float(curves.partitions[at]) if makes else math.inf,
+        max_broker_partitions=float(curves.replicas[at].max()) if makes else math.inf,
+        network_bytes_per_second=None if hours is None else _busiest(hours, when),
+    )
+    disk = int(curves.disk_bytes[at].max()) if grows else int(2 * curves.disk_bytes[0].max() + ROOM)
+    limits = (parameters.max_partitions, parameters.max_broker_partitions, parameters.network_bytes_per_second, disk)
+    reached = () if hours is None else _reached(settings, cluster, curves, hours, limits)
+    return Plan(drawn.creations, parameters, disk, reached, settings.bytes_growth)
 
 
 def draw_curves(settings: Settings, creations: Sequence[Creation], cluster: Cluster) -> Curves:
@@ -99,7 +119,7 @@ def draw_curves(settings: Settings, creations: Sequence[Creation], cluster: Clus
     curves = Curves(days, np.zeros(len(days)), np.zeros(wide), np.zeros(wide), np.zeros(wide))
     factor = 1.0 + settings.bytes_growth * days
     for each in creations:
-        there, topic = days >= each.at, each.topic
+        there, topic = slice(int(np.searchsorted(days, each.at)), None), each.topic
         hosted = np.bincount(each.replicas.ravel(), minlength=wide[1] + 1)[1:]
         led = np.bincount(each.replicas[:, 0], minlength=wide[1] + 1)[1:]
         if topic.name not in LEFT_OUT:
@@ -138,18 +158,18 @@ def _creations(settings: Settings, cluster: Cluster) -> list[Creation]:
 
 
 def _reached(
-    settings: Settings, cluster: Cluster, curves: Curves, limits: tuple[float, float, float | None, float]
+    settings: Settings, cluster: Cluster, curves: Curves, hours: Hours, limits: tuple[float, float, float | None, float]
 ) -> tuple[Reached, ...]:
-    """Tell when every limit is reached that there is, of the cluster and of each broker."""
+    """Tell when every limit is reached that there is, of the cluster and of each broker; what comes in by its hours."""
     most, most_broker, network, disk = limits
     found = [_first(settings, "cluster", "partitions", most, curves.days, curves.partitions)]
     for index, broker in enumerate(cluster.brokers.tolist()):
-        for what, limit, values in (
-            ("replicas", most_broker, curves.replicas),
-            ("bytes_in", network, curves.bytes_in),
-            ("disk_bytes", disk, curves.disk_bytes),
+        for what, limit, days, values in (
+            ("replicas", most_broker, curves.days, curves.replicas),
+            ("bytes_in", network, hours.days, hours.real),
+            ("disk_bytes", disk, curves.days, curves.disk_bytes),
         ):
-            found.append(_first(settings, str(broker), what, limit or math.inf, curves.days, values[:, index]))
+            found.append(_first(settings, str(broker), what, limit or math.inf, days, values[:, index]))
     return tuple(each for each in found if math.isfinite(each.limit))
 
 

@@ -18,7 +18,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "day": {"days": 1.0, "partitions": 40, "faults": 28.0, "bursts": 60.0, "restarts": 7.0, "moves": 40.0},
     "growth": {
         "days": 45.0,
-        "interval": 6 * 3600.0,
+        "interval": 3600.0,
         "partition_growth": 4.0,
         "bytes_growth": 0.01,
         "faults": 0.0,

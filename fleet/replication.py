@@ -27,14 +27,19 @@ def follow(world: World, until: float, gained: Floats, luck: np.random.Generator
     """Let every follower that is not being added fetch until then. `gained` are (P,) records appended since."""
     leads, alive, before = world.leading(), world.alive(), world.at
     latency = np.where(bursting(world, until)[:, None], BURST_LATENCY, luck.uniform(*LATENCY, size=before.shape))
-    shown = np.maximum(np.floor(world.end[:, None] - latency * (world.rate / world.record)[:, None]), 0.0)
+    missing = np.floor(latency * (world.rate / world.record)[:, None] + luck.uniform(size=before.shape))
+    # What was there at the poll before has long been fetched: nothing is missing where nothing came.
+    shown = np.maximum(world.end[:, None] - np.minimum(missing, gained[:, None]), 0.0)
     share = _held(world, until)
     fetches = alive & (world.lead >= 0)[:, None] & ~world.adding
     seconds = np.minimum(until - world.now, until - world.returned_at[np.maximum(world.broker, 0)])
-    most = np.where(np.isnan(share), seconds * (CATCH_UP / world.record)[:, None], share * gained[:, None])
+    free = np.isnan(share)
+    # A fetch brings a record, however slow: a quiet topic is not late on a slow broker.
+    part = np.where(share > 0, np.maximum(share * gained[:, None], 1.0), 0.0)
+    most = np.where(free, seconds * (CATCH_UP / world.record)[:, None], part)
     reached = np.maximum(before, np.minimum(shown, before + np.floor(most)))
     world.at = np.where(leads, world.end[:, None], np.where(fetches, reached, before))
-    caught = fetches & (world.at >= shown) & np.isnan(share)
+    caught = fetches & (world.at >= shown) & (free | (share > 0))
     world.caught_at = np.where(leads | caught, until, world.caught_at)
     _count_traffic(world, np.where(fetches & ~leads, world.at - before, 0.0), gained)
     _change_isr(world, until, leads, caught)

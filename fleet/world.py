@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from exporter.model import Bools, Floats, Ints, Longs
-from fleet.growth import Creation, Plan
+from fleet.growth import Plan
+from fleet.made import Creation
 from fleet.settings import DAY, Settings
 from fleet.topology import Cluster, Topic, per_partition
 from fleet.truth import Truth

@@ -1,0 +1,65 @@
+"""The busiest hours: what a broker's network has to carry, with days, weeks and noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from exporter.model import Floats
+from fleet.cycles import cycle, drifted
+from fleet.made import Creation
+from fleet.settings import DAY, HOUR, MINUTE, Settings, chance
+from fleet.topology import Cluster
+
+HOURS: Final = 24
+
+STEP: Final = 5 * MINUTE
+"""Seconds between two moments of the noise, where polls are no further apart: it lasts for longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Means of whole hours, bytes per second of what a broker leads. H hours, B brokers."""
+
+    days: Floats
+    """(H,) at which each begins, after the first poll."""
+    usual: Floats
+    """(H, B) without noise."""
+    real: Floats
+    """(H, B) with noise: one that is as likely as that of the history, which is made poll by poll."""
+
+
+def draw_hours(settings: Settings, creations: Sequence[Creation], cluster: Cluster, days: int) -> Hours:
+    """Add up what is produced to all topics, hour by hour."""
+    began = np.arange(days * HOURS) / HOURS
+    usual = _usual(settings, creations, began)
+    leads = np.stack([np.bincount(each.replicas[:, 0], minlength=len(cluster.brokers) + 1)[1:] for each in creations])
+    noise = _noise(settings, cluster, days, len(creations))
+    return Hours(began, usual @ leads, (usual * noise) @ leads)
+
+
+def _usual(settings: Settings, creations: Sequence[Creation], days: Floats) -> Floats:
+    """(H, T) of one partition of each topic."""
+    at = np.array([[each.at for each in creations]])
+    bytes_in = np.array([[each.topic.bytes_in for each in creations]])
+    phase = np.array([[each.topic.phase for each in creations]])
+    swing = np.array([[each.topic.swing for each in creations]])
+    days = days[:, None]
+    middle = settings.start + days * DAY + HOUR / 2
+    made: Floats = (1.0 + settings.bytes_growth * days) * cycle(middle, phase, swing) * bytes_in
+    return np.where(days >= at, made, 0.0)
+
+
+def _noise(settings: Settings, cluster: Cluster, days: int, topics: int) -> Floats:
+    """(H, T) factors. Each day begins anew: after a night nothing is left of the noise of the day before."""
+    luck = chance(settings, cluster.number, "busy hours")
+    seconds = min(max(settings.interval, STEP), HOUR)
+    steps = round(HOUR / seconds)
+    means = np.zeros((days, HOURS, topics))
+    noise = drifted(np.zeros((days, topics)), np.inf, luck.standard_normal((days, topics)))
+    for hour in range(HOURS):
+        for _ in range(steps):
+            noise = drifted(noise, seconds, luck.standard_normal((days, topics)))
+            means[:, hour] += np.exp(noise) / steps
+    return means.reshape(days * HOURS, topics)

@@ -1,0 +1,37 @@
+"""Days and weeks of what is produced, and its slow noise."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from exporter.model import Floats
+from fleet.settings import DAY, HOUR, WEEK
+
+NOON: Final = 14 * HOUR
+"""When a day is at its height, UTC."""
+
+QUIET_WEEKEND: Final = 0.65
+"""What is produced on a Saturday or Sunday, of what is on other days."""
+
+SPREAD: Final = 0.12
+"""Standard deviation of the noise's logarithm."""
+
+MEMORY: Final = 20 * 60.0
+"""Seconds after which the noise has forgotten most of what it was."""
+
+
+def cycle(moment: Floats, phase: Floats, swing: Floats) -> Floats:
+    """What is produced at moments (Unix s), of the mean of a week; shapes broadcast."""
+    day = 1.0 + swing * np.cos(2 * math.pi * (moment - phase - NOON) / DAY)
+    # 1970-01-01 was a Thursday: Saturday begins two days later.
+    weekend = np.isin(moment % WEEK // DAY, (2.0, 3.0))
+    shape: Floats = day * np.where(weekend, QUIET_WEEKEND, (7 - 2 * QUIET_WEEKEND) / 5)
+    return shape
+
+
+def drifted(noise: Floats, seconds: float, draws: Floats) -> Floats:
+    """The noise some seconds later; `draws` are of a standard normal distribution."""
+    kept = math.exp(-seconds / MEMORY)
+    later: Floats = noise * kept + draws * (SPREAD * math.sqrt(1 - kept * kept))
+    return later
