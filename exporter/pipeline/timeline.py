@@ -1,7 +1,7 @@
 """Polls of a cluster in one order, whoever made them: when each was, which one came next, and for how long it speaks.
 
 Runs follow each other where a sidecar was restarted, and run side by side where there are two. A poll that cannot tell
-about something (reassignments, say) is no poll in that respect: `telling` takes those that can.
+about something (reassignments, say) is no poll in that respect: `telling` takes those that can, of one run at a time.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,41 @@ def timeline(polls: DataFrame) -> DataFrame:
     )
 
 
+def one_voice(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
+    """Leave out polls that a run made while an elder one spoke: two sidecars see each thing twice, a poll apart.
+
+    The one that began first remembers furthest back, and who speaks changes only when it falls silent.
+
+    Args:
+        polls: as `telling`.
+        of: the same.
+    """
+    spans = _spans(polls, of)
+    elder, younger = spans.alias("elder"), spans.alias("younger")
+    same = [F.col(f"elder.{name}") == F.col(f"younger.{name}") for name in of]
+    is_elder = F.struct("elder.began", "elder.run") < F.struct("younger.began", "younger.run")
+    meets = (F.col("elder.since") <= F.col("younger.until")) & (F.col("elder.until") >= F.col("younger.since"))
+    spoken = elder.join(younger, [*same, is_elder & meets]).select(
+        *(F.col(f"younger.{name}") for name in (*of, "run")), "elder.since", "elder.until"
+    )
+    mine = [F.col(f"poll.{name}") == F.col(f"spoken.{name}") for name in (*of, "run")]
+    meanwhile = F.col("poll.at").between(F.col("spoken.since"), F.col("spoken.until"))
+    return polls.alias("poll").join(F.broadcast(spoken.alias("spoken")), [*mine, meanwhile], "left_anti")
+
+
+def _spans(polls: DataFrame, of: Sequence[str]) -> DataFrame:
+    """Times through which each run spoke without a silence: `since`, `until`, and `began`, its first poll."""
+    own = Window.partitionBy(*of, "run").orderBy("at", "sequence")
+    goes_on = F.col("at") - F.lag("at").over(own) <= F.lag("silent_after").over(own)
+    numbered = polls.withColumn("fresh", F.when(goes_on, 0).otherwise(1)).withColumn("span", F.sum("fresh").over(own))
+    spans = numbered.groupBy(*of, "run", "span").agg(F.min("at").alias("since"), F.max("at").alias("until"))
+    return spans.withColumn("began", F.min("since").over(Window.partitionBy(*of, "run")))
+
+
 def telling(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
     """Number the polls that tell about something, and look at the ones before and after each.
+
+    Of runs that speak at the same time the elder one counts: `one_voice`.
 
     Args:
         polls: rows of `timeline` that tell about it, those of each `of` apart.
@@ -55,7 +88,7 @@ def telling(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
         the next one, but not through a silence, and 0 for the last one.
     """
     order = Window.partitionBy(*of).orderBy("at", "run", "sequence")
-    return polls.select(
+    return one_voice(polls, of).select(
         *of,
         "run",
         "sequence",
