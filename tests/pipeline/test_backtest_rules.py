@@ -8,6 +8,7 @@ import yaml
 from alerts import render
 from alerts.thresholds import seconds, thresholds
 from exporter.errors import ConfigError
+from exporter.pipeline.backtest import lookback
 from exporter.pipeline.backtest.rules import (
     BY_MESSAGES,
     BY_NAME,
@@ -20,11 +21,6 @@ from exporter.pipeline.backtest.rules import (
 from exporter.pipeline.backtest.signals import ASKED
 
 UNANSWERED = {
-    "KafkaControllerMutationThrottled": "looks back over the tokens of every client",
-    "KafkaControllerMutationTokensDraining": "the same",
-    "KafkaRemoteCopyLagGrowing": "looks at the slope of half an hour",
-    "KafkaRemoteStorageErrors": "looks at the rate of a counter",
-    "KafkaLogDirOffline": "remembers directories that a broker no longer tells of",
     "KafkaWardenHistoryLost": "is about history itself",
     "KafkaWardenDown": "nobody wrote history then",
     "KafkaWardenPageStale": "the same",
@@ -39,6 +35,8 @@ THRESHOLDS = {
     "KafkaPartitionUnderReplicated": "under_replicated",
     "KafkaBrokerNearPartitionLimit": "limit_near",
     "KafkaClusterNearPartitionLimit": "limit_near",
+    "KafkaControllerMutationTokensDraining": "tokens_low",
+    "KafkaRemoteCopyLagGrowing": "copy_overdue",
 }
 
 
@@ -70,6 +68,11 @@ def test_thresholds_are_those_of_the_alerts() -> None:
     for name, threshold in THRESHOLDS.items():
         assert BY_NAME[name].threshold == float(chosen[threshold].value), name
     assert seconds(chosen["remembered"].value) == REMEMBERED
+    assert seconds(chosen["tokens_over"].value) == lookback.TOKENS_OVER
+    assert float(chosen["quota_near"].value) == lookback.QUOTA_NEAR
+    assert float(chosen["copy_stalled"].value) == lookback.COPY_STALLED
+    assert seconds(chosen["copy_trend"].value) == lookback.COPY_TREND
+    assert seconds(chosen["errors_over"].value) == lookback.ERRORS_OVER
     looking_back = {rule.lookback for rule in RULES if rule.lookback}
     assert looking_back == {seconds(chosen["answered"].value)}
 

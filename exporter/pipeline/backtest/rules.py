@@ -26,6 +26,8 @@ _THROTTLE: Final[Mapping[str, str]] = {
     "KafkaThrottleLeftBehind": "left_behind",
 }
 MINUTE: Final = 60.0
+_DROPPED: Final = 30.0
+"""Seconds until a follower that gets no further is out of the ISR: Kafka's default of `replica.lag.time.max.ms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Rule:
         for_seconds: For how long the condition has to hold.
         keep_seconds: For how long the alarm goes on without, so that two are one.
         lookback: Seconds for which a source may fail to answer before that counts: `answered` of thresholds.yml.
+        shows_after: Seconds of a fault that pass before brokers show what its condition goes by.
         told_by: What the sidecar has to know: `polls`, or a column of `polls` that is true then.
         tells_of: Kinds of faults that it is there for; of others it knows nothing.
         problem: Of a throttle or of tiered storage, where it is about one.
@@ -53,6 +56,7 @@ class Rule:
     tells_of: tuple[str, ...] = ()
     problem: str | None = None
     lookback: float = 0.0
+    shows_after: float = 0.0
 
     @property
     def wanted(self) -> float:
@@ -67,11 +71,20 @@ RULES: Final = (
     Rule("KafkaReassignmentStuck", None, "", 5 * MINUTE, 5 * MINUTE, "reassignments_known", _MOVE),
     # The threshold is moves.deadline of the sidecar, so history has it.
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
-    Rule("KafkaReplicaOutOfSyncTooLong", 600.0, "s", MINUTE, 2 * MINUTE, tells_of=_BEHIND),
+    Rule("KafkaReplicaOutOfSyncTooLong", 600.0, "s", MINUTE, 2 * MINUTE, tells_of=_BEHIND, shows_after=_DROPPED),
     Rule("KafkaReplicaStuck", None, "", 5 * MINUTE, 5 * MINUTE, tells_of=("stuck_follower",)),
     Rule("KafkaReplicaSlow", None, "", 15 * MINUTE, 10 * MINUTE, tells_of=("slow_follower",)),
     Rule("KafkaReplicaBootstrappingTooLong", 7200.0, "s", MINUTE, 5 * MINUTE),
-    Rule("KafkaPartitionUnderReplicated", 900.0, "s", MINUTE, 5 * MINUTE, "under_replicated_known", _BEHIND),
+    Rule(
+        "KafkaPartitionUnderReplicated",
+        900.0,
+        "s",
+        MINUTE,
+        5 * MINUTE,
+        "under_replicated_known",
+        _BEHIND,
+        shows_after=_DROPPED,
+    ),
     Rule("KafkaPartitionUnderMinIsr", None, "", 2 * MINUTE, 5 * MINUTE, "min_isr_known"),
     Rule("KafkaPartitionOffline", None, "", 2 * MINUTE, 5 * MINUTE),
     Rule("KafkaBrokerNearPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
@@ -82,6 +95,11 @@ RULES: Final = (
         Rule(name, None, "", minutes * MINUTE, 5 * MINUTE, "throttles_known", problem=_THROTTLE[name])
         for name, minutes in zip(_THROTTLE, (5, 10, 5, 10, 15, 15), strict=True)
     ),
+    Rule("KafkaControllerMutationThrottled", None, "", 10 * MINUTE, 5 * MINUTE, "mutations_known"),
+    Rule("KafkaControllerMutationTokensDraining", 0.2, "ratio", 15 * MINUTE, 10 * MINUTE, "mutations_known"),
+    Rule("KafkaLogDirOffline", None, "", 2 * MINUTE, 5 * MINUTE),
+    Rule("KafkaRemoteCopyLagGrowing", float(1 << 30), "bytes", 30 * MINUTE, 15 * MINUTE),
+    Rule("KafkaRemoteStorageErrors", None, "", 15 * MINUTE, 10 * MINUTE),
     Rule("KafkaRemoteCopyHeldBack", None, "", 15 * MINUTE, 10 * MINUTE, problem="copy_held_back"),
     Rule("KafkaRemoteFetchHeldBack", None, "", 15 * MINUTE, 10 * MINUTE, problem="fetch_held_back"),
     Rule(

@@ -33,7 +33,7 @@ def labelled(found: DataFrame, told: DataFrame, happened: DataFrame | None) -> D
 
 
 def scores(marked: DataFrame, told: DataFrame, clusters: DataFrame, happened: DataFrame | None) -> DataFrame:
-    """Make the mart `rules`: a row for every cluster and trial, with alarms or without."""
+    """Make the mart `rules`: a row for every cluster and trial, with alarms or without. `clusters`: of `expected`."""
     counted = marked.groupBy(*_OF).agg(
         F.count_if("would_fire").alias("alarms"),
         F.count_if(~F.col("would_fire")).alias("short"),
@@ -41,8 +41,8 @@ def scores(marked: DataFrame, told: DataFrame, clusters: DataFrame, happened: Da
         F.count_if("true_alarm").alias("true_alarms"),
         F.count_if(~F.col("true_alarm")).alias("false_alarms"),
     )
-    rows = clusters.crossJoin(F.broadcast(told)).join(counted, [*_OF], "left")
-    rows = rows if happened is None else rows.join(_caught(marked, told, happened), [*_OF], "left")
+    rows = clusters.select("cluster_id").crossJoin(F.broadcast(told)).join(counted, [*_OF], "left")
+    rows = rows if happened is None else rows.join(_caught(marked, told, happened, clusters), [*_OF], "left")
     known = F.lit(happened is not None) & (F.size("tells_of") > 0)
     events = ("true_alarms", "false_alarms", "events", "caught")
     there = [name for name in events if name in rows.columns]
@@ -66,9 +66,9 @@ def _rates() -> dict[str, Column]:
     return {"precision": precision(COLUMNS, true, false), "recall": recall(COLUMNS, caught, missed)}
 
 
-def _caught(marked: DataFrame, told: DataFrame, happened: DataFrame) -> DataFrame:
+def _caught(marked: DataFrame, told: DataFrame, happened: DataFrame, clusters: DataFrame) -> DataFrame:
     """Count what should have been told of, and what was."""
-    fault = expected(happened, told).alias("fault")
+    fault = expected(happened, told, clusters).alias("fault")
     alarm = marked.where("would_fire").alias("alarm")
     same = (F.col("fault.cluster_id") == F.col("alarm.cluster_id")) & (F.col("fault.trial") == F.col("alarm.trial"))
     return (

@@ -12,12 +12,21 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas import lag
 from exporter.formulas.samples import share
+from exporter.pipeline.backtest import lookback
 from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, Trial
 from exporter.pipeline.history import History
 from exporter.pipeline.ops import COLUMNS, no, yes
-from exporter.pipeline.timeline import POLL
+from exporter.pipeline.timeline import POLL, timeline
 
-SUBJECT: Final[Mapping[str, str]] = {"topic": "string", "partition": "int", "broker": "int", "side": "string"}
+SUBJECT: Final[Mapping[str, str]] = {
+    "topic": "string",
+    "partition": "int",
+    "broker": "int",
+    "side": "string",
+    "log_dir": "string",
+    "user": "string",
+    "client_id": "string",
+}
 """What a signal may be about, and its type; null where it is not about that."""
 
 Condition = Callable[[Trial], tuple[Column, Column]]
@@ -30,7 +39,8 @@ def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
     Returns:
         `POLL`, `trial` (index), the columns of `SUBJECT`, `on` (true or null) and `value`.
     """
-    polls = history.table("polls").drop("schema_version", "time", "clock")
+    timed = timeline(history.table("polls"))
+    at, polls = timed.select(*POLL, "at"), timed.drop("schema_version", "time", "clock", "at", "silent_after")
     brokers = history.table("brokers").join(polls.select(*POLL, "parameters"), [*POLL])
     problems = brokers.select(*POLL, "broker", F.explode("throttle_problems").alias("told"))
     problems = problems.select(
@@ -44,6 +54,10 @@ def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
         (brokers, _BROKERS),
         (problems, _PROBLEMS),
         (polls, _POLLS),
+        (lookback.clients(history.table("quotas"), at), _CLIENTS),
+        (lookback.remote_topics(history.table("configs"), at), _REMOTE_TOPICS),
+        (lookback.failures(brokers, at), _FAILURES),
+        (lookback.lost_directories(brokers), _DIRECTORIES),
     )
     found = [_signals(frame, conditions, trials) for frame, conditions in tables]
     # Rows that were copied give the same signals.
@@ -153,6 +167,30 @@ def _will_miss(trial: Trial) -> tuple[Column, Column]:
     return F.when(moving, F.col("eta") > deadline).when(~moving, no()), F.col("eta")
 
 
+def _short_of_tokens(_: Trial) -> tuple[Column, Column]:
+    return F.col("tokens") < 0, F.col("tokens")
+
+
+def _draining(trial: Trial) -> tuple[Column, Column]:
+    near = F.col("used") > F.lit(lookback.QUOTA_NEAR)
+    return _known(F.col("left") < F.lit(trial.threshold)) | _known(near), F.col("left")
+
+
+def _overdue(trial: Trial) -> tuple[Column, Column]:
+    overdue = F.col("overdue_bytes")
+    grows = F.col("growing") & (overdue > F.lit(trial.threshold))
+    holds = _known(F.col("stalled") > F.lit(lookback.COPY_STALLED)) | _known(grows)
+    return F.when(overdue.isNotNull(), holds), overdue
+
+
+def _failing(_: Trial) -> tuple[Column, Column]:
+    return F.when(F.col("failed").isNotNull(), F.col("failed") > 0), F.col("failed")
+
+
+def _offline(_: Trial) -> tuple[Column, Column]:
+    return ~F.col("online"), F.lit(None)
+
+
 _REPLICAS: Final[Mapping[str, Condition]] = {
     BY_MESSAGES: _by_messages,
     BY_TIME: _by_time,
@@ -184,6 +222,16 @@ _POLLS: Final[Mapping[str, Condition]] = {
     "KafkaClusterNearPartitionLimit": _share_of("partitions", "max_partitions", above=False),
     "KafkaClusterOverPartitionLimit": _share_of("partitions", "max_partitions", above=True),
 }
+_CLIENTS: Final[Mapping[str, Condition]] = {
+    "KafkaControllerMutationThrottled": _short_of_tokens,
+    "KafkaControllerMutationTokensDraining": _draining,
+}
+_REMOTE_TOPICS: Final[Mapping[str, Condition]] = {"KafkaRemoteCopyLagGrowing": _overdue}
+_FAILURES: Final[Mapping[str, Condition]] = {"KafkaRemoteStorageErrors": _failing}
+_DIRECTORIES: Final[Mapping[str, Condition]] = {"KafkaLogDirOffline": _offline}
 
-ASKED: Final = frozenset({*_REPLICAS, *_PARTITIONS, *_OF_PARTITIONS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS})
+ASKED: Final = frozenset(
+    {*_REPLICAS, *_PARTITIONS, *_OF_PARTITIONS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS}
+    | {*_CLIENTS, *_REMOTE_TOPICS, *_FAILURES, *_DIRECTORIES}
+)
 """Names of the rules that have a condition: all of them."""

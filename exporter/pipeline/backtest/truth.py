@@ -63,18 +63,24 @@ def _read(spark: SparkSession, place: str) -> DataFrame:
     return kept.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
 
 
-def expected(happened: DataFrame, trials: DataFrame) -> DataFrame:
+def expected(happened: DataFrame, trials: DataFrame, clusters: DataFrame) -> DataFrame:
     """Pair each fault with the trials that should tell of it: of its kind, and long enough for their rule.
 
+    Args:
+        happened: of `faults`.
+        trials: with `shows_after` (s) of their rule, which brokers take until what it goes by shows.
+        clusters: `cluster_id` and `interval` (s), which passes until a poll sees it.
+
     Returns:
-        The columns of both; `fault` tells pairs of one trial apart.
+        The columns of the first two; `fault` tells pairs of one trial apart.
     """
     lasted = F.col("ended") - F.col("began")
     # A threshold in seconds has to pass, too, before the condition holds.
     of_threshold = F.when(F.col("unit") == "s", F.coalesce("threshold", F.lit(0.0))).otherwise(F.lit(0.0))
-    numbered = happened.withColumn("fault", F.monotonically_increasing_id())
-    long_enough = lasted > F.col("wanted") + of_threshold
-    return numbered.join(F.broadcast(trials), F.array_contains("tells_of", F.col("kind")) & long_enough)
+    numbered = happened.withColumn("fault", F.monotonically_increasing_id()).join(F.broadcast(clusters), "cluster_id")
+    long_enough = lasted > F.col("wanted") + of_threshold + F.col("shows_after") + F.col("interval")
+    found = numbered.join(F.broadcast(trials), F.array_contains("tells_of", F.col("kind")) & long_enough)
+    return found.drop("interval")
 
 
 def is_about(alarm: str, fault: str) -> Column:

@@ -3,12 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from exporter.formulas.samples import SILENT_AFTER
 from exporter.pipeline.backtest import truth
 from exporter.pipeline.backtest.alarms import alarms
 from exporter.pipeline.backtest.rules import Trial, read_what_if, trials
@@ -23,9 +23,10 @@ from exporter.pipeline.session import spread
 from exporter.pipeline.timeline import POLL, moment, telling, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
+_OF: Final = ("cluster_id", "told_by")
 _TRIAL: Final = (
     "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, wanted double,"
-    " keep_seconds double, told_by string, tells_of array<string>"
+    " keep_seconds double, shows_after double, told_by string, tells_of array<string>"
 )
 
 
@@ -55,11 +56,16 @@ def run(request: Request[Options]) -> None:
             marked = labelled(found, told, happened).persist()
             write(ALARMS, _shown(marked, told), request.output)
         with request.progress.step("backtest: rules"):
-            clusters = request.history.table("polls", distinct=False).select("cluster_id").distinct()
-            write(RULES, scores(marked, told, clusters, happened), request.output)
+            write(RULES, scores(marked, told, _clusters(request.history), happened), request.output)
     finally:
         found.unpersist()
         marked.unpersist()
+
+
+def _clusters(history: History) -> DataFrame:
+    """Name the clusters, and the `interval` (s) of their polls."""
+    polls = timeline(history.table("polls"))
+    return polls.groupBy("cluster_id").agg((F.max("silent_after") / SILENT_AFTER).alias("interval"))
 
 
 def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
@@ -74,6 +80,7 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
             each.rule.wanted,
             each.rule.wanted,
             each.rule.keep_seconds,
+            each.rule.shows_after,
             each.rule.told_by,
             list(each.rule.tells_of),
         )
@@ -93,7 +100,7 @@ def fired(history: History, asked: Sequence[Trial], told: DataFrame) -> DataFram
 
 
 def _tellings(history: History) -> DataFrame:
-    """Number the polls that can tell, apart for all that they may tell of."""
+    """Number the polls that can tell, apart for all that they may tell of, in one pass."""
     polls = timeline(history.table("polls"))
     knows = {
         "polls": yes(),
@@ -101,9 +108,15 @@ def _tellings(history: History) -> DataFrame:
         "under_replicated_known": F.col("under_replicated_known"),
         "min_isr_known": F.col("min_isr_known"),
         "throttles_known": F.col("reassignments_known") & F.col("lists_known"),
+        "mutations_known": _tells_of_mutations(),
     }
-    parts = [telling(polls.where(known)).withColumn("told_by", F.lit(name)) for name, known in knows.items()]
-    return reduce(DataFrame.unionByName, parts)
+    names = F.array_compact(F.array(*(F.when(known, F.lit(name)) for name, known in knows.items())))
+    return telling(polls.select(*POLL, "at", "silent_after", F.explode(names).alias("told_by")), _OF)
+
+
+def _tells_of_mutations() -> Column:
+    """Whether a controller answered that says it is the active one: others keep buckets that are old."""
+    return F.exists("controllers", lambda each: F.coalesce(each["values"]["active_controller_count"], F.lit(1.0)) == 1)
 
 
 def _shown(marked: DataFrame, told: DataFrame) -> DataFrame:
