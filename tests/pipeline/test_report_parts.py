@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from exporter.pipeline.report import numbers
+from exporter.pipeline.report.alarms_section import merged
 from exporter.pipeline.report.canvas import at, canvas, durations
 from exporter.pipeline.report.colours import ALL, BLUE
 from exporter.pipeline.report.html import Html, tag
@@ -113,3 +114,9 @@ def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
 def test_colours_are_told_apart() -> None:
     """A colour of the day stands for one variable."""
     assert len({colour.light for colour in ALL}) == len(ALL)
+
+
+def test_alarms_at_one_time_are_one_strip() -> None:
+    """Of hundreds of replicas at once no more than one is drawn; what lies apart stays apart."""
+    assert merged([(5.0, 6.0), (0.0, 2.0), (1.0, 3.0), (1.5, 2.0), (3.0, 4.0)]) == [(0.0, 4.0), (5.0, 6.0)]
+    assert merged([]) == []

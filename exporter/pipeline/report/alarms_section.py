@@ -19,7 +19,7 @@ from exporter.pipeline.report.alarms import (
 from exporter.pipeline.report.canvas import at, canvas, legend, times, whole
 from exporter.pipeline.report.colours import BLUE, FAINT, GREY, ORANGE, RED, Colour
 from exporter.pipeline.report.html import Html
-from exporter.pipeline.report.numbers import count, duration, figure, plural, share
+from exporter.pipeline.report.numbers import DAY, count, duration, figure, plural, share
 from exporter.pipeline.report.parts import Column, Part, Plot, Said, Section, Shown, Table
 from exporter.pipeline.report.reading import Marts
 from exporter.pipeline.report.svg import inline
@@ -189,8 +189,18 @@ def _timeline(alarms: Sequence[Alarm], names: Sequence[str]) -> Html:
 
 def _strips(axes: Axes, alarms: Sequence[Alarm], names: Sequence[str], least: float, colour: Colour) -> None:
     for place, name in enumerate(names):
-        spans = [
-            (at(alarm.began), max(alarm.ended - alarm.began, least) / 86400) for alarm in alarms if alarm.rule == name
-        ]
+        mine = merged([(alarm.began, max(alarm.ended, alarm.began + least)) for alarm in alarms if alarm.rule == name])
+        spans = [(at(began), (ended - began) / DAY) for began, ended in mine]
         if spans:
             axes.broken_barh(spans, (place - 0.33, 0.66), color=colour.light, alpha=0.6, lw=0)
+
+
+def merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Put times together that meet: a broker that is down is an alarm of hundreds of its replicas at once."""
+    found = list[tuple[float, float]]()
+    for began, ended in sorted(spans):
+        if found and began <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], ended))
+        else:
+            found.append((began, ended))
+    return found
