@@ -25,10 +25,10 @@ BAD_CONFIGURATION: Final = 2
 """Exit code, that of argparse too; also of what cannot be planned, and of history that cannot be read."""
 
 NOT_TOLD: Final = 3
-"""Exit code of a plan for which the cluster did not tell enough."""
+"""Exit code of a plan for which the cluster, or its history, did not tell enough."""
 
-GAVE_UP: Final = 1
-"""Exit code of a pipeline's job that Spark gave up."""
+GAVE_UP: Final = 4
+"""Exit code of a pipeline's job that Spark gave up; 1 is that of a plan that cannot be."""
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as shells have it."""

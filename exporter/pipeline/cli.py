@@ -22,7 +22,7 @@ JOBS: Final = ("rollup", "moves", "backtest", "forecast", "plan", "report")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a job and return the exit code 0.
+    """Run a job and return its exit code.
 
     Raises:
         KafkaWardenError: what cannot be used, and what to do.
@@ -32,17 +32,17 @@ def main(arguments: Sequence[str]) -> int:
     options = job.read_flags(parsed)
     spark = session.make(job.name, parsed.master, parsed.memory, _settings(parsed.conf))
     try:
-        _run(job, options, spark, parsed)
+        return _run(job, options, spark, parsed)
     except (PySparkException, Py4JError) as failure:
         raise JobError(f"{job.name}: Spark gave up: {told(failure)}") from failure
     finally:
         spark.stop()
-    return 0
 
 
-def _run(job: Job[Any], options: Any, spark: SparkSession, parsed: argparse.Namespace) -> None:
+def _run(job: Job[Any], options: Any, spark: SparkSession, parsed: argparse.Namespace) -> int:
     history = History(spark, parsed.input, parsed.start, parsed.end)
-    job.run(Request(spark, history, parsed.input, parsed.output, options, Progress(spark.sparkContext)))
+    code = job.run(Request(spark, history, parsed.input, parsed.output, options, Progress(spark.sparkContext)))
+    return code or 0
 
 
 def load(name: str) -> Job[Any]:

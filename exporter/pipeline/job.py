@@ -40,4 +40,5 @@ class Job(Generic[O]):
     """Adds the job's own flags."""
     read_flags: Callable[[Namespace], O]
     """Makes the options; raises `ConfigError` for what cannot be used."""
-    run: Callable[[Request[Any]], None]
+    run: Callable[[Request[Any]], int | None]
+    """Does it; the exit code, where that is another one than 0."""

@@ -4,12 +4,15 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from exporter.errors import ConfigError, IncompleteError, ReassignmentError
+import exporter.plan
+from exporter import cli
+from exporter.errors import ConfigError, IncompleteError, JobError, ReassignmentError
 from exporter.history.poll import Poll
 from exporter.model import Parameters, Snapshot
 from exporter.pipeline.cli import parser
@@ -67,9 +70,10 @@ def move(tmp_path: Path) -> Path:
     return file
 
 
-def planned(spark: SparkSession, folder: Path, output: Path, options: Options) -> list[Row]:
-    """Run the job; the rows of the mart."""
-    JOB.run(Request(spark, History(spark, folder), folder, output, options, Progress(spark.sparkContext)))
+def planned(spark: SparkSession, folder: Path, output: Path, options: Options, code: int = 0) -> list[Row]:
+    """Run the job, which ends with `code`; the rows of the mart."""
+    request = Request(spark, History(spark, folder), folder, output, options, Progress(spark.sparkContext))
+    assert JOB.run(request) == code
     return read(spark, PLANS, output).orderBy("percentile").collect()
 
 
@@ -110,9 +114,9 @@ def test_the_throttle_grows_with_the_percentile(
 
 
 def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
-    """A deadline that no share allows is impossible, and says why."""
+    """A deadline that no share allows is impossible, says why, and ends as the live command does."""
     options = Options(move, deadline=60.0, share=0.1, network=10 * MB, percentile=0.9, bootstrap="a:1", secured=True)
-    rows = planned(spark, folder, tmp_path, options)
+    rows = planned(spark, folder, tmp_path, options, exporter.plan.IMPOSSIBLE)
 
     assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
     assert {row.verdict for row in rows} == {"impossible"}
@@ -175,3 +179,39 @@ def test_flags_are_read_as_those_of_the_live_plan() -> None:
     )
     with pytest.raises(ConfigError, match=r"--deadline: expected a duration"):
         flags("--deadline", "soon")
+
+
+def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
+    """Possible at the median and impossible at the 99th percentile: the percentile that was asked for decides."""
+    half, _, most = planned(spark, folder, tmp_path, Options(move))
+    between = (half.needed + most.needed) / 2
+    for share, code in ((0.5, 0), (0.99, exporter.plan.IMPOSSIBLE)):
+        options = Options(move, share=1.0, network=between, percentile=share)
+        rows = planned(spark, folder, tmp_path, options, code)
+        assert {row.percentile: row.verdict for row in rows}[100 * share] == ("impossible" if code else "possible")
+
+
+def test_moves_between_directories_are_no_plan(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """A file that asks for nothing else ends as the live command does."""
+    file = tmp_path / "dirs.json"
+    stay = {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data", "any"]}
+    file.write_text(json.dumps({"version": 1, "partitions": [stay]}))
+    rows = planned(spark, folder, tmp_path, Options(file), exporter.plan.IMPOSSIBLE)
+    assert {row.verdict for row in rows} == {"not_planned"}
+
+
+@pytest.mark.parametrize(("code", "failure"), [(0, None), (1, None), (4, JobError("plan: Spark gave up"))])
+def test_code_of_a_job_is_that_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, move: Path, code: int, failure: JobError | None
+) -> None:
+    """What a job returns comes out of the command, and Spark's giving up is told apart from a plan that cannot be."""
+
+    def job(_: object) -> int:
+        if failure is not None:
+            raise failure
+        return code
+
+    monkeypatch.setattr("exporter.pipeline.cli.load", lambda _: replace(JOB, run=job))
+    monkeypatch.setattr("exporter.pipeline.session.make", lambda *_: Mock())
+    flags = ["--input", "in", "--output", "out", "--reassignment", str(move)]
+    assert cli.main(["pipeline", "plan", *flags]) == code

@@ -22,11 +22,13 @@ from exporter.planning.choice import Goal
 from exporter.planning.commands import ROLLBACK, Where
 from exporter.planning.document import move_document
 from exporter.planning.figures import in_percent, in_rate, in_time
-from exporter.planning.findings import verdict
+from exporter.planning.findings import Verdict, verdict
 from exporter.planning.inbound import Percentile, total
 from exporter.planning.plan import MovePlan, plan_move
 from exporter.planning.reassignment import to_json
 from exporter.planning.text import move_text, table
+
+_Plan = tuple[Percentile, MovePlan]
 
 SHARES: Final = (0.5, 0.95, 0.99)
 """Percentiles that every plan shows beside the one that is chosen."""
@@ -34,8 +36,12 @@ NAMED_BROKERS: Final = 3
 """In the commands, where no bootstrap servers are given."""
 
 
-def run(request: Request[Options]) -> None:
-    """Print the plan and write the mart `plans`.
+IMPOSSIBLE: Final = 1
+"""Exit code of a plan that cannot be as asked, or is of nothing that is planned; that of `kafka-warden plan`."""
+
+
+def run(request: Request[Options]) -> int:
+    """Print the plan, write the mart `plans`; return 0 where the plan that is printed in full is possible, else 1.
 
     Raises:
         ConfigError: what is asked for does not go with the history.
@@ -57,9 +63,11 @@ def run(request: Request[Options]) -> None:
     except ReassignmentError as failure:
         raise ReassignmentError(f"{options.reassignment}: {failure}") from None
     where = _where(options, found)
-    sys.stdout.write(_text(plans, options, found, where))
+    chosen = next(each for each in plans if each[0].share == options.percentile)
+    sys.stdout.write(_text(plans, chosen, options, found, where))
     rows = [row(plan, one, move_document(plan, one, where), options) for one, plan in plans]
     write(PLANS, request.spark.createDataFrame(rows, PLANS.ddl), request.output)
+    return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
 def _goal(options: Options, found: Latest) -> Goal:
@@ -77,8 +85,8 @@ def _where(options: Options, found: Latest) -> Where:
     return Where(options.bootstrap or servers, str(options.reassignment), rollback, options.secured)
 
 
-def _text(plans: Sequence[tuple[Percentile, MovePlan]], options: Options, found: Latest, where: Where) -> str:
-    chosen, plan = next(each for each in plans if each[0].share == options.percentile)
+def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest, where: Where) -> str:
+    chosen, plan = printed
     rollback = to_json(plan.rollback)
     write_rollback(options.rollback, rollback)
     full = move_text(plan, chosen, where, "" if options.rollback is not None else rollback)
