@@ -1,10 +1,10 @@
-"""`kafka-warden pipeline JOB`: reads the flags, makes the session, runs one job."""
+"""`kafka-warden pipeline JOB`: reads the flags, makes the session, runs a job, or several one after the other."""
 
 import argparse
 import importlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -20,29 +20,60 @@ from exporter.pipeline.progress import Progress
 JOBS: Final = ("rollup", "moves", "backtest", "forecast", "plan", "report")
 """Each is a module, or a package, of `exporter.pipeline.jobs`; in the order in which one would run them."""
 
+_JOINT: Final = ","
+
+_Chosen = Sequence[tuple[Job[Any], Any]]
+"""Jobs with their options."""
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a job and return its exit code.
+    """Run what is named, and return the exit code of the first job that has another one than 0, or 0.
 
     Raises:
         KafkaWardenError: what cannot be used, and what to do.
     """
     parsed = parser(arguments).parse_args(arguments)
-    job: Job[Any] = load(parsed.job)
-    options = job.read_flags(parsed)
-    spark = session.make(job.name, parsed.master, parsed.memory, _settings(parsed.conf))
+    chosen = _chosen(parsed)
+    spark = session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
     try:
-        return _run(job, options, spark, parsed)
-    except (PySparkException, Py4JError) as failure:
-        raise JobError(f"{job.name}: Spark gave up: {told(failure)}") from failure
+        return _run(chosen, spark, parsed)
     finally:
         spark.stop()
 
 
-def _run(job: Job[Any], options: Any, spark: SparkSession, parsed: argparse.Namespace) -> int:
+def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:
     history = History(spark, parsed.input, parsed.start, parsed.end)
-    code = job.run(Request(spark, history, parsed.input, parsed.output, options, Progress(spark.sparkContext)))
-    return code or 0
+    progress = Progress(spark.sparkContext)
+    for job, options in chosen:
+        try:
+            code = job.run(Request(spark, history, parsed.input, parsed.output, options, progress))
+        except (PySparkException, Py4JError) as failure:
+            raise JobError(f"{job.name}: Spark gave up: {told(failure)}") from failure
+        if code:
+            return code
+    return 0
+
+
+def _chosen(parsed: argparse.Namespace) -> _Chosen:
+    """Read the flags of every job that is named; of several, each has its own flags as they are when not given."""
+    jobs = [load(name) for name in parsed.job.split(_JOINT)]
+    if len(jobs) == 1:
+        return [(jobs[0], jobs[0].read_flags(parsed))]
+    return [(job, job.read_flags(_with_defaults(job, parsed))) for job in jobs]
+
+
+def _with_defaults(job: Job[Any], parsed: argparse.Namespace) -> argparse.Namespace:
+    own = _Own(prog=job.name, add_help=False)
+    job.add_flags(own)
+    return argparse.Namespace(**{**vars(own.parse_args([])), **vars(parsed)})
+
+
+class _Own(argparse.ArgumentParser):
+    """The flags of one job among several."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say that it cannot do without flags of its own."""
+        raise ConfigError(f"{self.prog} cannot be run together with other jobs, run it by itself: {message}")
 
 
 def load(name: str) -> Job[Any]:
@@ -55,11 +86,16 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Make the parser, with the flags of the job that is named in the arguments, or of all."""
     made = argparse.ArgumentParser(
         prog="kafka-warden pipeline",
-        description="Spark jobs over the history of one cluster or of a fleet (docs/pipeline.md).",
+        description="Spark jobs over the history of one cluster or of a fleet (docs/pipeline.md). Several, such as"
+        " rollup,moves,report, run one after the other in one session; they have the flags that all jobs have.",
         allow_abbrev=False,
     )
     commands = made.add_subparsers(dest="job", required=True, metavar="JOB")
-    named = [name for name in JOBS if name in arguments[:1]]
+    first = next(iter(arguments), "")
+    if _JOINT in first and set(first.split(_JOINT)) <= set(JOBS):
+        _add_shared(commands.add_parser(first, allow_abbrev=False))
+        return made
+    named = [name for name in JOBS if name == first]
     for name in named or JOBS:
         job = load(name)
         command = commands.add_parser(name, help=job.about, description=job.about, allow_abbrev=False)

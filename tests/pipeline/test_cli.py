@@ -1,10 +1,14 @@
 """`kafka-warden pipeline`: flags, exit codes, and what is told while a job runs."""
 
+import argparse
 import io
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 from exporter import cli
 from exporter.errors import CheckpointError, HistoryFileError, KafkaWardenError, MartError, TruthError
 from exporter.pipeline.cli import JOBS, load, parser
+from exporter.pipeline.job import Job, Request
 from exporter.pipeline.progress import Progress, tasks
 from exporter.pipeline.session import ROWS, spread
 from tests.history.places import write
@@ -45,6 +50,68 @@ def test_flag_that_cannot_be_used_is_told(
     code = cli.main(["pipeline", "rollup", "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
     assert code == cli.BAD_CONFIGURATION
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("jobs", "given", "told"),
+    [
+        ("rollup,plan", [], "plan cannot be run together with other jobs, run it by itself: the following arguments"),
+        ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
+    ],
+)
+def test_jobs_that_do_not_go_together_are_told(
+    jobs: str, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line and exit code 2, before any JVM is started."""
+    assert cli.main(["pipeline", jobs, "--input", "in", "--output", "out", *given]) == cli.BAD_CONFIGURATION
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["rollup,nonsense", "rollup,", ",", "rollup, moves"])
+def test_job_that_there_is_not_is_told(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a single one is: with the names of those that there are."""
+    with pytest.raises(SystemExit) as end:
+        cli.main(["pipeline", jobs, "--input", "in", "--output", "out"])
+    assert end.value.code == cli.BAD_CONFIGURATION
+    assert f"invalid choice: '{jobs}' (choose from 'rollup', 'moves'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("codes", "ran"), [((0, None), ["moves", "report"]), ((3, None), ["moves"])])
+def test_several_jobs_share_a_session(
+    monkeypatch: pytest.MonkeyPatch, codes: tuple[int | None, ...], ran: list[str]
+) -> None:
+    """In the order in which they are named, by their usual options, up to one that does not end well."""
+    seen: list[str] = []
+    sessions: list[Mock] = []
+    jobs = {name: load(name) for name in ("moves", "report")}
+    options = {name: job.read_flags(_defaults(job)) for name, job in jobs.items()}
+
+    def lead(name: str, code: int | None) -> Job[Any]:
+        def run(request: Request[Any]) -> int | None:
+            assert request.spark is sessions[0]
+            assert request.options == options[name]
+            seen.append(name)
+            return code
+
+        return replace(jobs[name], run=run)
+
+    def make(*_: object) -> Mock:
+        sessions.append(Mock())
+        return sessions[-1]
+
+    led = {name: lead(name, code) for name, code in zip(jobs, codes, strict=True)}
+    monkeypatch.setattr("exporter.pipeline.cli.load", led.__getitem__)
+    monkeypatch.setattr("exporter.pipeline.session.make", make)
+    assert cli.main(["pipeline", "moves,report", "--input", "in", "--output", "out"]) == (codes[0] or 0)
+    assert seen == ran
+    assert len(sessions) == 1
+    sessions[0].stop.assert_called_once_with()
+
+
+def _defaults(job: Job[Any]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    job.add_flags(parser)
+    return parser.parse_args([])
 
 
 @pytest.mark.parametrize("failure", [CheckpointError, HistoryFileError, MartError, TruthError])
