@@ -1,0 +1,118 @@
+"""The recording `fleet/recorded`: it can be read, is judged again alike, agrees with its truth, and names no machine.
+
+Where its verdicts differ as a formula was changed on purpose, record it anew: docs/fleet.md says how.
+"""
+
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import fleet
+from exporter.history.parquet.reader import polls, read
+from exporter.history.schema import TABLES
+from sandbox.record import NEUTRAL
+from tests.history.replay import differences, in_order_of, replay, rows, written
+
+RECORDED = Path(fleet.__file__).parent / "recorded"
+HISTORY = RECORDED / "history"
+MOST_BYTES = 500_000
+POLL_SECONDS = 2.0
+RESTART_SECONDS = 10.0
+PATHS = re.compile(r"(?<![\w/])/[\w.-]+/[\w./-]+")
+HOSTS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")
+
+
+@cache
+def kept(table: str) -> list[dict[str, Any]]:
+    """Rows of a table in the order of time."""
+    found: list[dict[str, Any]] = read(HISTORY, table).to_pylist()
+    return sorted(found, key=lambda row: row["time"])
+
+
+def told(name: str) -> list[dict[str, Any]]:
+    """Lines of one file of the truth."""
+    return [json.loads(line) for line in (RECORDED / "truth" / f"{name}.json").read_text().splitlines()]
+
+
+def younger() -> set[tuple[str, str]]:
+    """Tables and columns that came after the recording, so that it has them as null."""
+    found = set()
+    for table in TABLES:
+        for file in HISTORY.glob(f"{table.name}/*/*/*.parquet"):
+            had = set(pq.read_schema(file).names)
+            found |= {(table.name, column) for column in read(HISTORY, table.name).column_names if column not in had}
+    return found
+
+
+def test_it_is_small_and_tells_of_no_machine() -> None:
+    """Half a megabyte at most; no path but of the cluster's own folder, no address but loopback."""
+    files = [file for file in RECORDED.rglob("*") if file.is_file()]
+    text = " ".join(str(read(HISTORY, table.name).to_pylist()) for table in TABLES)
+
+    assert sum(file.stat().st_size for file in files) <= MOST_BYTES
+    assert PATHS.findall(text)
+    assert all(path.startswith(f"{NEUTRAL}/kafka-warden-sandbox-") for path in PATHS.findall(text))
+    assert set(HOSTS.findall(text)) == {"127.0.0.1"}
+
+
+def test_polls_judged_again_give_the_same() -> None:
+    """Both processes of the sidecar: the second one stands on the state file of the first."""
+    before = [written(tables) for tables in polls(HISTORY)]
+    after = [rows(poll) for poll in replay(before)]
+    since = younger()
+
+    assert len({tables["polls"]["run"][0] for tables in before}) == 2
+    for was, now in zip(before, after, strict=True):
+        assert [each for each in differences(was, in_order_of(was, now)) if each not in since] == []
+
+
+def test_nobody_was_too_busy() -> None:
+    """A poll every two seconds, but for the restart of the sidecar, and every one could tell of moves and throttles."""
+    found = kept("polls")
+    times = [row["time"] for row in found]
+    gaps = sorted(later - earlier for earlier, later in itertools.pairwise(times))
+
+    assert [row["remembered"] for row in found if row["sequence"] == 0] == ["nothing", "restored"]
+    assert gaps[-1] <= RESTART_SECONDS
+    assert gaps[-2] <= 2 * POLL_SECONDS
+    assert all(row["reassignments_known"] and row["lists_known"] for row in found)
+
+
+@pytest.mark.parametrize("name", ["orders", "audit", "payments"])
+def test_moves_are_those_of_the_truth(name: str) -> None:
+    """Each is in every poll from its begin to its end, and ended as is told."""
+    seen, times = kept("moves"), [row["time"] for row in kept("polls")]
+    for move in (move for move in told("moves") if move["topic"] == name):
+        mine = [
+            row for row in seen if all(row[key] == move[key] for key in ("topic", "topic_id", "partition", "broker"))
+        ]
+        after = next(time for time in times if time > move["ended"])
+        assert 0 <= mine[0]["time"] - move["began"] <= 2 * POLL_SECONDS
+        assert 0 < after - mine[-1]["time"] <= 2 * POLL_SECONDS
+        there = any(same(row, move) for row in kept("replicas") if row["time"] == after)
+        assert there == (move["outcome"] == "completed")
+        assert {row["stuck"] for row in mine if row["stuck"]} == ({move["cause"]} if move["cause"] else set())
+
+
+def test_faults_and_what_looks_like_one_are_in_it() -> None:
+    """Followers of the paused broker are late by few records; a burst brings many, and nobody is late."""
+    down = next(fault for fault in told("faults") if fault["kind"] == "broker_down")
+    burst = next(calm for calm in told("calm") if calm["kind"] == "burst")
+    late = [row for row in kept("replicas") if row["late"] and not row["adding"]]
+    bursting = [row for row in kept("replicas") if burst["began"] <= row["time"] <= burst["ended"]]
+
+    assert {row["broker"] for row in late} == {down["broker"]}
+    assert all(down["began"] < row["time"] < down["ended"] + RESTART_SECONDS for row in late)
+    assert max(row["lag_messages"] or 0 for row in late) < 4000 <= max(row["lag_messages"] or 0 for row in bursting)
+
+
+def same(row: Mapping[str, Any], move: Mapping[str, Any]) -> bool:
+    """Whether a replica is the one that was to be added."""
+    return all(row[key] == move[key] for key in ("topic", "partition", "broker"))
