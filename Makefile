@@ -48,7 +48,7 @@ demo: tools setup ## a cluster, a throttled move that gets stuck, its page and i
 demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends it
 	$(VENV)/python -m sandbox.demo_look $(ARGS)
 
-pipeline-demo: setup ## from a generated history to the report, by Spark, in pipeline-demo/; no Kafka, no network
+pipeline-demo: setup ## from the recorded history of a cluster to the report and a plan, by Spark; no Kafka, no network
 	scripts/pipeline-demo $(ARGS)
 
 sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
@@ -89,7 +89,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv build dist demo .demo-* fleet-week *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

@@ -1,0 +1,110 @@
+"""`make pipeline-demo`: its commands are valid, it takes nobody's folder, and what it promises is there."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.pipeline.cli import parser
+from fleet.cli import _parser as fleet_parser
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "pipeline-demo"
+SECTIONS = ("Moves", "Followers that were not in sync", "False alarms", "Days to each limit")
+
+
+def commands(start: str) -> list[list[str]]:
+    """Arguments of the commands of the script that begin so, without what goes to a file."""
+    text = SCRIPT.read_text().replace("\\\n", " ")
+    found = re.findall(rf"^{re.escape(start)} (.*)$", text, re.MULTILINE)
+    return [shlex.split(line.partition(" >")[0]) for line in found]
+
+
+def run(*arguments: object, venv: Path | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the script with the programs of the environment that runs this test."""
+    programs = Path(sys.executable).parent if venv is None else venv
+    variables = {**os.environ, "PIPELINE_DEMO_PROGRAMS": str(programs), "PYTHONPATH": str(ROOT), **environment}
+    command = [str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+
+def test_commands_are_valid() -> None:
+    """Every job is run, once; the parsers take all the flags, and what is read is there."""
+    jobs: list[str] = []
+    for given in commands("pipeline"):
+        arguments = [*given, "--output", "out"]
+        parsed = parser(arguments).parse_args(arguments)
+        jobs += parsed.job.split(",")
+    assert jobs == ["rollup", "moves", "backtest", "forecast", "plan", "report"]
+    (generated,) = commands('"$programs/python" -m fleet')
+    assert fleet_parser().parse_args(generated).preset == "growth"
+    assert (ROOT / "fleet/recorded/move.json").is_file()
+
+
+@pytest.mark.parametrize("given", [("--nonsense",), ("-x",), ("one", "two")])
+def test_nonsense_is_told(given: tuple[str, ...]) -> None:
+    """How it is used, and exit code 2; nothing is made."""
+    done = run(*given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: scripts/pipeline-demo [FOLDER]")
+
+
+def test_help_is_told() -> None:
+    """On standard output, with exit code 0."""
+    done = run("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: scripts/pipeline-demo [FOLDER]")
+
+
+def test_a_folder_of_somebody_else_stays(tmp_path: Path) -> None:
+    """What the demo did not make, it does not remove."""
+    (tmp_path / "mine").write_text("mine")
+    done = run(tmp_path)
+    assert done.returncode == 1
+    assert f"{tmp_path} is something else: move it away, or name another folder" in done.stderr
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """One line that says what to do."""
+    (tmp_path / "file").write_text("")
+    done = run(tmp_path / "file" / "demo")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"pipeline-demo: {tmp_path}/file/demo cannot be written: name another folder"
+    )
+
+
+def test_what_is_missing_is_told(tmp_path: Path) -> None:
+    """Without an environment, and with a Java that is too old."""
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    assert run(tmp_path / "demo", venv=tmp_path).stderr == "pipeline-demo: there is no .venv: make setup\n"
+    old = run(tmp_path / "demo", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert old.returncode == 1
+    assert "Spark needs a JRE 17 or newer" in old.stderr
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_it_leaves_what_it_promises(tmp_path: Path) -> None:
+    """In place of an older run: a page with every section, a plan that is possible, and no mart missing."""
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / ".made-by-pipeline-demo").touch()
+    (tmp_path / "demo" / "left").touch()
+    done = run(tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "demo" / "left").exists()
+    page = (tmp_path / "demo" / "marts" / "report.html").read_text()
+    assert all(f"<h2>{title}" in page or f">{title}</h2>" in page for title in SECTIONS)
+    assert "There is no mart" not in page
+    assert "POSSIBLE  3 partitions" in (tmp_path / "demo" / "plan.txt").read_text()
+    named = re.findall(r"^  (\S+)$", done.stdout, re.MULTILINE)
+    assert len(named) == 4
+    assert all((ROOT / name).exists() for name in named)

@@ -1,0 +1,70 @@
+"""The recording `fleet/recorded` through Spark: the sidecar's verdicts, and moves and alarms as its truth has them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.history.parquet.reader import polls
+from exporter.history.schema import BY_NAME, columns_of
+from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs import backtest, moves
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.backtest import RULES
+from exporter.pipeline.marts.moves import MOVES
+from exporter.pipeline.progress import Progress
+from exporter.pipeline.replay import replayed
+from tests.fleet.test_recorded import HISTORY, RECORDED, younger
+from tests.history.replay import differences, in_order_of, written
+from tests.pipeline.test_recorded_move import by_poll, key
+
+POLL_SECONDS = 2.0
+
+
+def told(name: str) -> list[dict[str, Any]]:
+    """Lines of one file of the truth."""
+    return [json.loads(line) for line in (RECORDED / "truth" / f"{name}.json").read_text().splitlines()]
+
+
+def request(spark: SparkSession, output: Path, options: Any) -> Request[Any]:
+    """A run of a job on the recording."""
+    return Request(spark, History(spark, HISTORY), HISTORY, output, options, Progress(spark.sparkContext))
+
+
+@pytest.mark.parametrize("name", ["brokers", "moves", "polls", "replicas"])
+def test_it_is_replayed_alike(spark: SparkSession, name: str) -> None:
+    """State, cause, since when, tokens and every number, poll by poll, of both processes."""
+    again = by_poll(replayed(History(spark, HISTORY), name).toArrow().to_pylist())
+    since = younger()
+    for tables in polls(HISTORY):
+        was = {name: written(tables)[name]}
+        found = again.get(key(tables), {column.name: [] for column in columns_of(BY_NAME[name])})
+        now = written({name: {column: found[column] for column in was[name]}})
+        assert [each for each in differences(was, in_order_of(was, now)) if each not in since] == [], key(tables)
+
+
+def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> None:
+    """Through the restart of the sidecar: begin, end and outcome, and what one was stuck by."""
+    moves.JOB.run(request(spark, tmp_path, moves.Options()))
+    found = {(row.topic, row.partition): row for row in read(spark, MOVES, tmp_path).collect()}
+    assert len(found) == len(told("moves"))
+    for move in told("moves"):
+        life = found[move["topic"], move["partition"]]
+        assert (life.outcome, life.broker, life.leader) == (move["outcome"], move["broker"], move["source"])
+        assert abs(life.began.timestamp() - move["began"]) <= 2 * POLL_SECONDS
+        assert abs(life.ended.timestamp() - move["ended"]) <= 2 * POLL_SECONDS
+        assert set(life.causes) == ({move["cause"]} if move["cause"] else set())
+
+
+def test_alarms_by_time_are_right_where_those_by_messages_are_not(spark: SparkSession, tmp_path: Path) -> None:
+    """The rule by messages takes the burst for a fault and misses the paused broker; the rule by time does neither."""
+    backtest.JOB.run(request(spark, tmp_path, backtest.Options()))
+    rules = {row.rule: row for row in read(spark, RULES, tmp_path).collect()}
+    time, messages = rules[BY_TIME], rules[BY_MESSAGES]
+    assert (time.precision, time.recall, time.missed) == (1.0, 1.0, 0)
+    assert (messages.precision, messages.recall, messages.missed) == (0.0, 0.0, 1)
+    assert messages.false_alarms > 0
