@@ -2,7 +2,9 @@
 
 import argparse
 import importlib
+import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, NoReturn
 
@@ -35,10 +37,14 @@ def main(arguments: Sequence[str]) -> int:
     parsed = parser(arguments).parse_args(arguments)
     chosen = _chosen(parsed)
     spark = session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
+    # pyspark's handler asks the JVM to cancel in the middle of another call: Ctrl-C would look like a failure of Spark.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _run(chosen, spark, parsed)
     finally:
-        spark.stop()
+        # After Ctrl-C the connection may be in the middle of a call; the JVM ends with this process, too.
+        with suppress(Py4JError):
+            spark.stop()
 
 
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:
