@@ -5,7 +5,7 @@ Each move has the sides of its brokers to itself: a broker's leader and follower
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sandbox import demo_scene
@@ -16,10 +16,12 @@ from sandbox.record_watch import Watch
 from sandbox.waiting import wait_for
 
 COMPLETES: Final = Transfer("orders", 3, source=1, target=2, stored=12_000_000, inbound=150_000.0, limit=1_500_000)
-CANCELLED: Final = Transfer("audit", 1, source=2, target=3, stored=40_000_000, inbound=50_000.0, limit=700_000)
+CANCELLED: Final = Transfer("audit", 1, source=2, target=3, stored=40_000_000, inbound=50_000.0, limit=800_000)
 # One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of what comes in.
 STUCK: Final = Transfer("payments", 1, source=3, target=1, stored=20_000_000, inbound=600_000.0, limit=200_000)
-TRANSFERS: Final = (COMPLETES, CANCELLED, STUCK)
+QUIET: Final = replace(STUCK, inbound=50_000.0)
+"""The same before its rush hour: KIP-73's MoveTime goes by the busiest broker, whether or not it takes part."""
+TRANSFERS: Final = (COMPLETES, CANCELLED, QUIET)
 CAUSE: Final = "throttle_below_inbound"
 
 EVENTS: Final = "events"
@@ -109,6 +111,7 @@ class Scene:
 
     def stuck(self, watch: Watch) -> None:
         """Begin a move under a throttle below what is produced, until a poll says that it is stuck."""
+        self.load.enter_context(self.cluster.load.background(STUCK.topic, STUCK.inbound - QUIET.inbound))
         self._start(STUCK)
         self.diary.begin_stuck(STUCK, CAUSE)
         self.still_stuck(watch)
