@@ -37,8 +37,9 @@ def in_time(seconds: float) -> str:
 
 
 def in_percent(share: float) -> str:
-    """Write a share."""
-    return f"{100 * share:.3g}%"
+    """Write a share, with three digits; more where it is above all."""
+    percent = 100 * share
+    return f"{percent:,.0f}%" if 100 <= abs(percent) < math.inf else f"{percent:.3g}%"  # noqa: PLR2004  # three digits
 
 
 def in_count(number: int, thing: str) -> str:

@@ -31,7 +31,7 @@ SCHEMAS: Mapping[str, str] = {
     ),
     "replica_hour": (
         "cluster_id string, start timestamp, topic string, topic_id string, partition int, broker int, samples bigint,"
-        " states map<string,bigint>"
+        " states map<string,bigint>, out_of_sync_samples bigint"
     ),
     "rules": (
         "cluster_id string, rule string, threshold double, what_if boolean, unit string, for_seconds double,"
@@ -137,7 +137,9 @@ def _rollup(chance: random.Random) -> dict[str, list[tuple[object, ...]]]:
                 if 40 <= hour < 50 and place < 4:
                     states |= {"moving": 250, "bootstrapping": 40, "throttled": chance.randint(0, 60)}
                 topic = TOPIC if place == 0 else f"topic-{place}"
-                replica.append((name, _at(hour * 3600), topic, "id", place, place % 6, 360, states))
+                replica.append(
+                    (name, _at(hour * 3600), topic, "id", place, place % 6, 360, states, 360 - states["in_sync"])
+                )
     return {"cluster_hour": cluster, "replica_hour": replica}
 
 

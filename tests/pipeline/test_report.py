@@ -123,8 +123,8 @@ def test_replica_time_is_counted_by_polls(spark: SparkSession) -> None:
     start = BEGIN
     cluster = spark.createDataFrame([("c", start, 100, 3, 10, 2)], SCHEMAS["cluster_hour"])
     rows = [
-        ("c", start, "t", "id", 0, 1, 100, {"slow": 50, "in_sync": 50}),
-        ("c", start, "t", "id", 1, 2, 100, {"stuck": 100}),
+        ("c", start, "t", "id", 0, 1, 100, {"slow": 50, "in_sync": 50}, 50),
+        ("c", start, "t", "id", 1, 2, 100, {"stuck": 100}, 100),
     ]
     replica = spark.createDataFrame(rows, SCHEMAS["replica_hour"])
     begin = start.timestamp()
@@ -134,6 +134,20 @@ def test_replica_time_is_counted_by_polls(spark: SparkSession) -> None:
     assert health.topics == {("c", "t"): {"slow": 1800.0, "stuck": 3600.0}}
     assert health.under == {"c": (2,)}
     assert health.times == (begin,)
+
+
+def test_unknown_counts_outside_the_isr_only(spark: SparkSession) -> None:
+    """After a start of the sidecar nobody's state is known; of those in the ISR that is no trouble."""
+    cluster = spark.createDataFrame([("c", BEGIN, 100, 3, 10, 2)], SCHEMAS["cluster_hour"])
+    rows = [
+        ("c", BEGIN, "t", "id", 0, 1, 100, {"unknown": 30, "in_sync": 70}, 0),
+        ("c", BEGIN, "t", "id", 1, 1, 100, {"unknown": 30, "slow": 50, "in_sync": 20}, 60),
+        ("c", BEGIN, "t", "id", 2, 1, 100, {"moving": 100}, 80),
+    ]
+    replica = spark.createDataFrame(rows, SCHEMAS["replica_hour"])
+    begin = BEGIN.timestamp()
+    health = health_of(cluster, replica, Span(begin, begin + 3600, 3600, "hour"))
+    assert health.seconds == {"slow": 1800.0, "moving": 3600.0, "unknown": 360.0}
 
 
 def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:

@@ -214,4 +214,4 @@ def test_numbers_for_people() -> None:
         "1000 TB",
     ]
     assert in_rate(math.inf) == "unlimited"
-    assert in_percent(0.285) == "28.5%"
+    assert [in_percent(share) for share in (0.285, 1.0, 145.2, math.inf)] == ["28.5%", "100%", "14,520%", "inf%"]

@@ -4,6 +4,8 @@ A mean number of replicas in a state is their samples in it, divided by the poll
 half of the polls of an hour counts half.
 """
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +21,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     for grain in ("minute", "hour")
     for name, columns in {
         "cluster_{}": ("cluster_id", "start", "polls", "brokers_max", "partitions_max", "under_replicated_max"),
-        "replica_{}": ("cluster_id", "start", "topic", "partition", "broker", "states"),
+        "replica_{}": ("cluster_id", "start", "topic", "partition", "broker", "states", "out_of_sync_samples"),
     }.items()
 }
 """Mart to the columns that are read of it."""
@@ -159,9 +161,9 @@ def _step(span: Span) -> Column:
 
 def _samples(replica: DataFrame, cluster: DataFrame, span: Span) -> DataFrame:
     """Replica seconds by cluster, topic, state and step, of states that are not in sync."""
-    states = replica.select("cluster_id", "start", "topic", F.explode("states").alias("state", "samples"))
+    states = replica.select("cluster_id", "start", "topic", F.explode(_outside()).alias("state", "samples"))
     bad = (
-        states.where(F.col("state").isin(*STATES))
+        states.where("samples > 0")
         .groupBy("cluster_id", "start", "topic", "state")
         .agg(F.sum("samples").alias("samples"))
     )
@@ -169,6 +171,18 @@ def _samples(replica: DataFrame, cluster: DataFrame, span: Span) -> DataFrame:
     share = F.col("samples") / F.col("polls") * float(SECONDS[span.grain])
     joined = bad.join(F.broadcast(polls), ["cluster_id", "start"], how="inner")
     return joined.select("cluster_id", "topic", "state", _step(span), share.alias("seconds"))
+
+
+def _outside() -> Column:
+    """Samples by state, as a map. Unknown ones count as far as the replica was outside the ISR by nothing else.
+
+    A sidecar that has just started knows the state of nobody, those in sync included.
+    """
+    counts = {str(state): F.coalesce(F.col("states")[str(state)], F.lit(0)) for state in STATES}
+    unknown = counts.pop(str(ReplicaState.UNKNOWN))
+    others = functools.reduce(operator.add, counts.values())
+    counts[str(ReplicaState.UNKNOWN)] = F.least(unknown, F.greatest(F.col("out_of_sync_samples") - others, F.lit(0)))
+    return F.create_map(*(part for state, count in counts.items() for part in (F.lit(state), count)))
 
 
 def _topics(by_topic: DataFrame) -> tuple[dict[tuple[str, str], dict[str, float]], int]:
