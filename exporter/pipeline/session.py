@@ -55,6 +55,11 @@ def spread(spark: SparkSession, rows: int) -> None:
     spark.conf.set(_SHUFFLE, max(cores, -(-rows // ROWS)))
 
 
+def shuffle_partitions(spark: SparkSession) -> int:
+    """Tell into how many partitions shuffles are cut now."""
+    return int(spark.conf.get(_SHUFFLE) or 0)
+
+
 def make(
     name: str, master: str | None = None, memory: str = "2g", more: Mapping[str, str] | None = None
 ) -> SparkSession:

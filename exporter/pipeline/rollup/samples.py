@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.pipeline.history import History, row_key
+from exporter.pipeline.session import shuffle_partitions
 
 Samples = Mapping[str, DataFrame]
 """Table to its rows, each once, with the columns of `COLUMNS`."""
@@ -52,7 +53,8 @@ def of_history(history: History) -> Samples:
     """
     tables = {name: narrowed(name, history.table(name, distinct=False)) for name in COLUMNS}
     # One shuffle of the largest table by far: duplicates of a replica meet there, and so do the polls of its minutes.
-    tables["replicas"] = tables["replicas"].repartition(*REPLICA)
+    # Of a given number, since Spark joins parts by their size when packed, until the rows of one spill.
+    tables["replicas"] = tables["replicas"].repartition(shuffle_partitions(history.spark), *REPLICA)
     return {name: distinct(name, rows) for name, rows in tables.items()}
 
 
