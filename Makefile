@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 
-.PHONY: help setup run lint test unit test-long test-pipeline test-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit test-long test-pipeline test-pipeline-long test-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -34,10 +34,13 @@ test: tools lint ## style, types and every test of less than minutes, on real Ka
 	$(VENV)/python -m pytest -m 'not long and not matrix and not spark' $(ARGS)
 
 test-long: tools setup ## the tests that take minutes: real moves against the law of docs/throttle-law.md
-	$(VENV)/python -m pytest -m 'long and not spark' $(ARGS)
+	$(VENV)/python -m pytest -m 'long and not spark and not recording' $(ARGS)
 
-test-pipeline: tools setup ## the tests of the pipeline that start Spark
-	$(VENV)/python -m pytest -m spark $(ARGS)
+test-pipeline: setup ## the tests that start Spark, without those that take minutes
+	$(VENV)/python -m pytest -m 'spark and not long and not cluster' $(ARGS)
+
+test-pipeline-long: tools setup ## the others: real clusters, kills, a week, the demo; half an hour
+	$(VENV)/python -m pytest -m 'spark and (long or cluster) or recording' $(ARGS)
 
 test-alerts: tools setup ## every alert and every panel, by a real fault; a quarter of an hour. ALERT_MATRIX=write writes down what was seen
 	$(VENV)/python -m pytest -m matrix $(ARGS)
@@ -75,6 +78,9 @@ scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 fleet: setup ## a generated week of history with the truth beside it, in fleet-week/ (docs/fleet.md)
 	rm -rf fleet-week
 	$(VENV)/python -m fleet --out fleet-week --preset week $(ARGS)
+
+rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with DuckDB beside it; an hour, 4 GB of memory, 10 GB of disk
+	$(VENV)/python -m bench.rollup $(ARGS)
 
 docs: setup ## make docs/metrics.md from the catalogue
 	$(VENV)/python -m docs.generate
