@@ -14,6 +14,7 @@ from typing import Any, Final
 import duckdb
 
 from bench import procfs
+from exporter.formulas.replica_state import STATES
 
 MEMORY: Final = "4g"
 """Of Spark's driver, which does all the work of a local master, and of DuckDB."""
@@ -24,14 +25,16 @@ SUMS: Final = """
     FROM read_parquet('{mart}/*/*/*.parquet')"""
 """What two marts have to have in common."""
 
-ROLL_UP: Final = """
+LOOK: Final = 2.0
+"""Seconds between two looks at memory, of which each costs a process of 4 GB some 0.1 s."""
+
+MINUTES: Final = """
     COPY (
         WITH once AS (
             SELECT DISTINCT ON (cluster_id, run, sequence, topic, topic_id, partition, broker) *
             FROM read_parquet('{history}/replicas/*/*/*.parquet')
         )
-        SELECT cluster_id, to_timestamp(floor(time / {seconds}) * {seconds}) AS start,
-               topic, topic_id, partition, broker,
+        SELECT cluster_id, to_timestamp(floor(time / 60) * 60) AS start, topic, topic_id, partition, broker,
                count(*) AS samples, count(lag_bytes) AS known_samples, max(lag_messages) AS lag_messages_max,
                avg(lag_bytes) AS lag_bytes_mean, max(lag_bytes) AS lag_bytes_max, max(lag_seconds) AS lag_seconds_max,
                max(behind_seconds) AS behind_seconds_max, count(*) FILTER (late) AS late_samples,
@@ -40,7 +43,20 @@ ROLL_UP: Final = """
                strftime(to_timestamp(floor(any_value(time) / 86400) * 86400), '%Y-%m-%d') AS date,
                (floor(any_value(time) / 3600) % 24)::INT AS hour
         FROM once GROUP BY ALL
-    ) TO '{mart}' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE)"""
+    ) TO '{marts}/replica_minute' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE)"""
+
+HOURS: Final = """
+    COPY (
+        SELECT cluster_id, date_trunc('hour', start) AS start, topic, topic_id, partition, broker,
+               sum(samples) AS samples, sum(known_samples) AS known_samples, max(lag_messages_max) AS lag_messages_max,
+               sum(lag_bytes_mean * known_samples) / nullif(sum(known_samples), 0) AS lag_bytes_mean,
+               max(lag_bytes_max) AS lag_bytes_max, max(lag_seconds_max) AS lag_seconds_max,
+               max(behind_seconds_max) AS behind_seconds_max, sum(late_samples) AS late_samples,
+               sum(out_of_sync_samples) AS out_of_sync_samples,
+               MAP {{{states}}} AS states, any_value(date) AS date, any_value(hour) AS hour
+        FROM read_parquet('{marts}/replica_minute/*/*/*.parquet') GROUP BY ALL
+    ) TO '{marts}/replica_hour' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE)"""
+"""Hours of minutes, as the job makes them."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +98,8 @@ def duck(history: Path, scratch: Path, rows: int) -> Run:
     """Roll up the same replicas with DuckDB: minutes and hours."""
     marts = scratch / "marts-duckdb"
     marts.mkdir(exist_ok=True)
-    grains = {"minute": 60, "hour": 3600}
-    statements = [
-        ROLL_UP.format(history=history, seconds=seconds, mart=marts / f"replica_{grain}")
-        for grain, seconds in grains.items()
-    ]
+    states = ", ".join(f"'{state}': sum(coalesce(states['{state}'], 0))" for state in STATES)
+    statements = [MINUTES.format(history=history, marts=marts), HOURS.format(marts=marts, states=states)]
     limits = f"SET threads = 2; SET memory_limit = '{MEMORY[:-1]}GB'; SET temp_directory = '{scratch / 'duckdb'}';"
     limits += " SET preserve_insertion_order = false; SET enable_progress_bar = false; SET TimeZone = 'UTC';"
     code = f"import duckdb; c = duckdb.connect(); c.execute({limits!r}); [c.execute(each) for each in {statements!r}]"
@@ -98,13 +111,14 @@ def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tupl
     """Run a command.
 
     Returns:
-        Seconds, and the most memory (Pss, bytes) of it, of `others` and all their children, by a look twice a second.
+        Seconds, and the most memory (Pss, bytes) of it, of `others` and of all their children at one look.
     """
     started, most = time.monotonic(), 0
     with log.open("w") as told, subprocess.Popen(command, stdout=told, stderr=told) as process:
         while process.poll() is None:
             most = max(most, sum(map(memory_of, (process.pid, *others))))
-            time.sleep(0.5)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK)
     assert process.returncode == 0, log.read_text()[-10_000:]
     return time.monotonic() - started, most
 
