@@ -86,7 +86,7 @@ def is_linear(runs: Sequence[Run]) -> bool:
 
 def agree(runs: Sequence[Run]) -> bool:
     """Tell whether all that rolled up the same rows got the same; the order of a sum decides on its last digits."""
-    pairs = [(one, two) for one in runs for two in runs if one.rows == two.rows]
+    pairs = [(one, two) for one in runs for two in runs if one.rows == two.rows and one.sums and two.sums]
     return all(
         math.isclose(mine, theirs, rel_tol=1e-9)
         for one, two in pairs
@@ -106,8 +106,9 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
 def row(run: Run) -> str:
     """One line."""
     disk = "" if math.isnan(run.spilled) else f"{run.spilled / MEBIBYTE:,.0f} MiB"
-    times = f"{run.seconds:.0f} s | {run.replicas:.0f} s"
-    return f"| {run.name} | {run.rows:,} | {times} | {run.memory / MEBIBYTE:,.0f} MiB | {disk} |"
+    times = f"{run.seconds:.0f} s | {run.replicas:.0f} s" if run.sums else " | "
+    memory = "" if math.isnan(run.memory) else f"{run.memory / MEBIBYTE:,.0f} MiB"
+    return f"| {run.name} | {run.rows:,} | {times} | {memory} | {disk} |"
 
 
 if __name__ == "__main__":

@@ -59,6 +59,10 @@ HOURS: Final = """
 """Hours of minutes, as the job makes them."""
 
 
+class GaveUpError(Exception):
+    """A run ended with an error; the message is its output."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One run."""
@@ -72,7 +76,7 @@ class Run:
     spilled: float
     """To the disk, bytes; NaN where nobody tells."""
     sums: tuple[float, ...]
-    """What its two marts of replicas sum up to."""
+    """What its two marts of replicas sum up to; nothing where it gave up."""
     replicas: float
     """Seconds of these two marts alone."""
 
@@ -103,8 +107,14 @@ def duck(history: Path, scratch: Path, rows: int) -> Run:
     limits = f"SET threads = 2; SET memory_limit = '{MEMORY[:-1]}GB'; SET temp_directory = '{scratch / 'duckdb'}';"
     limits += " SET preserve_insertion_order = false; SET enable_progress_bar = false; SET TimeZone = 'UTC';"
     code = f"import duckdb; c = duckdb.connect(); c.execute({limits!r}); [c.execute(each) for each in {statements!r}]"
-    seconds, memory = timed([sys.executable, "-c", code], scratch / "duckdb.log")
-    return Run("DuckDB, replicas only", rows, seconds, memory, math.nan, sums(marts), seconds)
+    title = "DuckDB, replicas only"
+    try:
+        seconds, memory = timed([sys.executable, "-c", code], scratch / "duckdb.log")
+    except GaveUpError as failure:
+        if "Out of Memory" not in str(failure):
+            raise
+        return Run(f"{title}: out of memory", rows, math.inf, math.nan, math.nan, (), math.inf)
+    return Run(title, rows, seconds, memory, math.nan, sums(marts), seconds)
 
 
 def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tuple[float, float]:
@@ -119,7 +129,8 @@ def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tupl
             most = max(most, sum(map(memory_of, (process.pid, *others))))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK)
-    assert process.returncode == 0, log.read_text()[-10_000:]
+    if process.returncode:
+        raise GaveUpError(log.read_text()[-10_000:])
     return time.monotonic() - started, most
 
 
