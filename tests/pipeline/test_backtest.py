@@ -28,7 +28,8 @@ from tests.history.replay import polls, scene_polls
 
 def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
     """Alarms and rules of a history."""
-    write(folder / "history", judged)
+    for run in dict.fromkeys(poll.run for poll in judged):
+        write(folder / "history", [poll for poll in judged if poll.run == run])
     history, output = History(spark, folder / "history"), folder / "marts"
     JOB.run(Request(spark, history, folder / "history", output, options, Progress(spark.sparkContext)))
     return {mart.name: [row.asDict() for row in read(spark, mart, output).collect()] for mart in (ALARMS, RULES)}
@@ -102,6 +103,35 @@ def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
     assert rule(example, "KafkaPartitionOffline", None)["true_alarms"] is None, "no kind of fault is its own"
 
 
+def dead(tenth: int) -> Snapshot:
+    """The same topic, whose follower on broker 3 does not fetch from 900 ms to 4 s."""
+    lag = {3: 4} if 9 <= tenth < 40 else {}
+    config = BrokerConfig(replica_lag_time_max=0.5, replica_fetch_wait_max=0.0)
+    return snapshot(
+        {"foo": [Partition(replicas=(1, 2, 3), end=10 + 4 * (tenth >= 9), lag=lag)]},
+        clock=tenth / 10,
+        broker_configs=dict.fromkeys((1, 2, 3), config),
+    )
+
+
+def test_a_second_sidecar_does_not_break_an_alarm(spark: SparkSession, tmp_path: Path) -> None:
+    """It begins amid the fault and takes its time to see it, a poll after each of the first one's."""
+    parameters = Parameters(poll_interval=0.2)
+    first = polls(map(dead, range(0, 50, 2)), parameters, "b")
+    second = polls(map(dead, range(21, 50, 2)), parameters, "a")
+    alone, both = (
+        backtest(spark, tmp_path / name, made, Options())
+        for name, made in (
+            ("alone", first),
+            ("both", [*first, *second]),
+        )
+    )
+    (one,), (other,) = ([row for row in found["alarms"] if row["rule"] == BY_TIME] for found in (alone, both))
+    assert one["subject"] == {"topic": "foo", "partition": "0", "broker": "3"}
+    assert one == other
+    assert rule(alone, BY_TIME, None) == rule(both, BY_TIME, None)
+
+
 def about(subject: dict[str, str]) -> str:
     """What an alarm is about, in one order."""
     return ",".join(subject[name] for name in SUBJECT if name in subject)
@@ -119,6 +149,7 @@ def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path)
         ("KafkaPartitionOffline", ""),
         ("KafkaPartitionUnderMinIsr", ""),
         ("KafkaReplicaOutOfSyncTooLong", "payments,0,1"),
+        ("KafkaLogDirOffline", "1,/data/b"),
         (BY_MESSAGES, "payments,0,1"),
     }
     assert not any(row["would_fire"] for row in found["alarms"] if BY_NAME[row["rule"]].for_seconds > 90)

@@ -6,11 +6,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from exporter.pipeline.backtest.alarms import alarms
+from exporter.pipeline.backtest.signals import SUBJECT
 
 MINUTE = 60.0
 FORM = (
-    "cluster_id string, trial int, topic string, partition int, broker int, side string, n bigint, at double,"
-    " next_at double, held double, wanted double, keep_seconds double, on boolean, value double"
+    f"cluster_id string, trial int, {', '.join(f'{name} {kind}' for name, kind in SUBJECT.items())}, n bigint,"
+    " at double, next_at double, held double, wanted double, keep_seconds double, on boolean, value double"
 )
 HOUR = 60
 
@@ -39,7 +40,7 @@ def rows(trial: int, story: str | list[tuple[int, str]]) -> list[tuple[Any, ...]
     for n, (minute, letter) in enumerate(polls):
         following = polls[n + 1][0] * MINUTE if n + 1 < len(polls) else None
         held = 0.0 if following is None else min(following - minute * MINUTE, 3 * MINUTE)
-        subject = ("cluster", trial, "orders", 0, None, None)
+        subject = ("cluster", trial, "orders", 0, *[None] * (len(SUBJECT) - 2))
         at = minute * MINUTE
         if letter != "-":
             on = True if letter == "+" else None
