@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.rollup_engines import MEMORY, Run, duck, spark
-from bench.standalone import standalone
 from fleet.bulk import generate_bulk
 from fleet.settings import DAY, Settings
+from sandbox.spark import standalone
 
 SIZES: Final = (10_000_000, 20_000_000, 50_000_000, 100_000_000)
 LINEAR: Final = 2.2
@@ -53,8 +53,8 @@ def measure(sizes: Sequence[int], scratch: Path) -> Iterator[Run]:
         yield shown(spark(history, scratch, made, f"local[{CORES}]", ["--memory", MEMORY]))
         yield shown(duck(history, scratch, made))
         if size == sizes[0]:
-            with standalone(scratch) as (master, processes):
-                yield shown(spark(history, scratch, made, master, SUBMITTED, processes))
+            with standalone(scratch / "standalone") as cluster:
+                yield shown(spark(history, scratch, made, cluster.address, SUBMITTED, cluster.workers))
 
 
 def generated(folder: Path, rows: int) -> tuple[Path, int]:

@@ -14,9 +14,9 @@ import yaml
 from sandbox.demo_folder import DATA, RULES, FolderError, Run, anew
 from sandbox.errors import SandboxError
 from sandbox.monitoring import ALERTS
-from sandbox.monitoring_process import Program
 from sandbox.monitoring_tools import Tools
 from sandbox.ports import LOOPBACK
+from sandbox.program import Program
 
 FOR_EVER = "100y"
 QUERIES = (

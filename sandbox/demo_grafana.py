@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 import yaml
 
 from sandbox.demo_folder import Run
-from sandbox.monitoring_process import Program
 from sandbox.ports import LOOPBACK
+from sandbox.program import Program
 
 ROOT = Path(__file__).resolve().parent.parent
 DASHBOARDS = ROOT / "grafana" / "dashboards"

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import yaml
 
-from sandbox.monitoring_process import Program
 from sandbox.monitoring_tools import Tools, tools
 from sandbox.ports import LOOPBACK
+from sandbox.program import Program
 
 ALERTS = Path(__file__).resolve().parent.parent / "alerts"
 JOB = "kafka-warden"

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from sandbox.cluster import Cluster
-from sandbox.monitoring_process import Program
+from sandbox.program import Program
 
 
 class Sidecar(Program):

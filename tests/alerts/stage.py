@@ -14,9 +14,9 @@ from typing import Any, Final, Self
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.errors import SandboxError
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
-from sandbox.monitoring_process import READY_SECONDS, STOP_SECONDS
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_sidecar import Sidecar
+from sandbox.program import READY_SECONDS, STOP_SECONDS
 
 CLUSTER: Final = "matrix"
 SCALE: Final = 1 / 90

@@ -14,8 +14,8 @@ import pytest
 
 from exporter import cli
 from exporter.config import load
-from sandbox.monitoring_process import Program
 from sandbox.ports import LOOPBACK
+from sandbox.program import Program
 from tests.deploy.dockerfile import ROOT, Stage, stages
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

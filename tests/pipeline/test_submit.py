@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from exporter.pipeline.jobs import moves
 from exporter.pipeline.marts import read
 from exporter.pipeline.marts.moves import MOVES
 from exporter.pipeline.progress import Progress
-from sandbox import wait_for
-from sandbox.ports import LOOPBACK, Ports
+from sandbox.ports import LOOPBACK
+from sandbox.spark import Room, standalone
 from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
-from tests.pipeline.killed import PATIENCE, PLAIN, ROOT
+from tests.pipeline.killed import PLAIN, ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -40,33 +39,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def master(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A standalone cluster of one worker."""
-    folder, ports = tmp_path_factory.mktemp("standalone"), Ports()
-    address = f"spark://{LOOPBACK}:{ports.reserve()}"
-    pages = [str(ports.reserve()) for _ in range(2)]
-    with ExitStack() as stack:
-        stack.callback(ports.close)
-        at = ("--host", LOOPBACK, "--port", address.rpartition(":")[2], "--webui-port", pages[0])
-        stack.enter_context(part("master.Master", environment, folder, *at))
-        room = ("--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work"), "--webui-port", pages[1])
-        log = stack.enter_context(part("worker.Worker", environment, folder, "--host", LOOPBACK, *room, address))
-        wait_for(lambda: "Successfully registered" in log.read_text(), PATIENCE, "the worker has found the master")
-        yield address
-
-
-@contextmanager
-def part(name: str, environment: Mapping[str, str], folder: Path, *arguments: str) -> Iterator[Path]:
-    """A process of a standalone cluster, and its log."""
-    log = folder / f"{name}.log"
-    command = [Path(sys.executable).with_name("spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
-    with (
-        log.open("wb") as file,
-        subprocess.Popen(command, cwd=folder, env=environment, stdout=file, stderr=file) as process,
-    ):
-        try:
-            yield log
-        finally:
-            process.terminate()
+    """A standalone cluster of two workers."""
+    given = {name: environment[name] for name in ("PATH", "PYTHONPATH")}
+    with standalone(tmp_path_factory.mktemp("standalone"), given, room=Room(memory="512m")) as cluster:
+        yield cluster.address
 
 
 def submit(job: str, environment: Mapping[str, str], folder: Path, master: str) -> None:

@@ -1,0 +1,110 @@
+"""Spark's own cluster manager: a master and workers, each a process of its own, on loopback."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sandbox.ports import LOOPBACK
+from sandbox.program import Program
+from sandbox.waiting import wait_for
+
+REGISTERED_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What each worker has for executors."""
+
+    cores: int = 1
+    memory: str = "1500m"
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A running cluster."""
+
+    address: str
+    """`spark://HOST:PORT`, for `--master`."""
+    workers: Sequence[int]
+    """Process ids; executors are their children."""
+
+
+@contextmanager
+def standalone(
+    directory: Path, environment: Mapping[str, str] | None = None, workers: int = 2, room: Room = Room()
+) -> Iterator[Standalone]:
+    """Run a master and workers, until the block ends.
+
+    Args:
+        directory: Everything that they write; made when it does not exist.
+        environment: Variables besides those of this process, such as the `PYTHONPATH` of executors.
+        workers: How many.
+        room: What each has.
+
+    Raises:
+        SandboxError: One of them did not start, or no worker found the master; the message has the log.
+    """
+    with ExitStack() as stack:
+        master = stack.enter_context(Master(directory, environment or {}))
+        started = [
+            stack.enter_context(Worker(directory / f"worker-{number}", environment or {}, master, room))
+            for number in range(workers)
+        ]
+        wait_for(lambda: master.alive() == workers, REGISTERED_SECONDS, f"{workers} workers are with the master")
+        yield Standalone(master.spark_address, [worker.pid for worker in started if worker.pid is not None])
+
+
+class Daemon(Program):
+    """A process of Spark's cluster; ready when its page answers."""
+
+    ready_path = "/"
+
+    def __init__(self, name: str, directory: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(name, directory)
+        self._environment = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_WORKER_DIR": os.fspath(directory), **environment}
+
+    def launch(self, name: str, *arguments: str) -> Sequence[str]:
+        """The command line of a class of `org.apache.spark.deploy`."""
+        given = (f"{key}={value}" for key, value in self._environment.items())
+        program = os.fspath(Path(sys.executable).with_name("spark-class"))
+        at = ("--host", LOOPBACK, "--webui-port", str(self.port))
+        return ("env", *given, program, f"org.apache.spark.deploy.{name}", *at, *arguments)
+
+
+class Master(Daemon):
+    """The master."""
+
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+        super().__init__("spark-master", directory, environment)
+        self._listener = self._ports.reserve()
+
+    @property
+    def spark_address(self) -> str:
+        """Where drivers and workers find it."""
+        return f"spark://{LOOPBACK}:{self._listener}"
+
+    def command(self) -> Sequence[str]:
+        """Listens on a port of its own, beside its page."""
+        return self.launch("master.Master", "--port", str(self._listener))
+
+    def alive(self) -> int:
+        """Count the workers that it knows to be alive."""
+        return sum(worker["state"] == "ALIVE" for worker in self.ask("GET", "/json/")["workers"])
+
+
+class Worker(Daemon):
+    """A worker."""
+
+    def __init__(self, directory: Path, environment: Mapping[str, str], master: Master, room: Room) -> None:
+        super().__init__(f"spark-{directory.name}", directory, environment)
+        self._master = master
+        self._room = room
+
+    def command(self) -> Sequence[str]:
+        """Listens on any port, of which it tells the master."""
+        room = ("--cores", str(self._room.cores), "--memory", self._room.memory)
+        return self.launch("worker.Worker", *room, self._master.spark_address)
