@@ -76,8 +76,9 @@ def summary(out: Path, settings: Settings, written: Written, seconds: float) -> 
     truths = written.truths
     faults, calm = sum(len(each.faults) for each in truths), sum(len(each.calm) for each in truths)
     moves = sum(len(each.moves) for each in truths)
+    clusters = "1 cluster" if settings.clusters == 1 else f"{settings.clusters} clusters"
     return (
-        f"{out}: {settings.clusters} clusters, {written.polls:,} polls"
+        f"{out}: {clusters}, {written.polls:,} polls"
         f" from {_utc(settings.start)} to {_utc(settings.end)}, {written.rows:,} rows,"
         f" {faults} faults, {calm} that look like one, {moves} moves of replicas,"
         f" seed {settings.seed}, {seconds:.0f} s"

@@ -55,7 +55,7 @@ def _busiest(hours: Hours, day: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What there will be, without days, weeks and noise. T moments, B brokers."""
+    """What there will be, but for what is produced, which has hours (`fleet.busy`). T moments, B brokers."""
 
     days: Floats
     """(T,) after the first poll."""
@@ -63,8 +63,6 @@ class Curves:
     """(T,) of the cluster, as KIP-578's limits count them."""
     replicas: Floats
     """(T, B) the same."""
-    bytes_in: Floats
-    """(T, B) produced to what a broker leads, bytes per second; its limit goes by the busiest hour (`fleet.busy`)."""
     disk_bytes: Floats
     """(T, B)"""
 
@@ -99,14 +97,14 @@ def plan_of(settings: Settings, cluster: Cluster, drawn: Drawn) -> Plan:
     luck = chance(settings, cluster.number, "limits")
     when = settings.days + float(luck.uniform(0.2, FULL)) * settings.horizon
     at = int(np.searchsorted(curves.days, when))
-    makes, grows = settings.partition_growth > 0, settings.partition_growth > 0 or settings.bytes_growth > 0
+    makes = settings.partition_growth > 0
     parameters = Parameters(
         poll_interval=settings.interval,
         max_partitions=float(curves.partitions[at]) if makes else math.inf,
         max_broker_partitions=float(curves.replicas[at].max()) if makes else math.inf,
         network_bytes_per_second=None if hours is None else _busiest(hours, when),
     )
-    disk = int(curves.disk_bytes[at].max()) if grows else int(2 * curves.disk_bytes[0].max() + ROOM)
+    disk = int(2 * curves.disk_bytes[0].max() + ROOM) if hours is None else int(curves.disk_bytes[at].max())
     limits = (parameters.max_partitions, parameters.max_broker_partitions, parameters.network_bytes_per_second, disk)
     reached = () if hours is None else _reached(settings, cluster, curves, hours, limits)
     return Plan(drawn.creations, parameters, disk, reached, settings.bytes_growth)
@@ -116,16 +114,14 @@ def draw_curves(settings: Settings, creations: Sequence[Creation], cluster: Clus
     """Add up all topics over the time until which they were drawn."""
     days = np.arange(0.0, settings.days + LOOKED_AT * settings.horizon, STEP)
     wide = (len(days), len(cluster.brokers))
-    curves = Curves(days, np.zeros(len(days)), np.zeros(wide), np.zeros(wide), np.zeros(wide))
+    curves = Curves(days, np.zeros(len(days)), np.zeros(wide), np.zeros(wide))
     factor = 1.0 + settings.bytes_growth * days
     for each in creations:
         there, topic = slice(int(np.searchsorted(days, each.at)), None), each.topic
         hosted = np.bincount(each.replicas.ravel(), minlength=wide[1] + 1)[1:]
-        led = np.bincount(each.replicas[:, 0], minlength=wide[1] + 1)[1:]
         if topic.name not in LEFT_OUT:
             curves.partitions[there] += topic.partitions
             curves.replicas[there] += hosted
-        curves.bytes_in[there] += np.outer(factor[there] * topic.bytes_in, led)
         curves.disk_bytes[there] += np.outer(_held(each, days[there], factor[there]), hosted)
     return curves
 

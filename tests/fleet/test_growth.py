@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from exporter.model import Snapshot
-from fleet.growth import Curves, draw_curves
+from fleet.growth import Drawn, draw
 from fleet.settings import DAY, HOUR, Settings
 from fleet.simulation import Simulation
 
@@ -15,24 +15,20 @@ SETTINGS = Settings(
 WEEK = 21
 """Polls."""
 
-Grown = tuple[Simulation, list[Snapshot], Curves]
+Grown = tuple[Simulation, list[Snapshot], Drawn]
 
 
 @pytest.fixture(scope="module")
 def grown() -> Grown:
     """Two months of growth."""
     simulation = Simulation(SETTINGS, 0)
-    world = simulation.world
-    return (
-        simulation,
-        [each.snapshot for each in simulation.sights()],
-        draw_curves(SETTINGS, world.plan.creations, world.cluster),
-    )
+    return simulation, [each.snapshot for each in simulation.sights()], draw(SETTINGS, simulation.world.cluster)
 
 
 def test_every_limit_has_its_day(grown: Grown) -> None:
     """The truth names the day on which a curve reaches its limit; the first limits are reached within the horizon."""
-    simulation, _, curves = grown
+    simulation, _, drawn = grown
+    curves = drawn.curves
     reached = {(each.subject, each.what): each for each in simulation.world.truth.growth}
     cluster = reached["cluster", "partitions"]
 
@@ -50,7 +46,8 @@ def test_every_limit_has_its_day(grown: Grown) -> None:
 
 def test_partitions_are_made_as_the_curve_says(grown: Grown) -> None:
     """Partitions and replicas are those of the curve in every poll, but `__consumer_offsets`."""
-    simulation, seen, curves = grown
+    simulation, seen, drawn = grown
+    curves = drawn.curves
     left_out = sum(topic.compacted * topic.partitions for topic in simulation.world.topics)
     for snapshot in seen:
         at = int(np.searchsorted(curves.days, (snapshot.time - SETTINGS.start) / DAY))
@@ -61,15 +58,20 @@ def test_partitions_are_made_as_the_curve_says(grown: Grown) -> None:
 
 
 def test_bytes_are_those_of_the_curve(grown: Grown) -> None:
-    """What brokers take in and hold in the last week is what the curves say, but for the noise."""
-    _, seen, curves = grown
+    """What brokers take in and hold in the last week is what the hours and the curves say, but for the noise."""
+    _, seen, drawn = grown
+    curves, hours = drawn.curves, drawn.hours
+    assert hours is not None
     first, last = seen[-WEEK - 1], seen[-1]
     seconds = last.time - first.time
-    week = slice(*(int(np.searchsorted(curves.days, (each.time - SETTINGS.start) / DAY)) for each in (first, last)))
+    week, week_hours = (
+        slice(*(int(np.searchsorted(days, (each.time - SETTINGS.start) / DAY)) for each in (first, last)))
+        for days in (curves.days, hours.days)
+    )
     for index in range(SETTINGS.brokers):
         count = [each.broker_beans[index + 1].values["bytes_in_total"] for each in (first, last)]
         held = np.mean([each.log_dirs[index].bytes for each in seen[-WEEK:]])
 
-        assert (count[1] - count[0]) / seconds == pytest.approx(curves.bytes_in[week, index].mean(), rel=0.06)
+        assert (count[1] - count[0]) / seconds == pytest.approx(hours.usual[week_hours, index].mean(), rel=0.06)
         assert held == pytest.approx(curves.disk_bytes[week, index].mean(), rel=0.08)
-        assert curves.bytes_in[week, index].mean() > 1.8 * curves.bytes_in[0, index]
+        assert hours.usual[week_hours, index].mean() > 1.8 * hours.usual[: 7 * 24, index].mean()
