@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from exporter.errors import ConfigError, JobError
-from exporter.pipeline import session
+from exporter.pipeline import interrupt, session
 from exporter.pipeline.failures import told
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
@@ -36,15 +35,15 @@ def main(arguments: Sequence[str]) -> int:
     """
     parsed = parser(arguments).parse_args(arguments)
     chosen = _chosen(parsed)
-    spark = session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
-    # pyspark's handler asks the JVM to cancel in the middle of another call: Ctrl-C would look like a failure of Spark.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return _run(chosen, spark, parsed)
-    finally:
-        # After Ctrl-C the connection may be in the middle of a call; the JVM ends with this process, too.
-        with suppress(Py4JError):
-            spark.stop()
+    with interrupt.heeded():
+        spark = session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
+        interrupt.heed()
+        try:
+            return _run(chosen, spark, parsed)
+        finally:
+            # Where the JVM is gone there is nothing to stop, and the job has told.
+            with suppress(Py4JError):
+                spark.stop()
 
 
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sandbox import wait_for
@@ -58,15 +58,33 @@ def running(read: Path | str, output: Path, *flags: str) -> Iterator[subprocess.
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def killed_in(step: Step, read: Path | str, output: Path, *flags: str) -> None:
-    """Run it until a batch is in a step, and kill it there."""
+@contextmanager
+def running_in(step: Step, read: Path | str, output: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run it until a batch is in a step, and kill it at the end."""
     before = step(output)
     with running(read, output, "--every", "1s", *flags) as process:
         wait_for(lambda: process.poll() is not None or bool(step(output) - before), PATIENCE, step.__doc__ or "")
         assert process.poll() is None, "it ended by itself"
+        yield process
+
+
+def killed_in(step: Step, read: Path | str, output: Path, *flags: str) -> None:
+    """Run it until a batch is in a step, and kill it there."""
+    with running_in(step, read, output, *flags):
+        pass
 
 
 def finished(read: Path | str, output: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run it until it has taken all that is there, and return what it said."""
     given = command(read, output, "--until-done", *flags)
     return subprocess.run(given, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def is_alive(group: int) -> bool:
+    """Tell whether a process of a group runs, the JVM say, whose parent may have ended."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its = file.read_text().rpartition(")")[2].split()[:3]
+            if int(its) == group and state != "Z":
+                return True
+    return False
