@@ -1,23 +1,18 @@
 """The roll-up of what arrives gives what the roll-up of all gives, however often it is stopped in whatever step."""
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from exporter.errors import JobError, MessagesLostError, MissingColumnError, NewerSchemaError
-from exporter.history.messages import messages
+from exporter.errors import JobError, MissingColumnError
 from exporter.history.poll import Poll
-from exporter.history.schema import TABLES, VERSION, build
 from exporter.pipeline import marts
-from exporter.pipeline.history import History
-from exporter.pipeline.rollup.samples import COLUMNS, of_history
-from exporter.pipeline.rollup.stream import books, rows
-from exporter.pipeline.rollup.stream.batch import Batches, check, read
+from exporter.pipeline.rollup.stream.batch import Batches
+from exporter.pipeline.rollup.stream.books import Books, Shelf
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled, streamed
 
 
@@ -93,7 +88,7 @@ def test_batch_that_broke_off_is_made_again(
 def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
     """Let the next batch break off."""
     written = list[str]()
-    write_parts, put, stage = marts.write_parts, books.Shelf.put, Batches._stage
+    write_parts, put, stage = marts.write_parts, Shelf.put, Batches._stage
 
     def break_off(*_: Any) -> None:
         raise RuntimeError("broken off")
@@ -104,7 +99,7 @@ def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
         written.append(mart.name)
         write_parts(mart, *given)
 
-    def put_and_break(shelf: books.Shelf, after: books.Books) -> None:
+    def put_and_break(shelf: Shelf, after: Books) -> None:
         put(shelf, after)
         break_off()
 
@@ -115,9 +110,9 @@ def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
     if step == "staging":
         patch.setattr(Batches, "_stage", stage_and_break)
     elif step == "before the books":
-        patch.setattr(books.Shelf, "put", break_off)
+        patch.setattr(Shelf, "put", break_off)
     elif step == "after the books":
-        patch.setattr(books.Shelf, "put", put_and_break)
+        patch.setattr(Shelf, "put", put_and_break)
     else:
         patch.setattr(marts, "write_parts", write_some)
 
@@ -178,68 +173,6 @@ def test_file_without_a_column_stops_the_stream(spark: SparkSession, source: Pat
     pq.write_table(found.drop_columns(["lag_bytes"]), place)
     with pytest.raises(MissingColumnError, match=rf"{place.name}: the column lag_bytes"):
         streamed(spark, tmp_path / "history", tmp_path / "marts")
-
-
-def test_messages_are_the_rows_of_files(spark: SparkSession, source: Path, judged: list[Poll]) -> None:
-    """The messages of the topic give the rows that the files give, for every table that is rolled up."""
-    parsed = rows.of_messages(topic_of(spark, sent(judged[:3])))
-    files = of_history(History(spark, source, 0, judged[3].snapshot.time))
-    for name in COLUMNS:
-        mine = [row.asDict(recursive=True) for row in rows.table_of(parsed, name).collect()]
-        theirs = [row.asDict(recursive=True) for row in files[name].collect() if row["sequence"] < 3]
-        assert sorted(map(repr, mine)) == sorted(map(repr, theirs)), name
-        assert mine, name
-
-
-def test_message_of_somebody_else_is_counted(spark: SparkSession, tmp_path: Path) -> None:
-    """What is not of this program's form is one row that no mart is made of."""
-    head = b'"schema_version": 1, "cluster_id": "c", "run": "r", "sequence": 1, "time": 1.5, "clock": 1.5'
-    bad = (
-        b"not json",
-        b'{"table": "orders"}',
-        b'{"table": "replicas", "rows": []}',
-        b'{"table": "polls", "rows": [{}]}',
-    )
-    bad += (b"{" + head + b', "table": "replicas", "rows": "x"}', b"")
-    fine = (b"{" + head + b', "table": "moves", "rows": []}', b"{" + head + b', "table": "replicas", "rows": []}')
-    parsed = rows.of_messages(topic_of(spark, [*bad, None, *fine]))
-    found = parsed.where("table != 'message'").select("table").collect()
-    # An empty list, whatever stands in front of it, holds nothing that could be lost.
-    assert [row["table"] for row in found] == [""] * len(bad)
-
-
-def test_newer_message_stops_the_stream(spark: SparkSession, judged: list[Poll]) -> None:
-    """A message of ours that is newer than this program is told; a number in somebody else's says nothing."""
-    foreign = [b'{"table": "orders", "schema_version": 99}']
-    check(rows.of_messages(topic_of(spark, [*sent(judged[:1]), *foreign])))
-    (last,) = [message for message in sent(judged[:1]) if b'"polls"' in message]
-    newer = last.replace(b'"schema_version":%d' % VERSION, b'"schema_version":%d' % (VERSION + 1))
-    for message in (newer, newer.replace(b'"polls"', b'"unheard_of"')):
-        with pytest.raises(NewerSchemaError, match=f"version {VERSION + 1}"):
-            check(rows.of_messages(topic_of(spark, [message])))
-
-
-def test_what_a_topic_lost_is_counted(spark: SparkSession, judged: list[Poll]) -> None:
-    """Each message, read or passed by, has an offset; what is missing between two batches is counted, once."""
-    parsed = rows.of_messages(topic_of(spark, [*sent(judged[:1]), b"garbage", b"garbage"], first=7))
-    after = books.Books().read(read(parsed))
-    end = 7 + len(sent(judged[:1])) + 2
-    assert (after.lost, after.offsets) == (0, {"0": end})
-    again = after.read(read(rows.of_messages(topic_of(spark, [b"garbage"], first=end + 5))))
-    assert (again.lost, again.offsets) == (5, {"0": end + 6})
-    with pytest.raises(MessagesLostError, match="partition 0 of the topic begins anew, at offset 3"):
-        again.read(read(rows.of_messages(topic_of(spark, [b"garbage"], first=3))))
-
-
-def sent(judged: list[Poll]) -> list[bytes]:
-    """Messages of polls."""
-    return [message for poll in judged for table in TABLES for message, _ in messages(build(table, poll))]
-
-
-def topic_of(spark: SparkSession, values: Sequence[bytes | None], first: int = 0) -> DataFrame:
-    """What the connector gives of a partition."""
-    listed = [(value, 0, first + number) for number, value in enumerate(values)]
-    return spark.createDataFrame(listed, "value binary, partition int, offset bigint")
 
 
 def test_file_that_is_cut_off_stops_the_stream(spark: SparkSession, source: Path, tmp_path: Path) -> None:

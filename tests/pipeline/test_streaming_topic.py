@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_END, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from exporter.history.kafka import KafkaSettings, KafkaSink
+from exporter.history.messages import messages
 from exporter.history.poll import Poll
+from exporter.history.schema import BY_NAME, VERSION, build
 from sandbox import Cluster, jars
+from sandbox.ports import LOOPBACK
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.history.places import write
 from tests.pipeline.arrivals import contents, history_polls, rolled
@@ -85,3 +89,43 @@ def test_marts_are_those_of_files(spark: SparkSession, kept: Cluster, flags: tup
     found = contents(spark, output)
     assert found == rolled(spark, history, tmp_path / "expected")
     assert {key[0] for key in found["cluster_hour"]} == {kept.cluster_id, others[0].snapshot.cluster_id}
+
+
+def test_what_a_topic_may_do(spark: SparkSession, kept: Cluster, flags: tuple[str, ...], tmp_path: Path) -> None:
+    """No broker, no topic, a newer version, messages that are gone: one line each that says so, and no loss unsaid."""
+    output, polls = tmp_path / "marts", history_polls(3)
+
+    def told(*more: str, read: str = place(kept)) -> tuple[int, str]:
+        done = finished(read, output, *flags, *more)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stderr.splitlines()[-1]
+
+    code, line = told(read=f"kafka://{LOOPBACK}:1/{TOPIC}")
+    assert (code, "no broker answers" in line) == (2, True)
+    code, line = told(read=place(kept, "no-such-topic"))
+    assert (code, "the brokers have no such topic" in line) == (2, True)
+
+    send(kept, polls[:1])
+    code, line = told()
+    assert code == 0
+    read_so_far = delete_all(kept)
+    (newer,) = (message for message, _ in messages(build(BY_NAME["polls"], polls[1])))
+    put(kept, newer.replace(b'"schema_version":%d' % VERSION, b'"schema_version":%d' % (VERSION + 1)))
+    code, line = told()
+    assert (code, f"the topic has tables of version {VERSION + 1}" in line) == (2, True)
+
+    send(kept, polls[1:2])
+    lost = delete_all(kept) - read_so_far
+    send(kept, polls[2:])
+    code, line = told()
+    assert (code, "messages were deleted before they were read" in line) == (2, True)
+    code, line = told("--accept-loss")
+    assert (code, f"LOST: {lost} messages" in line) == (0, True)
+    assert sum(row["polls"] for row in contents(spark, output)["cluster_minute"].values()) == 2
+
+
+def delete_all(cluster: Cluster) -> int:
+    """Let go of all messages, as retention does, and return how many there ever were."""
+    ends = [TopicPartition(TOPIC, partition, OFFSET_END) for partition in (0, 1)]
+    client = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    return sum(each.result(SECONDS).low_watermark for each in client.delete_records(ends).values())

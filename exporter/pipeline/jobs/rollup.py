@@ -93,10 +93,10 @@ def of_topic(request: Request[Options], read: Topic, streaming: Streaming) -> No
     Raises:
         KafkaWardenError: what is wrong with the topic, or what a batch failed with.
     """
-    reach.check(request.spark, read)
+    beginnings = reach.beginnings(request.spark, read)
     messages = topic.of_topic(request.spark, read)
     try:
-        stream(request.spark, messages, request.output, streaming, request.progress)
+        stream(request.spark, messages, request.output, streaming, request.progress, beginnings)
     except (StreamingQueryException, JobError) as failure:
         raise reach.named(read, str(failure)) or failure from failure
 

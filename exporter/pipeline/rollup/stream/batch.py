@@ -14,7 +14,7 @@ and is made again, as Spark does after a restart with the same rows, leaves what
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,7 +94,17 @@ class Batches:
         self._now = now
         self._storage = Storage(spark)
         self._swept = False
+        self._beginnings: Mapping[int, int] = {}
         self._shelf = Shelf(self._storage, f"{checkpoint}/{BOOKS}")
+
+    def begin(self, offsets: Mapping[int, int]) -> None:
+        """Take note of where a topic begins at this start.
+
+        Args:
+            offsets: of the first message of each partition; none of files.
+        """
+        self._shelf.open(offsets)
+        self._beginnings = offsets
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Make one batch."""
@@ -115,7 +125,7 @@ class Batches:
     def _make(self, rows: DataFrame, number: int) -> Books:
         check(rows)
         self._sweep()
-        before = self._shelf.before(number).read(read(rows))
+        before = self._shelf.before(number).passed(self._beginnings).read(read(rows))
         watermark = before.watermark(self._delay)
         self._forget(watermark)
         brought = bring(rows)

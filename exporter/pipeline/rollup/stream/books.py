@@ -14,6 +14,7 @@ from exporter.errors import CheckpointError, MessagesLostError
 from exporter.pipeline.storage import Storage
 
 HOUR: Final = 3600
+_BEGINNING: Final = "beginning.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,28 @@ class Books:
             unreadable=self.unreadable + unreadable,
         )
 
+    def passed(self, beginnings: Mapping[int, int]) -> "Books":
+        """Count what a topic let go of before anybody read it. A partition that is younger than the stream begins at 0.
+
+        Args:
+            beginnings: of each partition, the offset of its first message now.
+        """
+        lost, offsets = self.lost, dict(self.offsets)
+        for partition, first in beginnings.items():
+            expected = offsets.get(str(partition), 0)
+            lost += max(first - expected, 0)
+            offsets[str(partition)] = max(first, expected)
+        return replace(self, lost=lost, offsets=offsets)
+
     def read(self, read: Sequence[Read]) -> "Books":
-        """Add what a batch read of a topic.
+        """Add what a batch read of a topic, and count what is missing in front of it and in between.
 
         Raises:
             MessagesLostError: offsets went back: the topic is another one.
         """
         lost, offsets = self.lost, dict(self.offsets)
         for part in read:
-            expected = offsets.get(str(part.partition), part.first)
+            expected = offsets.get(str(part.partition), 0)
             if part.first < expected:
                 raise MessagesLostError(
                     f"partition {part.partition} of the topic begins anew, at offset {part.first} after {expected}: it"
@@ -88,16 +102,26 @@ class Shelf:
         self._storage = storage
         self._folder = folder
 
+    def open(self, offsets: Mapping[int, int]) -> None:
+        """Note, once and before the first batch, where a topic begins: what is gone by then is no loss.
+
+        Args:
+            offsets: of the first message of each partition.
+        """
+        if not self._is_begun() and not self._batches():
+            first = {str(partition): offset for partition, offset in offsets.items()}
+            self._write(f"{self._folder}/{_BEGINNING}", Books(offsets=first))
+
     def before(self, batch: int) -> Books:
-        """Find the books of the last batch before this one.
+        """Find the books of the last batch before this one, or of the beginning.
 
         Raises:
             CheckpointError: they cannot be read.
         """
-        earlier = [number for number in self._batches() if number < batch]
-        if not earlier:
+        earlier = [self._file(number) for number in self._batches() if number < batch]
+        if not earlier and not self._is_begun():
             return Books()
-        file = self._file(max(earlier))
+        file = earlier[-1] if earlier else f"{self._folder}/{_BEGINNING}"
         try:
             found = json.loads(self._storage.read(file))
             return Books(**{**found, "newest": float(found["newest"])})
@@ -108,10 +132,16 @@ class Shelf:
 
     def put(self, books: Books) -> None:
         """Keep the books of a batch, and let go of those that no restart needs."""
-        self._storage.write(self._file(books.batch), json.dumps({**asdict(books), "newest": str(books.newest)}))
+        self._write(self._file(books.batch), books)
         for number in self._batches():
             if number < books.batch - 1:
                 self._storage.delete(self._file(number))
+
+    def _write(self, file: str, books: Books) -> None:
+        self._storage.write(file, json.dumps({**asdict(books), "newest": str(books.newest)}))
+
+    def _is_begun(self) -> bool:
+        return _BEGINNING in self._storage.names(self._folder)
 
     def _batches(self) -> list[int]:
         names = [name.removesuffix(".json") for name in self._storage.names(self._folder) if name.endswith(".json")]

@@ -1,4 +1,4 @@
-"""Whether the topic can be read, asked before Spark tries for minutes; and what its failures mean."""
+"""Whether the topic can be read, and from where, asked before Spark tries for minutes; and what its failures mean."""
 
 import re
 from typing import Any, Final
@@ -29,8 +29,8 @@ _DENIED: Final = ("AuthenticationException", "AuthorizationException")
 """Ends of the names of Java's classes."""
 
 
-def check(spark: SparkSession, topic: Topic) -> None:
-    """Ask the brokers for the topic.
+def beginnings(spark: SparkSession, topic: Topic) -> dict[int, int]:
+    """Ask the brokers for the topic: the first offset of each partition, or the next one where it is empty.
 
     Raises:
         ConfigError: there are no jars of the connector, or Java's client does not take the properties.
@@ -44,7 +44,12 @@ def check(spark: SparkSession, topic: Topic) -> None:
         causes = _causes(failure)
         raise ConfigError(f"--input, --kafka-properties: {topic.place}: {causes[-1].partition(': ')[2]}") from failure
     try:
-        admin.describeTopics([topic.name]).allTopicNames().get()
+        described = admin.describeTopics([topic.name]).allTopicNames().get()[topic.name]
+        kafka, earliest = jvm.org.apache.kafka, jvm.org.apache.kafka.clients.admin.OffsetSpec.earliest()
+        partitions = [each.partition() for each in described.partitions()]
+        asked = {kafka.common.TopicPartition(topic.name, partition): earliest for partition in partitions}
+        found = admin.listOffsets(asked).all().get()
+        return {place.partition(): found[place].offset() for place in found}
     except Py4JJavaError as failure:
         raise named(topic, "\n".join(_causes(failure))) or failure from failure
     finally:

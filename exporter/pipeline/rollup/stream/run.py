@@ -1,7 +1,9 @@
 """Runs the stream until it is stopped, or until there is nothing more to take."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from pyspark.errors import StreamingQueryException
@@ -12,6 +14,7 @@ from exporter.pipeline.rollup.stream.batch import Batches
 from exporter.pipeline.session import spread
 from exporter.pipeline.storage import address
 
+NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 SPARK: Final = "spark"
 """Spark's own part of the checkpoint: which files and offsets each batch is of."""
 
@@ -30,7 +33,14 @@ class Streaming:
     """End when all that is there is taken."""
 
 
-def stream(spark: SparkSession, rows: DataFrame, output: Path | str, streaming: Streaming, progress: Progress) -> None:
+def stream(
+    spark: SparkSession,
+    rows: DataFrame,
+    output: Path | str,
+    streaming: Streaming,
+    progress: Progress,
+    beginnings: Mapping[int, int] = NOTHING,
+) -> None:
     """Roll up what arrives.
 
     Args:
@@ -39,6 +49,7 @@ def stream(spark: SparkSession, rows: DataFrame, output: Path | str, streaming: 
         output: folder of marts.
         streaming: how.
         progress: told of each batch.
+        beginnings: of a topic, the offset of the first message of each partition.
 
     Raises:
         KafkaWardenError: what a batch failed with.
@@ -48,6 +59,7 @@ def stream(spark: SparkSession, rows: DataFrame, output: Path | str, streaming: 
     spread(spark, 0)
     checkpoint = address(streaming.checkpoint)
     batches = Batches(spark, checkpoint, address(output), streaming.delay, progress)
+    batches.begin(beginnings)
     writer = rows.writeStream.queryName("rollup").option("checkpointLocation", f"{checkpoint}/{SPARK}")
     writer = writer.foreachBatch(batches)
     if streaming.until_done:

@@ -59,7 +59,7 @@ def of_topic(spark: SparkSession, topic: Topic) -> DataFrame:
 
     Args:
         spark: a session with the connector's jars.
-        topic: that is there (`reach.check`).
+        topic: that is there (`reach.beginnings`).
     """
     options = {f"kafka.{key}": value for key, value in topic.properties.items()}
     options |= {"kafka.bootstrap.servers": topic.servers, "subscribe": topic.name, "startingOffsets": "earliest"}
