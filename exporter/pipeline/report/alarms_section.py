@@ -92,6 +92,7 @@ def _name(rule: Rule) -> str:
 
 
 def _rules(rules: Sequence[Rule]) -> Shown:
+    telling = _telling(rules) or list(rules[:1])
     columns = (
         Column("Rule"),
         *(Column(title, number=True) for title in ("Alarms", "True", "False", "Missed", "Precision", "Recall")),
@@ -103,9 +104,9 @@ def _rules(rules: Sequence[Rule]) -> Shown:
             share(rule.precision) if rule.alarms else "none",
             share(rule.recall) if rule.events != 0 else "none",
         )
-        for rule in rules
+        # What is seen without a click is what raised something.
+        for rule in [*telling, *(rule for rule in rules if rule not in telling)]
     ]
-    telling = _telling(rules) or list(rules[:1])
     silent = len(rules) - len(telling)
     how = _RULES + (f" Only in the table: {plural(silent, 'rule')} that raised less or nothing." if silent else "")
     how += "" if any(rule.false_alarms is not None for rule in rules) else _UNTRUE

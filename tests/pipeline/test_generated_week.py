@@ -1,0 +1,105 @@
+"""A generated week: alarms by time against alarms by messages, each labelled, in the mart and on the page.
+
+Of the preset `week` with a third of its partitions: every poll is there, with as many faults, bursts and restarts, and
+Spark, which compiles nothing in tests, takes minutes less.
+"""
+
+import html
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
+from exporter.pipeline.history import History
+from exporter.pipeline.job import Request
+from exporter.pipeline.jobs import backtest, report
+from exporter.pipeline.marts import read
+from exporter.pipeline.marts.backtest import ALARMS, RULES
+from exporter.pipeline.progress import Progress
+from exporter.pipeline.report.numbers import count, share
+
+pytestmark = pytest.mark.long
+
+ROOT = Path(__file__).parents[2]
+PARTITIONS = "14"
+
+
+@dataclass(frozen=True)
+class Week:
+    """Marts of the week, and its page."""
+
+    rules: dict[str, Any]
+    alarms: list[Any]
+    page: str
+
+
+@pytest.fixture(scope="module")
+def week(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Week:
+    """10,080 polls, judged by both jobs."""
+    folder = tmp_path_factory.mktemp("week")
+    # In a process of its own, as its workers want one.
+    made = (sys.executable, "-m", "fleet", "--preset", "week", "--partitions", PARTITIONS, "--out", str(folder))
+    subprocess.run(made, cwd=ROOT, check=True)
+    history, output = History(spark, folder / "history"), folder / "marts"
+    progress = Progress(spark.sparkContext)
+    backtest.JOB.run(Request(spark, history, folder / "history", output, backtest.Options(), progress))
+    report.JOB.run(Request(spark, history, folder / "history", output, report.Options(), progress))
+    rules = {row["rule"]: row for row in read(spark, RULES, output).collect()}
+    return Week(rules, read(spark, ALARMS, output).collect(), (output / "report.html").read_text(encoding="utf-8"))
+
+
+def test_alarms_by_time_are_more_often_right_and_miss_no_more(week: Week) -> None:
+    """Bursts are no faults to them, and quiet topics no peace."""
+    time, messages = week.rules[BY_TIME], week.rules[BY_MESSAGES]
+    for row in (time, messages):
+        print(
+            {name: row[name] for name in ("rule", "alarms", "false_alarms", "events", "missed", "precision", "recall")}
+        )
+    assert time["events"] == messages["events"] > 20
+    assert time["precision"] > messages["precision"]
+    assert time["recall"] >= messages["recall"]
+    assert (time["precision"], time["recall"]) == (1.0, 1.0)
+    assert messages["false_alarms"] > 0
+
+
+def test_every_alarm_is_labelled(week: Week) -> None:
+    """True or false, where it fired and its rule is there for a kind of fault; they add up to what the rules say."""
+    for name, rule in BY_NAME.items():
+        fired = [row["true_alarm"] for row in week.alarms if row["rule"] == name and row["would_fire"]]
+        told = week.rules[name]
+        assert len(fired) == told["alarms"], name
+        if rule.tells_of:
+            assert None not in fired, name
+            assert (fired.count(True), fired.count(False)) == (told["true_alarms"], told["false_alarms"]), name
+
+
+def test_the_page_has_the_figures_of_the_mart(week: Week) -> None:
+    """Of every rule, precision and recall among them."""
+    rows = {row[0]: row[1:] for row in _table(week.page)}
+    assert len(rows) == len(week.rules)
+    for name, told in week.rules.items():
+        shown = rows[next(title for title in rows if f"{title} ".startswith(f"{name.replace('_', ' ')} "))]
+        numbers = [count(told[part]) for part in ("alarms", "true_alarms", "false_alarms", "missed")]
+        precision = share(told["precision"]) if told["alarms"] else "none"
+        recall = share(told["recall"]) if told["events"] != 0 else "none"
+        assert shown == [*numbers, precision, recall], name
+    raised = [row[0] != count(0) for row in rows.values()]
+    assert raised == sorted(raised, reverse=True), "what raised nothing comes last"
+
+
+def test_the_page_is_of_a_size_that_a_browser_shows_at_once(week: Week) -> None:
+    """A week has no more to draw than a day."""
+    assert len(week.page) < 2_000_000
+
+
+def _table(page: str) -> list[list[str]]:
+    """Cells of the table of rules, and of the one behind a click that goes on with it, without markup."""
+    tables = re.findall("<table><caption>Rules.*?</table>", page, re.DOTALL)
+    rows = [re.findall("<td.*?</td>", row, re.DOTALL) for row in re.findall("<tr>.*?</tr>", "".join(tables), re.DOTALL)]
+    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in rows if row]
