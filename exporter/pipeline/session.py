@@ -20,7 +20,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "true",
     # What a task takes of a shuffle, and about what a file of a mart is in memory: a tenth of that on the disk.
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64m",
-    # Hourly files are small, so one task reads many; 64 MB of zstd are some 10 million replica samples.
+    # Hourly files are small, so one task reads many; 32 MB of zstd are some 5 million replica samples.
     "spark.sql.files.maxPartitionBytes": "32m",
     "spark.sql.parquet.compression.codec": "zstd",
     # Unix seconds of marts are in microseconds; what Spark wrote before 3.0 had another form.
