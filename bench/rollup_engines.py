@@ -14,49 +14,17 @@ from typing import Any, Final
 import duckdb
 
 from bench import procfs
-from exporter.formulas.replica_state import STATES
+from bench.rollup_duckdb import statements
+from exporter.pipeline.marts import Mart
+from exporter.pipeline.marts.rollup import MARTS
 
 MEMORY: Final = "4g"
 """Of Spark's driver, which does all the work of a local master, and of DuckDB."""
 
-SUMS: Final = """
-    SELECT count(*), sum(samples), sum(known_samples), sum(lag_messages_max), sum(late_samples),
-           sum(out_of_sync_samples), sum(lag_bytes_mean), sum(lag_bytes_max), count(DISTINCT start)
-    FROM read_parquet('{mart}/*/*/*.parquet')"""
-"""What two marts have to have in common."""
+NUMBERS: Final = ("double", "bigint", "int")
 
 LOOK: Final = 2.0
 """Seconds between two looks at memory, of which each costs a process of 4 GB some 0.1 s."""
-
-MINUTES: Final = """
-    COPY (
-        WITH once AS (
-            SELECT DISTINCT ON (cluster_id, run, sequence, topic, topic_id, partition, broker) *
-            FROM read_parquet('{history}/replicas/*/*/*.parquet')
-        )
-        SELECT cluster_id, to_timestamp(floor(time / 60) * 60) AS start, topic, topic_id, partition, broker,
-               count(*) AS samples, count(lag_bytes) AS known_samples, max(lag_messages) AS lag_messages_max,
-               avg(lag_bytes) AS lag_bytes_mean, max(lag_bytes) AS lag_bytes_max, max(lag_seconds) AS lag_seconds_max,
-               max(behind_seconds) AS behind_seconds_max, count(*) FILTER (late) AS late_samples,
-               count(*) FILTER (following AND NOT in_isr) AS out_of_sync_samples,
-               histogram(state) AS states,
-               strftime(to_timestamp(floor(any_value(time) / 86400) * 86400), '%Y-%m-%d') AS date,
-               (floor(any_value(time) / 3600) % 24)::INT AS hour
-        FROM once GROUP BY ALL
-    ) TO '{marts}/replica_minute' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE)"""
-
-HOURS: Final = """
-    COPY (
-        SELECT cluster_id, date_trunc('hour', start) AS start, topic, topic_id, partition, broker,
-               sum(samples) AS samples, sum(known_samples) AS known_samples, max(lag_messages_max) AS lag_messages_max,
-               sum(lag_bytes_mean * known_samples) / nullif(sum(known_samples), 0) AS lag_bytes_mean,
-               max(lag_bytes_max) AS lag_bytes_max, max(lag_seconds_max) AS lag_seconds_max,
-               max(behind_seconds_max) AS behind_seconds_max, sum(late_samples) AS late_samples,
-               sum(out_of_sync_samples) AS out_of_sync_samples,
-               MAP {{{states}}} AS states, any_value(date) AS date, any_value(hour) AS hour
-        FROM read_parquet('{marts}/replica_minute/*/*/*.parquet') GROUP BY ALL
-    ) TO '{marts}/replica_hour' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE)"""
-"""Hours of minutes, as the job makes them."""
 
 
 class GaveUpError(Exception):
@@ -75,10 +43,8 @@ class Run:
     """The most at any time, bytes."""
     spilled: float
     """To the disk, bytes; NaN where nobody tells."""
-    sums: tuple[float, ...]
-    """What its two marts of replicas sum up to; nothing where it gave up."""
-    replicas: float
-    """Seconds of these two marts alone."""
+    sums: Mapping[str, tuple[float, ...]]
+    """What its marts sum up to, by name; nothing where it gave up."""
 
 
 def spark(
@@ -94,27 +60,24 @@ def spark(
     command += ["--conf", "spark.eventLog.compress=false"]
     seconds, memory = timed(command, scratch / "spark.log", workers)
     title = f"Spark, {master if name == 'local' else 'standalone'}"
-    told = list(events_of(events))
-    return Run(title, rows, seconds, memory, spilled(told), sums(marts), replica_seconds(told))
+    return Run(title, rows, seconds, memory, spilled(events_of(events)), sums(marts))
 
 
 def duck(history: Path, scratch: Path, rows: int) -> Run:
-    """Roll up the same replicas with DuckDB: minutes and hours."""
+    """Roll up the same history with DuckDB."""
     marts = scratch / "marts-duckdb"
     marts.mkdir(exist_ok=True)
-    states = ", ".join(f"'{state}': sum(coalesce(states['{state}'], 0))" for state in STATES)
-    statements = [MINUTES.format(history=history, marts=marts), HOURS.format(marts=marts, states=states)]
     limits = f"SET threads = 2; SET memory_limit = '{MEMORY[:-1]}GB'; SET temp_directory = '{scratch / 'duckdb'}';"
     limits += " SET preserve_insertion_order = false; SET enable_progress_bar = false; SET TimeZone = 'UTC';"
-    code = f"import duckdb; c = duckdb.connect(); c.execute({limits!r}); [c.execute(each) for each in {statements!r}]"
-    title = "DuckDB, replicas only"
+    made = [limits, *statements(history, marts)]
+    code = f"import duckdb; c = duckdb.connect(); [c.execute(each) for each in {made!r}]"
     try:
         seconds, memory = timed([sys.executable, "-c", code], scratch / "duckdb.log")
     except GaveUpError as failure:
         if "Out of Memory" not in str(failure):
             raise
-        return Run(f"{title}: out of memory", rows, math.inf, math.nan, math.nan, (), math.inf)
-    return Run(title, rows, seconds, memory, math.nan, sums(marts), seconds)
+        return Run("DuckDB: out of memory", rows, math.inf, math.nan, math.nan, {})
+    return Run("DuckDB", rows, seconds, memory, math.nan, sums(marts))
 
 
 def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tuple[float, float]:
@@ -145,31 +108,30 @@ def memory_of(process: int) -> int:
 
 
 def events_of(folder: Path) -> Iterator[Mapping[str, Any]]:
-    """What Spark tells of jobs and tasks."""
-    wanted = ("SparkListenerTaskEnd", "SparkListenerJobStart", "SparkListenerJobEnd")
+    """What Spark tells of tasks that are done."""
     for file in (each for each in folder.rglob("*") if each.is_file()):
         with file.open() as lines:
-            yield from (json.loads(line) for line in lines if any(f'"{name}"' in line for name in wanted))
+            yield from (json.loads(line) for line in lines if '"SparkListenerTaskEnd"' in line)
 
 
-def spilled(events: Sequence[Mapping[str, Any]]) -> float:
+def spilled(events: Iterator[Mapping[str, Any]]) -> float:
     """Add up what all tasks spilled to the disk, bytes."""
     return float(sum((event.get("Task Metrics") or {}).get("Disk Bytes Spilled", 0) for event in events))
 
 
-def replica_seconds(events: Sequence[Mapping[str, Any]]) -> float:
-    """From the beginning of the first job that makes a mart of replicas to the end of the last one."""
-    ends = {event["Job ID"]: event["Completion Time"] for event in events if "Completion Time" in event}
-    mine = [
-        (event["Submission Time"], ends[event["Job ID"]])
-        for event in events
-        if str((event.get("Properties") or {}).get("spark.job.description", "")).endswith("s of replicas")
-        and "Submission Time" in event
-    ]
-    return float(max(end for _, end in mine) - min(start for start, _ in mine)) / 1000
+def sums(marts: Path) -> dict[str, tuple[float, ...]]:
+    """What each mart sums up to, by column: how many rows tell of it, and what they tell; infinity counts by itself."""
+    return {mart.name: tuple(_sums_of(mart, marts)) for mart in MARTS}
 
 
-def sums(marts: Path) -> tuple[float, ...]:
-    """What both marts of replicas sum up to."""
-    rows = [duckdb.sql(SUMS.format(mart=marts / f"replica_{grain}")).fetchall()[0] for grain in ("minute", "hour")]
-    return tuple(float(each) for row in rows for each in row)
+def _sums_of(mart: Mart, marts: Path) -> Iterator[float]:
+    rows = duckdb.read_parquet(f"{marts / mart.name}/*/*/*.parquet", hive_partitioning=False)
+    asked = ["count(*)", "count(DISTINCT start)"]
+    for column in mart.columns:
+        if column.type in NUMBERS and column.name not in mart.partition_by:
+            number = f"{column.name}::DOUBLE"
+            asked += [f"count({number})", f"coalesce(sum({number}) FILTER (isfinite({number})), 0)"]
+            asked += [f"count(*) FILTER (isinf({number}))"]
+    if "states" in mart.names:
+        asked += ["sum(list_sum(map_values(states)))"]
+    yield from map(float, rows.aggregate(", ".join(asked)).fetchall()[0])
