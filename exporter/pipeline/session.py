@@ -2,11 +2,13 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
 
 LOCAL: Final = "local[*]"
 """All cores of this machine."""
@@ -58,6 +60,16 @@ def spread(spark: SparkSession, rows: int) -> None:
 def shuffle_partitions(spark: SparkSession) -> int:
     """Tell into how many partitions shuffles are cut now."""
     return int(spark.conf.get(_SHUFFLE) or 0)
+
+
+@contextmanager
+def kept(frame: DataFrame) -> Iterator[DataFrame]:
+    """Make a frame once for all that is made of it in the block; what memory has no room for goes to the disk."""
+    persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield persisted
+    finally:
+        persisted.unpersist()
 
 
 def make(

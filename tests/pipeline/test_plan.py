@@ -158,6 +158,14 @@ def test_a_poll_that_is_not_whole_is_passed_by(spark: SparkSession, tmp_path: Pa
         latest(History(spark, tmp_path / "none"), None)
 
 
+def test_a_clock_that_was_ahead_makes_no_poll_the_last(spark: SparkSession, tmp_path: Path) -> None:
+    """One poll tells a time of tomorrow: the last one is that of the monotonic clock."""
+    made = [seen(number) for number in range(POLLS)]
+    made[5] = replace(made[5], time=made[5].time + 86400.0)
+    write(tmp_path, polls(made, PARAMETERS))
+    assert latest(History(spark, tmp_path), None).snapshot.clock == 10.0 * (POLLS - 1)
+
+
 def test_what_cannot_be_planned_names_the_file(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
     """As the live command does."""
     move.write_text(json.dumps(MOVE).replace('"t"', '"gone"'))

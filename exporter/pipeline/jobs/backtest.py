@@ -19,7 +19,7 @@ from exporter.pipeline.job import Job, Request
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.backtest import ALARMS, RULES
 from exporter.pipeline.ops import yes
-from exporter.pipeline.session import spread
+from exporter.pipeline.session import kept, spread
 from exporter.pipeline.timeline import POLL, moment, telling, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
@@ -50,16 +50,14 @@ def run(request: Request[Options]) -> None:
     folder = request.options.truth or truth.find(request.input)
     happened = None if folder is None else truth.faults(request.spark, folder)
     told = trial_rows(request.spark, asked)
-    found = fired(request.history, asked, told).persist()
-    try:
+    with (
+        kept(fired(request.history, asked, told)) as found,
+        kept(labelled(found, told, happened)) as marked,
+    ):
         with request.progress.step("backtest: alarms"):
-            marked = labelled(found, told, happened).persist()
             write(ALARMS, _shown(marked, told), request.output)
         with request.progress.step("backtest: rules"):
             write(RULES, scores(marked, told, _clusters(request.history), happened), request.output)
-    finally:
-        found.unpersist()
-        marked.unpersist()
 
 
 def _clusters(history: History) -> DataFrame:

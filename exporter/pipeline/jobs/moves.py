@@ -13,7 +13,7 @@ from exporter.pipeline.marts import write
 from exporter.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from exporter.pipeline.moves.lives import lives
 from exporter.pipeline.moves.samples import MOVE, hosts, move_samples
-from exporter.pipeline.session import spread
+from exporter.pipeline.session import kept, spread
 from exporter.pipeline.timeline import POLL, moment
 
 _MOMENTS: Final = ("began", "ended", "last_seen", "eta_first_at")
@@ -27,15 +27,12 @@ class Options:
 def run(request: Request[Options]) -> None:
     """Write the marts `moves` and `move_samples`."""
     spread(request.spark, request.history.rows("replicas"))
-    # What both marts are made of, kept from one to the other: the rows of moves, few beside those of replicas.
-    shown = move_samples(request.history).persist()
-    try:
+    # What both marts are made of: the rows of moves, few beside those of replicas.
+    with kept(move_samples(request.history)) as shown:
         with request.progress.step("moves: samples"):
             write(MOVE_SAMPLES, samples_of(shown), request.output)
         with request.progress.step("moves: lives"):
             write(MOVES, moves_of(request.history, shown), request.output)
-    finally:
-        shown.unpersist()
 
 
 def samples_of(shown: DataFrame) -> DataFrame:

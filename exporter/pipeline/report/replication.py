@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.formulas.replica_state import ReplicaState
 from exporter.pipeline.report.reading import unix
+from exporter.pipeline.session import kept
 
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     name.format(grain): columns
@@ -116,13 +117,10 @@ def span_of(clusters: Sequence[Cluster], grain: str) -> Span:
 def health_of(cluster: DataFrame, replica: DataFrame, span: Span) -> Health:
     """Put states and under-replication together, by step and by topic."""
     # The marts are read several times, and small enough after this to be kept.
-    samples = _samples(replica, cluster, span).persist()
-    try:
+    with kept(_samples(replica, cluster, span)) as samples:
         states = samples.groupBy("state", "step").agg(F.sum("seconds").alias("seconds")).collect()
         by_topic = samples.groupBy("cluster_id", "topic", "state").agg(F.sum("seconds").alias("seconds"))
         topics, in_all = _topics(by_topic)
-    finally:
-        samples.unpersist()
     under = (
         cluster.select("cluster_id", _step(span), "under_replicated_max")
         .groupBy("cluster_id", "step")

@@ -1,10 +1,9 @@
 """Makes all marts of samples: of a whole history, or of the hours that a stream has touched."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from exporter.pipeline.marts import Mart
@@ -12,6 +11,7 @@ from exporter.pipeline.marts import rollup as marts
 from exporter.pipeline.rollup import brokers, cluster, replicas, topics
 from exporter.pipeline.rollup.samples import Samples
 from exporter.pipeline.rollup.windows import Grain, with_folders
+from exporter.pipeline.session import kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +36,18 @@ def roll_up(samples: Samples, target: Target, step: Callable[[str], AbstractCont
         _put(target, marts.REPLICAS["minute"], replicas.minutes(samples["replicas"]))
     with step("hours of replicas"):
         _put(target, marts.REPLICAS["hour"], replicas.hours(target.get(marts.REPLICAS["minute"])))
-    with _kept(topics.partition_polls(samples)) as of_partitions:
-        with step("topics"), _kept(topics.replica_polls(samples)) as of_replicas:
+    # Kept for both grains, a row per poll and topic or broker: few beside the samples.
+    with kept(topics.partition_polls(samples)) as of_partitions:
+        with step("topics"), kept(topics.replica_polls(samples)) as of_replicas:
             for grain in Grain:
                 _put(target, marts.TOPICS[grain], topics.windows(of_partitions, of_replicas, grain))
-        with step("clusters"), _kept(cluster.cluster_polls(samples, of_partitions)) as of_clusters:
+        with step("clusters"), kept(cluster.cluster_polls(samples, of_partitions)) as of_clusters:
             for grain in Grain:
                 _put(target, marts.CLUSTERS[grain], cluster.windows(of_clusters, grain))
-    with step("brokers"), _kept(brokers.broker_polls(samples)) as of_brokers:
+    with step("brokers"), kept(brokers.broker_polls(samples)) as of_brokers:
         for grain in Grain:
             _put(target, marts.BROKERS[grain], brokers.windows(of_brokers, grain))
 
 
 def _put(target: Target, mart: Mart, windows: DataFrame) -> None:
     target.put(mart, with_folders(windows))
-
-
-@contextmanager
-def _kept(frame: DataFrame) -> Iterator[DataFrame]:
-    """Make a frame once for both grains. It has a row per poll and topic or broker: few beside the samples."""
-    kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield kept
-    finally:
-        kept.unpersist()

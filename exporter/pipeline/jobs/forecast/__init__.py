@@ -12,7 +12,7 @@ from exporter.pipeline.jobs.forecast.options import Options
 from exporter.pipeline.jobs.forecast.series import series
 from exporter.pipeline.marts import write
 from exporter.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from exporter.pipeline.session import spread
+from exporter.pipeline.session import kept, spread
 
 MOST_DAYS: Final = 366
 """Of the horizon: further away there is nothing but width."""
@@ -22,14 +22,11 @@ def run(request: Request[Options]) -> None:
     """Write the marts `forecasts` and `forecast_paths`."""
     options = request.options
     spread(request.spark, request.history.rows("replicas"))
-    rows = replayed(series(request.history, options), options).persist()
-    try:
+    with kept(replayed(series(request.history, options), options)) as rows:
         with request.progress.step("forecast: days to limits"):
             write(FORECASTS, forecasts(rows, options), request.output)
         with request.progress.step("forecast: paths"):
             write(FORECAST_PATHS, paths(rows), request.output)
-    finally:
-        rows.unpersist()
 
 
 def add_flags(command: ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from exporter.history.restore import parameters_of, snapshot_of
 from exporter.history.schema import TABLES
 from exporter.model import Floats, Parameters, Snapshot
 from exporter.pipeline.history import History
+from exporter.pipeline.timeline import timeline
 from exporter.planning.inbound import Percentile
 
 TRIED: Final = 10
@@ -39,8 +40,8 @@ def latest(history: History, cluster: str | None) -> Latest:
         IncompleteError: none of the last polls is whole.
     """
     polls = history.table("polls")
-    mine = polls.where(F.col("cluster_id") == _cluster(polls, cluster))
-    last = mine.orderBy(F.desc("time")).select("cluster_id", "run", "sequence").limit(TRIED).collect()
+    mine = timeline(polls.where(F.col("cluster_id") == _cluster(polls, cluster)))
+    last = mine.orderBy(F.desc("at")).select("cluster_id", "run", "sequence").limit(TRIED).collect()
     problem = ""
     for poll in last:
         try:

@@ -21,7 +21,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
@@ -38,7 +37,7 @@ from exporter.pipeline.rollup.rollup import Target, roll_up
 from exporter.pipeline.rollup.samples import COLUMNS, distinct
 from exporter.pipeline.rollup.stream.books import HOUR, Books, Read, Shelf
 from exporter.pipeline.rollup.stream.rows import MESSAGE, PLACE, UNREADABLE, table_of
-from exporter.pipeline.session import spread
+from exporter.pipeline.session import kept, spread
 from exporter.pipeline.storage import Storage, literal
 
 ROWS: Final = "rows"
@@ -108,10 +107,10 @@ class Batches:
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Make one batch."""
-        kept = rows.withColumn("window", F.floor(F.col("time") / HOUR)).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            with self._progress.step(f"batch {number}"):
-                books = self._make(kept, number)
+            hourly = rows.withColumn("window", F.floor(F.col("time") / HOUR))
+            with self._progress.step(f"batch {number}"), kept(hourly) as batch:
+                books = self._make(batch, number)
             self._progress.say(self._told(books))
         except KafkaWardenError as failure:
             self.failure = failure
@@ -119,8 +118,6 @@ class Batches:
         except (PySparkException, Py4JError) as failure:
             self.failure = JobError(f"rollup: batch {number}: Spark gave up: {told(failure)}")
             raise
-        finally:
-            kept.unpersist()
 
     def _make(self, rows: DataFrame, number: int) -> Books:
         check(rows)
