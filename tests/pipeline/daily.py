@@ -25,10 +25,10 @@ def common(hour: int, cluster: str = "one") -> dict[str, Any]:
     return {**key, "time": time, "clock": float(hour * HOUR)}
 
 
-def poll(hour: int, partitions: int, limits: Mapping[str, Any], cluster: str = "one") -> dict[str, Any]:
-    """A row of `polls`."""
+def poll(hour: int, partitions: int, limits: Mapping[str, Any], cluster: str = "one", rows: int = 0) -> dict[str, Any]:
+    """A row of `polls`, which says how many rows of `partitions` there should be."""
     parameters = {"max_partitions": math.inf, "max_broker_partitions": math.inf, **limits}
-    return {**common(hour, cluster), "partitions": partitions, "parameters": parameters}
+    return {**common(hour, cluster), "partitions": partitions, "parameters": parameters, "rows": {"partitions": rows}}
 
 
 def broker(hour: int, number: int, counted: int, dirs: Mapping[str, tuple[int, int, int]]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     day = {hour: hour // 24 for hour in hours}
     limits = {"max_partitions": 1500.0, "max_broker_partitions": math.inf, "network_bytes_per_second": 1e6}
     dirs = {hour: {"/data": (1, 1000 * GB - (400 + 10 * day[hour]) * GB, 1000 * GB)} for hour in hours}
-    write_table(made, "polls", [poll(hour, 1000 + 10 * day[hour], limits) for hour in hours])
+    write_table(made, "polls", [poll(hour, 1000 + 10 * day[hour], limits, rows=4) for hour in hours])
     write_table(
         made,
         "brokers",
@@ -146,11 +146,16 @@ def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, tmp_path: P
 
 
 def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """Two polls of an hour, one of which knows one of two partitions: 200 bytes a second, and not 150."""
-    later = {"sequence": 1, "time": FIRST + 120.0}
-    told = [partition(0, 0, 1, 100.0), partition(0, 1, 1, 100.0), partition(0, 0, 1, 100.0), partition(0, 1, 1, None)]
-    write_table(tmp_path / "history", "partitions", [*told[:2], *({**row, **later} for row in told[2:])])
-    write_table(tmp_path / "history", "polls", [poll(0, 2, {})])
+    """Three polls of an hour; one does not know one of two partitions, of one a row is lost: 200 bytes a second."""
+    later = [{"sequence": number, "time": FIRST + 60.0 * (1 + number)} for number in range(3)]
+    rates = ((100.0, 100.0), (100.0, None), (100.0,))
+    told = [
+        {**partition(0, number, 1, rate), **later[place]}
+        for place, each in enumerate(rates)
+        for number, rate in enumerate(each)
+    ]
+    write_table(tmp_path / "history", "partitions", told)
+    write_table(tmp_path / "history", "polls", [{**poll(0, 2, {}, rows=2), **each} for each in later])
     days = series(History(spark, tmp_path / "history"), Options()).where("what = 'bytes_in'").collect()
 
     assert sorted((row.subject, row.value) for row in days) == [("1", 200.0), ("cluster", 200.0)]

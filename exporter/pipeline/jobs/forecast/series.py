@@ -15,13 +15,14 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.pipeline.history import History
 from exporter.pipeline.jobs.forecast.options import Options
+from exporter.pipeline.rollup.samples import POLL
+from exporter.pipeline.rollup.windows import only_if, whole_sum, with_whole
 
 LEAST_SHARE: Final = 0.75
 """Of the hours with a value that half of the days of a series have: 18 of 24, 3 of 4 with a poll in six hours."""
 HOUR: Final = 3600
 DAY: Final = 86400
 
-POLL: Final = ("cluster_id", "run", "sequence", "time")
 SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
 COLUMNS: Final = (*SERIES, "day", "value", "limit")
 """Of what `series` returns: strings, int, string, bigint days since 1970, double, double."""
@@ -31,7 +32,7 @@ def series(history: History, options: Options) -> DataFrame:
     """Make the days of everything that is forecast. `COLUMNS`; the limit is that of the last day, on all days."""
     polls, brokers = history.table("polls"), history.table("brokers")
     limits = _limits(polls, options)
-    inbound = _inbound(history.table("partitions"))
+    inbound = _inbound(history.table("partitions"), polls)
     parts = (
         _hourly(_partitions(polls), F.max).join(limits, "cluster_id").withColumn("limit", F.col("partitions_limit")),
         _hourly(_replicas(brokers), F.max).join(limits, "cluster_id").withColumn("limit", F.col("replicas_limit")),
@@ -66,11 +67,13 @@ def _replicas(brokers: DataFrame) -> DataFrame:
     return brokers.select(*POLL, *named, F.col("counted").cast("double").alias("value"))
 
 
-def _inbound(partitions: DataFrame) -> DataFrame:
-    """Bytes in of each leader and poll; null where that of one partition is not known: no partial sums."""
-    known = F.count("bytes_in") == F.count(F.lit(1))
-    led = partitions.where(F.col("leader").isNotNull())
-    return led.groupBy(*POLL, "leader").agg(F.when(known, F.sum("bytes_in")).alias("value"))
+def _inbound(partitions: DataFrame, polls: DataFrame) -> DataFrame:
+    """Bytes in of each leader and poll; null where that of one partition is not known, or rows of the poll are lost."""
+    led = partitions.groupBy(*POLL, "leader").agg(
+        F.count("*").alias("found"), whole_sum(F.col("bytes_in")).alias("value")
+    )
+    told = with_whole(led, polls, "partitions").where(F.col("leader").isNotNull())
+    return told.select(*POLL, "leader", only_if(F.col("whole"), F.col("value")).alias("value"))
 
 
 def _of_broker(inbound: DataFrame) -> DataFrame:
