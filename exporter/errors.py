@@ -54,6 +54,10 @@ class DamagedFileError(HistoryFileError):
     """A file is cut off or not Parquet: this program did not write it to its end."""
 
 
+class UnreadableFileError(HistoryFileError):
+    """A file cannot be opened: it is gone, or somebody else's."""
+
+
 class MissingColumnError(HistoryFileError):
     """A file lacks a column that its version of the tables has."""
 

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     parsed = parser(arguments).parse_args(arguments)
     chosen = _chosen(parsed)
     with interrupt.heeded():
-        spark = session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
+        spark = _session(parsed)
         interrupt.heed()
         try:
             return _run(chosen, spark, parsed)
@@ -44,6 +44,16 @@ def main(arguments: Sequence[str]) -> int:
             # Where the JVM is gone there is nothing to stop, and the job has told.
             with suppress(Py4JError):
                 spark.stop()
+
+
+def _session(parsed: argparse.Namespace) -> SparkSession:
+    try:
+        return session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
+    except (PySparkException, Py4JError) as failure:
+        raise JobError(
+            f"Spark did not start: {told(failure)}; it needs a JRE 17 or newer, by JAVA_HOME or on the PATH, and"
+            " --master, --memory and --conf that it knows (docs/pipeline.md)"
+        ) from failure
 
 
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:

@@ -1,11 +1,13 @@
 """History as Spark reads it: checked before, and each row once."""
 
+import math
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from exporter.history.parquet.folder import SECONDS
 from exporter.history.parquet.footers import Footer, Inventory, inventory
 from exporter.history.schema import BY_NAME, ddl
 from exporter.pipeline.storage import literal
@@ -34,6 +36,12 @@ class History:
         self.folder = folder
         self.whole = start <= 0.0 and end == float("inf")
         """Whether no part of it was chosen."""
+
+    @property
+    def hours(self) -> tuple[float, float]:
+        """The first hour that is read and the one after the last, since 1970; 0 and infinity of all."""
+        start, end = self._span
+        return start // SECONDS, float(end if math.isinf(end) else -(-end // SECONDS))
 
     @cached_property
     def _files(self) -> Inventory:

@@ -4,9 +4,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TextIO
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext, StatusTracker
 
 BAR_EVERY: Final = 0.5
@@ -50,6 +51,11 @@ class Progress:
         self.say(text)
 
     def _watch(self, text: str, began: float, done: threading.Event) -> None:
+        # Where the JVM is gone, the step itself tells.
+        with suppress(Py4JError):
+            self._tell(text, began, done)
+
+    def _tell(self, text: str, began: float, done: threading.Event) -> None:
         tracker = self._context.statusTracker()
         while not done.wait(BAR_EVERY if self._bar else LINE_EVERY):
             if self._bar:

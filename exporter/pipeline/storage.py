@@ -46,11 +46,21 @@ class Storage:
         system.delete(path, True)  # noqa: FBT003  # Java takes it by place: with all that is in it
 
     def replace(self, new: str, old: str) -> bool:
-        """Put one in the place of another, and tell whether it went well."""
-        self.delete(old)
+        """Put one in the place of another, and tell whether it went well.
+
+        What was there is moved aside before, as `.OLD.old`, and deleted after: Hadoop's file systems have no exchange.
+        Between the two moves there is none.
+        """
+        aside = self._beside(old, "old")
         source, system = self._find(new)
         target, _ = self._find(old)
-        return bool(system.rename(source, target))
+        was, _ = self._find(aside)
+        self.delete(aside)
+        if system.exists(target) and not system.rename(target, was):
+            return False
+        done = bool(system.rename(source, target))
+        self.delete(aside)
+        return done
 
     def read(self, file: str) -> str:
         """Read a text."""
@@ -63,7 +73,7 @@ class Storage:
 
     def write(self, file: str, text: str) -> None:
         """Write a text; nobody ever reads half of it."""
-        beside = file.rpartition("/")[0] + "/." + file.rpartition("/")[2] + ".tmp"
+        beside = self._beside(file, "tmp")
         path, system = self._find(beside)
         stream = system.create(path, True)  # noqa: FBT003  # Java takes it by place: over one that is left there
         try:
@@ -71,6 +81,11 @@ class Storage:
         finally:
             stream.close()
         self.replace(beside, file)
+
+    @staticmethod
+    def _beside(place: str, ending: str) -> str:
+        folder, _, name = place.rpartition("/")
+        return f"{folder}/.{name}.{ending}"
 
     def _find(self, place: str) -> tuple[Any, Any]:
         path = self._path(place)

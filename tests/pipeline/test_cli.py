@@ -2,6 +2,8 @@
 
 import argparse
 import io
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -39,6 +41,10 @@ def test_job_has_its_name_and_help(name: str) -> None:
         (["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
         (["--kafka-properties", "x"], "--kafka-properties: only goes with --input kafka://"),
         (["--accept-loss"], "--accept-loss: only goes with --input kafka://"),
+        (["--until-done"], "--until-done: only goes with --stream"),
+        (["--every", "5m"], "--every: only goes with --stream"),
+        (["--late", "2h"], "--late: only goes with --stream"),
+        (["--checkpoint", "x"], "--checkpoint: only goes with --stream"),
         (["--stream", "--every", "1"], "--every: expected a duration"),
         (["--stream", "--start", "2026-11-21T17:00"], "--start: does not go with a stream"),
     ],
@@ -65,6 +71,25 @@ def test_jobs_that_do_not_go_together_are_told(
     """One line and exit code 2, before any JVM is started."""
     assert cli.main(["pipeline", jobs, "--input", "in", "--output", "out", *given]) == cli.BAD_CONFIGURATION
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("given", "path"), [(["--master", "nonsense"], None), (["--memory", "nonsense"], None), ([], "/nowhere")]
+)
+def test_spark_that_does_not_start_is_told(given: list[str], path: str | None, tmp_path: Path) -> None:
+    """An unknown master, a memory that is none, no Java: what to do in one line of ours, and exit code 4."""
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "dirname", "ps", "readlink"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or "")
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    if path is not None:
+        environment["PATH"] = str(tmp_path / "bin")
+    command = [sys.executable, "-m", "exporter.cli", "pipeline", "rollup", "--input", "in", "--output", "out", *given]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == cli.GAVE_UP
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("kafka-warden: Spark did not start: ")
 
 
 @pytest.mark.parametrize("jobs", ["rollup,nonsense", "rollup,", ",", "rollup, moves"])

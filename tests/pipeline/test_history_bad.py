@@ -9,11 +9,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from exporter.errors import (
+    ConfigError,
     DamagedFileError,
     EmptyHistoryError,
     HistoryFileError,
     MissingColumnError,
     NewerSchemaError,
+    UnreadableFileError,
 )
 from exporter.history.parquet.arrow import schema_of
 from exporter.history.schema import BY_NAME, VERSION
@@ -137,3 +139,19 @@ def test_folder_without_history_is_an_error(spark: SparkSession, tmp_path: Path)
         History(spark, tmp_path).table("polls")
     with pytest.raises(EmptyHistoryError, match="nowhere: cannot be listed"):
         History(spark, tmp_path / "nowhere").table("polls")
+
+
+@pytest.mark.parametrize("address", ["kafka://localhost:1/topic", "nonsense://there/history", "hdfs://localhost:1/in"])
+def test_address_that_is_none_is_told(spark: SparkSession, address: str) -> None:
+    """Of a topic, too, which only the roll-up reads."""
+    with pytest.raises((ConfigError, EmptyHistoryError), match=address.partition(":")[0]):
+        History(spark, address).table("polls")
+
+
+def test_file_that_is_gone_is_not_called_damaged(spark: SparkSession, folder: Path) -> None:
+    """Retention deletes one after they were listed: nobody is told to take it away."""
+    history = History(spark, folder)
+    history.table("polls")
+    the_file(folder, "replicas").unlink()
+    with pytest.raises(UnreadableFileError, match=r"cannot be opened .* retention has just deleted it"):
+        history.table("replicas")

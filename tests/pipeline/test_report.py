@@ -170,6 +170,16 @@ def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
     assert alarms.never_told_by_time(spark.createDataFrame(rows, SCHEMAS["alarms"])) == (4, 2)
 
 
+def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) -> None:
+    """And not until the end of another."""
+    rows = [
+        ("c", "stuck", None, False, {}, BEGIN, None, 7200.0, True, None),
+        ("c", "late", None, False, {}, BEGIN, BEGIN + dt.timedelta(seconds=300), 300.0, True, None),
+    ]
+    read, left_out = alarms.alarms_of(spark.createDataFrame(rows, SCHEMAS["alarms"]))
+    assert ([(each.rule, each.ended - each.began) for each in read], left_out) == ([("stuck", 7200), ("late", 300)], 0)
+
+
 def test_rules_of_all_clusters_are_summed(spark: SparkSession) -> None:
     """Precision and recall are those of all clusters; with one whose truth nobody knows they are unknown."""
     columns = ("out_of_sync_by_time", None, False, "s", 0.0)

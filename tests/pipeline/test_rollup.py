@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -12,10 +14,13 @@ from exporter.history.poll import Poll, topic_id_text
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Request
 from exporter.pipeline.jobs.rollup import Options, batch
+from exporter.pipeline.marts.rollup import MARTS
 from exporter.pipeline.progress import Progress
-from tests.history.places import NOON
+from tests.history.places import NOON, rewrite
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled
 
+LEFT = ["hour=00", "hour=22"]
+"""Folders of the hours that a part of the history leaves as they are."""
 HOURS = 4
 """That the history has windows in."""
 
@@ -172,14 +177,42 @@ def test_sum_is_unknown_where_rows_of_a_poll_are_missing(spark: SparkSession, fo
     assert None not in {row["bytes_stored_last"] for row in lost}
 
 
+def test_count_is_unknown_where_a_poll_cannot_tell(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """Without the reassignments nobody knows what is under-replicated, without the configurations the minimum ISR."""
+    for file in folder.rglob("kafka-warden-*.parquet"):
+        arrive(file, folder, tmp_path / "history")
+    for file in (tmp_path / "history" / "polls").rglob("*.parquet"):
+        if "hour=23" not in file.parts:
+            blind(file, "under_replicated_known", "min_isr_known")
+    found = rolled(spark, tmp_path / "history", tmp_path / "marts")
+    blinded = [row for row in found["topic_hour"].values() if row["topic"] == "orders" and row["hour"] != 23]
+    others = [row for row in found["topic_hour"].values() if row["topic"] == "orders" and row["hour"] == 23]
+    for name in ("under_replicated_max", "under_min_isr_max"):
+        assert {row[name] for row in blinded} == {None}
+        assert None not in {row[name] for row in others}
+    assert None not in {row["offline_max"] for row in blinded}
+
+
+def blind(file: Path, *flags: str) -> None:
+    """Let polls say that they cannot tell."""
+    rows = pq.read_table(file)
+    for flag in flags:
+        rows = rows.set_column(rows.schema.get_field_index(flag), flag, pa.array([False] * len(rows)))
+    rewrite(file, rows)
+
+
 def test_part_of_history_replaces_its_hours_only(
     spark: SparkSession, folder: Path, found: dict[str, Any], tmp_path: Path
 ) -> None:
-    """`--start` and `--end` make the hours between them anew, and leave all others as they are."""
+    """`--start` and `--end` make the hours between them anew, and do not touch a file of others."""
     rolled(spark, folder, tmp_path)
+    before = set(tmp_path.rglob("*.parquet"))
     one = History(spark, folder, NOON + 3600, NOON + 7200)
     batch(Request(spark, one, folder, tmp_path, Options(), Progress(spark.sparkContext)))
     assert contents(spark, tmp_path) == found
+    kept = before & set(tmp_path.rglob("*.parquet"))
+    hours = {mart.name: [file.parent.name for file in kept if mart.name in file.parts] for mart in MARTS}
+    assert {name: sorted(set(left)) for name, left in hours.items()} == {mart.name: LEFT for mart in MARTS}
 
 
 def test_clock_that_jumps_loses_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from exporter.pipeline.history import History
 from exporter.pipeline.job import Request
-from exporter.pipeline.jobs import moves
+from exporter.pipeline.jobs import forecast
 from exporter.pipeline.marts import read
-from exporter.pipeline.marts.moves import MOVES
+from exporter.pipeline.marts.forecast import FORECASTS
 from exporter.pipeline.progress import Progress
 from sandbox.ports import LOOPBACK
 from sandbox.spark import Room, standalone
@@ -71,14 +71,14 @@ def expected(spark: SparkSession, history: Path) -> Any:
     """What the jobs make of them here."""
     output = history.parent / "expected"
     made = rolled(spark, history, output)
-    request = Request(spark, History(spark, history), history, output, moves.Options(), Progress(spark.sparkContext))
-    moves.JOB.run(request)
-    return made, lives(spark, output)
+    options = forecast.Options()
+    forecast.JOB.run(Request(spark, History(spark, history), history, output, options, Progress(spark.sparkContext)))
+    return made, limits(spark, output)
 
 
-def lives(spark: SparkSession, output: Path) -> list[str]:
-    """The moves of a folder of marts."""
-    return sorted(map(repr, read(spark, MOVES, output).collect()))
+def limits(spark: SparkSession, output: Path) -> list[str]:
+    """The forecasts of a folder of marts."""
+    return sorted(map(repr, read(spark, FORECASTS, output).collect()))
 
 
 @pytest.mark.parametrize("where", ["local[2]", "standalone"])
@@ -90,10 +90,10 @@ def test_submitted_jobs(
     where: str,
     request: pytest.FixtureRequest,
 ) -> None:
-    """A roll-up, and moves, which replay polls in Python where executors run, give what they give here."""
+    """A roll-up, and forecasts, which are made in Python where executors run, give what they give here."""
     master = request.getfixturevalue("master") if where == "standalone" else where
     shutil.rmtree(history.parent / "marts", ignore_errors=True)
-    for job in ("rollup", "moves"):
+    for job in ("rollup", "forecast"):
         submit(job, environment, history.parent, master)
-    assert (contents(spark, history.parent / "marts"), lives(spark, history.parent / "marts")) == expected
-    assert expected[1], "there were moves"
+    assert (contents(spark, history.parent / "marts"), limits(spark, history.parent / "marts")) == expected
+    assert expected[1], "there is something to forecast"

@@ -16,7 +16,15 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from exporter.errors import DamagedFileError, EmptyHistoryError, HistoryFileError, MissingColumnError, NewerSchemaError
+from exporter.errors import (
+    ConfigError,
+    DamagedFileError,
+    EmptyHistoryError,
+    HistoryFileError,
+    MissingColumnError,
+    NewerSchemaError,
+    UnreadableFileError,
+)
 from exporter.history.parquet.arrow import TABLE_KEY, VERSION_KEY, schema_of
 from exporter.history.parquet.folder import SECONDS
 from exporter.history.schema import BY_NAME, VERSION
@@ -92,6 +100,7 @@ def inventory(folder: Path | str) -> Inventory:
     """List the files of history below a folder; a text with a scheme, such as `s3a://`, is an address.
 
     Raises:
+        ConfigError: an address that is none.
         EmptyHistoryError: there is none.
     """
     system, path, prefix = _system(folder)
@@ -125,13 +134,23 @@ def _is_date(text: str) -> bool:
 
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
-    """Find the file system of a folder, the path there, and what Spark wants in front of a path."""
+    """Find the file system of a folder, the path there, and what Spark wants in front of a path.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
     # Spark writes `file:/tmp`, people `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:
         return pafs.LocalFileSystem(), str(Path(text).absolute()), "file://"
-    # What Hadoop calls s3a is s3 to everybody else.
-    system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+    try:
+        # What Hadoop calls s3a is s3 to everybody else.
+        system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+    except (pa.ArrowInvalid, OSError) as problem:
+        raise ConfigError(
+            f"{folder}: no address at which files can be listed ({problem}); give a folder, or an address such as"
+            " s3a://bucket/history. A topic, kafka://..., is for the job rollup alone"
+        ) from problem
     return system, path, text[: text.rfind(path)]
 
 
@@ -151,10 +170,18 @@ def opened(place: Path | str, source: Any, *arguments: Any) -> Any:
     """Open a file as `pyarrow.parquet.ParquetFile`; `source` with the arguments makes what it reads from.
 
     Raises:
+        UnreadableFileError: it cannot be opened, whatever is in it.
         DamagedFileError: it is cut off or not Parquet.
     """
     try:
-        return pq.ParquetFile(source(*arguments))
+        file = source(*arguments)
+    except OSError as problem:
+        raise UnreadableFileError(
+            f"{place}: it cannot be opened ({problem}); look at the rights, or begin anew where retention has just"
+            " deleted it"
+        ) from problem
+    try:
+        return pq.ParquetFile(file)
     except (pa.ArrowInvalid, OSError) as problem:
         raise damaged(place, problem) from problem
 

@@ -6,16 +6,20 @@ from pathlib import Path
 from typing import Final
 
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from exporter.config import values
 from exporter.errors import ConfigError, JobError
 from exporter.pipeline import marts
+from exporter.pipeline.history import History
 from exporter.pipeline.job import Job, Request
 from exporter.pipeline.rollup.rollup import Target, roll_up
 from exporter.pipeline.rollup.samples import of_history
 from exporter.pipeline.rollup.stream import reach, rows, topic
 from exporter.pipeline.rollup.stream.run import Streaming, stream
 from exporter.pipeline.rollup.stream.topic import Topic
+from exporter.pipeline.rollup.windows import DAY, HOUR
 from exporter.pipeline.session import spread
 
 LATE: Final = "24h"
@@ -39,8 +43,8 @@ def add_flags(parser: ArgumentParser) -> None:
     """Add the flags."""
     parser.add_argument("--stream", action="store_true", help="go on with what arrives; a topic always is a stream")
     parser.add_argument("--until-done", action="store_true", help="of a stream: end when all that is there is taken")
-    parser.add_argument("--every", default=EVERY, metavar="DURATION", help=f"of a stream: a batch (default: {EVERY})")
-    parser.add_argument("--late", default=LATE, metavar="DURATION", help=f"an hour stays open for (default: {LATE})")
+    parser.add_argument("--every", metavar="DURATION", help=f"of a stream: a batch (default: {EVERY})")
+    parser.add_argument("--late", metavar="DURATION", help=f"of a stream: an hour stays open for (default: {LATE})")
     parser.add_argument("--checkpoint", metavar="FOLDER", help=f"of a stream (default: {CHECKPOINT} in the output)")
     parser.add_argument(
         "--accept-loss", action="store_true", help="of a topic: go on, and count, where messages were deleted unread"
@@ -61,13 +65,16 @@ def read_flags(parsed: Namespace) -> Options:
         if given and not is_topic:
             raise ConfigError(f"{flag}: only goes with --input kafka://HOST:PORT,.../TOPIC")
     if not (parsed.stream or is_topic):
+        for name in ("until_done", "every", "late", "checkpoint"):
+            if getattr(parsed, name):
+                raise ConfigError(f"--{name.replace('_', '-')}: only goes with --stream, or with a topic")
         return Options()
     if parsed.start > 0 or parsed.end != float("inf"):
         raise ConfigError("--start: does not go with a stream, which takes what arrives; leave out --start and --end")
     streaming = Streaming(
         checkpoint=parsed.checkpoint or f"{parsed.output.rstrip('/')}/{CHECKPOINT}",
-        delay=_duration("--late", parsed.late),
-        every=_duration("--every", parsed.every),
+        delay=_duration("--late", parsed.late or LATE),
+        every=_duration("--every", parsed.every or EVERY),
         until_done=parsed.until_done,
     )
     if not is_topic:
@@ -106,10 +113,18 @@ def batch(request: Request[Options]) -> None:
     write = marts.write if request.history.whole else marts.write_parts
     target = Target(
         lambda mart, frame: write(mart, frame, request.output),
-        lambda mart: marts.read(request.spark, mart, request.output),
+        lambda mart: _of_span(marts.read(request.spark, mart, request.output), request.history),
     )
     spread(request.spark, request.history.rows("replicas"))
     roll_up(of_history(request.history), target, request.progress.step)
+
+
+def _of_span(minutes: DataFrame, history: History) -> DataFrame:
+    """Those of the hours that are made anew: a mart may have years of others."""
+    first, after = (hour * HOUR for hour in history.hours)
+    # A day is a folder: Spark opens no others.
+    begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
+    return minutes.where((day > first - DAY) & (day < after) & (begins >= first) & (begins < after))
 
 
 def _duration(flag: str, text: str) -> float:

@@ -1,4 +1,4 @@
-"""Writes and reads marts. A mart is replaced as a whole: who reads meets the old one or the new one."""
+"""Writes and reads marts. A mart is replaced as a whole, by a rename: nobody reads half of one."""
 
 from pathlib import Path
 from typing import Final, cast

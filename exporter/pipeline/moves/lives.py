@@ -136,9 +136,9 @@ def _end_of_log() -> dict[str, Column]:
     """Count what was copied after the last poll that showed the move."""
     size = F.col("hosts")[F.col("broker")]["size"]
     added = samples.growth(COLUMNS, size, F.col("last_size"))
-    of_end = F.when((F.col("outcome") == COMPLETED) & (F.col("kind") != LOG_DIR), added)
-    known = F.col("grown_sum").isNotNull() | of_end.isNotNull()
-    return {"bytes_copied": F.when(known, F.coalesce("grown_sum", F.lit(0.0)) + F.coalesce(of_end, F.lit(0.0)))}
+    has_end = (F.col("outcome") == COMPLETED) & (F.col("kind") != LOG_DIR)
+    whole = F.coalesce("grown_sum", F.lit(0.0)) + added
+    return {"bytes_copied": F.when(has_end, whole).otherwise(F.col("grown_sum"))}
 
 
 def _times() -> dict[str, Column]:

@@ -74,7 +74,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One alarm that would have fired. Times in Unix s; `true_alarm` is None without a truth."""
+    """One alarm that would have fired; of one that still does, up to the last poll.
+
+    Times in Unix s; `true_alarm` is None without a truth.
+    """
 
     rule: str
     began: float
@@ -109,10 +112,8 @@ def alarms_of(alarms: DataFrame) -> tuple[list[Alarm], int]:
     """Read the alarms of the rules as they are, and count those that are too many."""
     firing = alarms.where("would_fire AND NOT what_if")
     order: list[Any] = [F.desc_nulls_first("seconds"), "began", "rule", "cluster_id", F.to_json(F.struct("subject"))]
-    last = alarms.agg(F.max(F.coalesce("ended", "began")).alias("ended")).select(unix("ended")).first()
-    rows = firing.orderBy(*order).limit(MOST).select("rule", unix("began"), unix("ended"), "true_alarm").collect()
-    end = last["ended"] if last else None
-    read = [Alarm(row["rule"], row["began"], row["ended"] or end or row["began"], row["true_alarm"]) for row in rows]
+    rows = firing.orderBy(*order).limit(MOST).select("rule", unix("began"), "seconds", "true_alarm").collect()
+    read = [Alarm(row["rule"], row["began"], row["began"] + row["seconds"], row["true_alarm"]) for row in rows]
     return read, firing.count() - len(read) if len(read) == MOST else 0
 
 

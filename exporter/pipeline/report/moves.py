@@ -74,11 +74,15 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What holds for all moves, read or not. `causes`: cause to the seconds that moves were stuck by it."""
+    """What holds for all moves, read or not.
+
+    `bytes_copied` is of those that know theirs, all but `unknown`; `causes`: cause to the seconds of being stuck.
+    """
 
     count: int
     outcomes: Mapping[str, int]
     bytes_copied: float | None
+    unknown: int
     median_error: float | None
     causes: Mapping[str, float]
 
@@ -100,11 +104,13 @@ def summed_up(moves: DataFrame) -> Fleet:
         moves.select(F.explode("causes").alias("cause", "seconds")).groupBy("cause").agg(F.sum("seconds").alias("s"))
     )
     whole = moves.agg(
-        F.sum("bytes_copied").alias("bytes"), F.percentile(F.abs("prediction_error"), 0.5).alias("error")
+        F.sum("bytes_copied").alias("bytes"),
+        F.count_if(F.col("bytes_copied").isNull()).alias("unknown"),
+        F.percentile(F.abs("prediction_error"), 0.5).alias("error"),
     ).first()
     assert whole is not None  # noqa: S101  # an aggregate without keys has one row
     found = {row["cause"]: row["s"] for row in causes.orderBy(F.desc("s"), "cause").collect() if row["s"]}
-    return Fleet(sum(outcomes.values()), outcomes, whole["bytes"], whole["error"], found)
+    return Fleet(sum(outcomes.values()), outcomes, whole["bytes"], whole["unknown"], whole["error"], found)
 
 
 def longest(moves: DataFrame) -> list[Move]:

@@ -54,7 +54,9 @@ def _finding(fleet: Fleet) -> str:
     stuck = sum(fleet.causes.values())
     longest_cause = f", mostly {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
     stood = f" Stuck for {duration(stuck)} in all{longest_cause}." if stuck else " None was stuck."
-    copied = f" {amount_of_bytes(fleet.bytes_copied)} copied." if fleet.bytes_copied is not None else ""
+    copied = "" if fleet.bytes_copied is None else f" {amount_of_bytes(fleet.bytes_copied)} copied."
+    if copied and fleet.unknown:
+        copied = f" At least{copied.removesuffix('.')}: of {plural(fleet.unknown, 'move')} it is unknown."
     return f"{plural(fleet.count, 'move')}: {outcomes}.{copied}{error}{stood}"
 
 

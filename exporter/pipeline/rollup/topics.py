@@ -9,10 +9,12 @@ from exporter.pipeline.rollup.samples import POLL, Samples
 from exporter.pipeline.rollup.windows import Grain, last, mean_and_max, only_if, start_of, whole_sum, with_whole
 
 KEY: Final = ("cluster_id", "start", "topic")
+_KNOWN: Final = {"under_replicated": "under_replicated_known", "under_min_isr": "min_isr_known"}
+"""Which polls can tell, of the counts of which not all can."""
 
 
 def partition_polls(samples: Samples) -> DataFrame:
-    """Sum up over the partitions of a topic, in each poll; null where rows of the poll are missing."""
+    """Sum up over the partitions of a topic, in each poll; null where rows of it are missing, or it cannot tell."""
     counts = (
         samples["partitions"]
         .groupBy(*POLL, "topic")
@@ -73,5 +75,7 @@ def windows(partitions: DataFrame, replicas: DataFrame, grain: Grain) -> DataFra
 
 def _withheld(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
     names = [name for name in counts.columns if name not in (*POLL, "topic", "found")]
-    told = with_whole(counts, polls, table)
-    return told.select(*POLL, "topic", *(only_if(F.col("whole"), F.col(name)).alias(name) for name in names))
+    known = {name: flag for name, flag in _KNOWN.items() if name in names}
+    told = with_whole(counts, polls, table, *known.values())
+    values = {name: only_if(F.col(known[name]), F.col(name)) if name in known else F.col(name) for name in names}
+    return told.select(*POLL, "topic", *(only_if(F.col("whole"), value).alias(name) for name, value in values.items()))

@@ -70,18 +70,19 @@ def mean_and_max(name: str, value: Column | None = None) -> list[Column]:
     return [F.avg(of).alias(f"{name}_mean"), F.max(of).alias(f"{name}_max")]
 
 
-def with_whole(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
+def with_whole(counts: DataFrame, polls: DataFrame, table: str, *flags: str) -> DataFrame:
     """Tell for each row whether its poll is there with all rows of a table: a sum without some would be wrong.
 
     Args:
         counts: `found`, the rows of the table that each row here was made of.
         polls: of `samples.COLUMNS`.
         table: its name.
+        flags: columns of `polls` that are wanted, too.
 
     Returns:
-        `counts` with `whole`; false where nobody knows how many rows there should be.
+        `counts` with the flags and `whole`; false where nobody knows how many rows there should be.
     """
-    expected = polls.select(*POLL, F.col("rows")[table].alias("expected"))
+    expected = polls.select(*POLL, *flags, F.col("rows")[table].alias("expected"))
     found = F.sum("found").over(Window.partitionBy(*POLL))
     joined = counts.withColumn("found", found).join(expected, list(POLL), "left")
     whole = F.coalesce(F.col("found") == F.col("expected"), no())
