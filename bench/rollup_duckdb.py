@@ -55,7 +55,10 @@ _PARTITION_POLLS: Final = """
                count(*) FILTER (under_min_isr) AS under_min_isr, count(*) FILTER (offline) AS offline
         FROM partitions GROUP BY ALL
     ), told AS (
-        SELECT counts.*, sum(counts.partitions) OVER (PARTITION BY cluster_id, run, sequence)
+        SELECT counts.* REPLACE (
+                   CASE WHEN polls.under_replicated_known THEN counts.under_replicated END AS under_replicated,
+                   CASE WHEN polls.min_isr_known THEN counts.under_min_isr END AS under_min_isr
+               ), sum(counts.partitions) OVER (PARTITION BY cluster_id, run, sequence)
                = polls.rows['partitions'] AS whole
         FROM counts LEFT JOIN polls USING (cluster_id, run, sequence)
     )

@@ -7,6 +7,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from exporter.formulas import alarms as formulas
+from exporter.formulas.ops import NUMBERS
 from exporter.pipeline.report.reading import unix
 
 BY_TIME: Final = "out_of_sync_by_time"
@@ -64,12 +66,18 @@ class Rule:
     @property
     def precision(self) -> float | None:
         """Share of its alarms that were true."""
-        return None if self.true_alarms is None or not self.alarms else self.true_alarms / self.alarms
+        if self.true_alarms is None or self.false_alarms is None:
+            return None
+        found: float | None = formulas.precision(NUMBERS, self.true_alarms, self.false_alarms)
+        return found
 
     @property
     def recall(self) -> float | None:
         """Share of the faults that it told of."""
-        return None if self.missed is None or not self.events else 1 - self.missed / self.events
+        if self.events is None or self.missed is None:
+            return None
+        found: float | None = formulas.recall(NUMBERS, self.events - self.missed, self.missed)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
