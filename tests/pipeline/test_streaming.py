@@ -188,6 +188,17 @@ def test_file_that_is_cut_off_stops_the_stream(spark: SparkSession, source: Path
     assert in_books(tmp_path / "marts") == [0]
 
 
+def test_file_of_somebody_else_in_front_of_the_folders_is_passed_by(
+    spark: SparkSession, source: Path, tmp_path: Path
+) -> None:
+    """As the batch job does: what is not below date and hour is no history."""
+    for file in source.rglob("kafka-warden-*.parquet"):
+        arrive(file, source, tmp_path / "history")
+    (tmp_path / "history" / "replicas" / "mine.parquet").write_bytes(b"no Parquet")
+    streamed(spark, tmp_path / "history", tmp_path / "marts")
+    assert in_books(tmp_path / "marts") == [0]
+
+
 def in_books(output: Path) -> list[int]:
     """Batches that are done."""
     return sorted(int(file.stem) for file in (output / "_rollup-stream" / "books").glob("*.json"))

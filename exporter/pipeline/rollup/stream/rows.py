@@ -83,7 +83,7 @@ def _files_of(spark: SparkSession, folder: str, name: str) -> DataFrame:
     reader = spark.readStream.schema(ddl(BY_NAME[name]))
     # Without partitions by folder, whose `hour` would be a column.
     reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", ALL_AGES)
-    rows = reader.option("pathGlobFilter", "*.parquet").parquet(f"{literal(folder)}/{{{name},*/{name}}}")
+    rows = reader.option("pathGlobFilter", "*.parquet").parquet(f"{literal(folder)}/{{{name},*/{name}}}/date=*/hour=*")
     return needed(name, rows).select(
         F.lit(name).alias("table"),
         *_place(file=F.col("_metadata.file_path")),
