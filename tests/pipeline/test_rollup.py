@@ -19,7 +19,7 @@ from exporter.pipeline.progress import Progress
 from tests.history.places import NOON, rewrite
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled
 
-LEFT = ["hour=00", "hour=22"]
+LEFT = ["hour=0", "hour=1", "hour=22"]
 """Folders of the hours that a part of the history leaves as they are."""
 HOURS = 4
 """That the history has windows in."""
