@@ -100,7 +100,7 @@ class Batches:
         """Take note of where a topic begins at this start.
 
         Args:
-            offsets: of the first message of each partition; none of files.
+            offsets: of the first message of each partition.
         """
         self._shelf.open(offsets)
         self._beginnings = offsets

@@ -49,7 +49,7 @@ def stream(
         output: folder of marts.
         streaming: how.
         progress: told of each batch.
-        beginnings: of a topic, the offset of the first message of each partition.
+        beginnings: of a topic, the offset of the first message of each partition; none of files.
 
     Raises:
         KafkaWardenError: what a batch failed with.
@@ -59,7 +59,8 @@ def stream(
     spread(spark, 0)
     checkpoint = address(streaming.checkpoint)
     batches = Batches(spark, checkpoint, address(output), streaming.delay, progress)
-    batches.begin(beginnings)
+    if beginnings:
+        batches.begin(beginnings)
     writer = rows.writeStream.queryName("rollup").option("checkpointLocation", f"{checkpoint}/{SPARK}")
     writer = writer.foreachBatch(batches)
     if streaming.until_done:
