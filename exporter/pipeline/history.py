@@ -7,11 +7,11 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.history.parquet.folder import SECONDS
 from exporter.history.parquet.footers import Footer, Inventory, inventory
 from exporter.history.schema import BY_NAME, ddl
 from exporter.pipeline.storage import literal
 
+_HOUR: Final = 3600
 ROW: Final = ("cluster_id", "run", "sequence")
 """With the key of a table: what tells its rows apart."""
 
@@ -41,7 +41,7 @@ class History:
     def hours(self) -> tuple[float, float]:
         """The first hour that is read and the one after the last, since 1970; 0 and infinity of all."""
         start, end = self._span
-        return start // SECONDS, float(end if math.isinf(end) else -(-end // SECONDS))
+        return start // _HOUR, float(end if math.isinf(end) else -(-end // _HOUR))
 
     @cached_property
     def _files(self) -> Inventory:
