@@ -18,8 +18,6 @@ from exporter.pipeline.marts.moves import MOVES
 from exporter.pipeline.progress import Progress
 from fleet.cli import main as generate
 
-pytestmark = pytest.mark.long
-
 INTERVAL = 60.0
 
 
