@@ -1,17 +1,15 @@
 """History as Spark reads it: checked before, and each row once."""
 
-import math
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.history.parquet.footers import Footer, Inventory, inventory
+from exporter.history.parquet.footers import Footer, Inventory, hours_of, inventory
 from exporter.history.schema import BY_NAME, ddl
 from exporter.pipeline.storage import literal
 
-_HOUR: Final = 3600
 ROW: Final = ("cluster_id", "run", "sequence")
 """With the key of a table: what tells its rows apart."""
 
@@ -40,8 +38,7 @@ class History:
     @property
     def hours(self) -> tuple[float, float]:
         """The first hour that is read and the one after the last, since 1970; 0 and infinity of all."""
-        start, end = self._span
-        return start // _HOUR, float(end if math.isinf(end) else -(-end // _HOUR))
+        return hours_of(*self._span)
 
     @cached_property
     def _files(self) -> Inventory:

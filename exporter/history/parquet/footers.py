@@ -4,6 +4,7 @@ A footer is some kilobytes, so that a folder is checked before Spark, or anybody
 """
 
 import datetime as dt
+import math
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -74,8 +75,8 @@ class Inventory:
         Raises:
             EmptyHistoryError: no table has a file of that time.
         """
-        first, last = start // SECONDS, end / SECONDS
-        kept = tuple(file for file in self.files if first <= file.hour < last)
+        first, after = hours_of(start, end)
+        kept = tuple(file for file in self.files if first <= file.hour < after)
         if not kept:
             raise EmptyHistoryError(f"{self.folder}: no history of the time from {start:g} to {end:g} (Unix seconds)")
         return Inventory(self.folder, self.system, kept)
@@ -94,6 +95,11 @@ class Inventory:
         with opened(file.place, self.system.open_input_file, file.path) as parquet:
             version = check(file.place, file.table, parquet.metadata.metadata or {}, parquet.schema_arrow)
             return Footer(file, version, parquet.metadata.num_rows)
+
+
+def hours_of(start: float, end: float) -> tuple[float, float]:
+    """The first hour that may have rows of a time, in Unix seconds, and the one after the last: hours since 1970."""
+    return start // SECONDS, end if math.isinf(end) else -(-end // SECONDS)
 
 
 def inventory(folder: Path | str) -> Inventory:

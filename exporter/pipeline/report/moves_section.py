@@ -54,10 +54,16 @@ def _finding(fleet: Fleet) -> str:
     stuck = sum(fleet.causes.values())
     longest_cause = f", mostly {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
     stood = f" Stuck for {duration(stuck)} in all{longest_cause}." if stuck else " None was stuck."
-    copied = "" if fleet.bytes_copied is None else f" {amount_of_bytes(fleet.bytes_copied)} copied."
-    if copied and fleet.unknown:
-        copied = f" At least{copied.removesuffix('.')}: of {plural(fleet.unknown, 'move')} it is unknown."
-    return f"{plural(fleet.count, 'move')}: {outcomes}.{copied}{error}{stood}"
+    return f"{plural(fleet.count, 'move')}: {outcomes}.{_copied(fleet)}{error}{stood}"
+
+
+def _copied(fleet: Fleet) -> str:
+    if fleet.bytes_copied is None:
+        return ""
+    amount = amount_of_bytes(fleet.bytes_copied)
+    if not fleet.unknown:
+        return f" {amount} copied."
+    return f" At least {amount} copied: of {plural(fleet.unknown, 'move')} it is unknown."
 
 
 def _against(fleet: Fleet, read: Sequence[Move]) -> list[Part]:

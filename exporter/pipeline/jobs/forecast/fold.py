@@ -14,7 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 from exporter.formulas.forecast import METHOD, Forecast, forecast
 from exporter.formulas.forecast_trend import Kind
 from exporter.pipeline.jobs.forecast.options import Options
-from exporter.pipeline.jobs.forecast.series import DAY, SERIES
+from exporter.pipeline.jobs.forecast.series import SERIES
+from exporter.pipeline.rollup.windows import DAY
 
 KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}
 

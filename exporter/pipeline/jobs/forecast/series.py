@@ -16,12 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 from exporter.pipeline.history import History
 from exporter.pipeline.jobs.forecast.options import Options
 from exporter.pipeline.rollup.samples import POLL
-from exporter.pipeline.rollup.windows import only_if, whole_sum, with_whole
+from exporter.pipeline.rollup.windows import DAY, HOUR, only_if, whole_sum, with_whole
 
 LEAST_SHARE: Final = 0.75
 """Of the hours with a value that half of the days of a series have: 18 of 24, 3 of 4 with a poll in six hours."""
-HOUR: Final = 3600
-DAY: Final = 86400
 
 SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
 COLUMNS: Final = (*SERIES, "day", "value", "limit")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from pyspark.errors import StreamingQueryException
@@ -14,7 +13,6 @@ from exporter.pipeline.rollup.stream.batch import Batches
 from exporter.pipeline.session import spread
 from exporter.pipeline.storage import address
 
-NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 SPARK: Final = "spark"
 """Spark's own part of the checkpoint: which files and offsets each batch is of."""
 
@@ -39,7 +37,7 @@ def stream(
     output: Path | str,
     streaming: Streaming,
     progress: Progress,
-    beginnings: Mapping[int, int] = NOTHING,
+    beginnings: Mapping[int, int] | None = None,
 ) -> None:
     """Roll up what arrives.
 
@@ -59,7 +57,7 @@ def stream(
     spread(spark, 0)
     checkpoint = address(streaming.checkpoint)
     batches = Batches(spark, checkpoint, address(output), streaming.delay, progress)
-    if beginnings:
+    if beginnings is not None:
         batches.begin(beginnings)
     writer = rows.writeStream.queryName("rollup").option("checkpointLocation", f"{checkpoint}/{SPARK}")
     writer = writer.foreachBatch(batches)
