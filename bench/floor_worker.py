@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from exporter.clients.kafka.link import BrokerLink
-from exporter.clients.kafka.network import Network
-from exporter.clients.kafka.properties import translate
-from exporter.clients.kafka.repeated import Repeated
-from exporter.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest
-from exporter.clients.strict import parse_address
-from exporter.poller.tables import Rows
-from exporter.sources.metadata import MetadataQuestion, request_metadata
-from exporter.sources.offsets import LATEST, request_offsets
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest
+from kafka_warden.clients.strict import parse_address
+from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.metadata import MetadataQuestion, request_metadata
+from kafka_warden.sources.offsets import LATEST, request_offsets
 
 PATIENCE = 60.0
 METADATA, LOG_DIRS = "metadata", "log dirs"

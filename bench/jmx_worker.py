@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench.procfs import cpu_seconds
-from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from exporter.clients.strict import parse_address
-from exporter.sources.jmx import QUESTIONS, parse_beans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.strict import parse_address
+from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import wait_for
 
 PATIENCE = 30.0

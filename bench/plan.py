@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exporter.formulas import law
-from exporter.formulas.ops import NUMBERS
-from exporter.formulas.shares import fair_shares
+from kafka_warden.formulas import law
+from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.formulas.shares import fair_shares
 from sandbox import Cluster, ClusterSettings, wait_for
 
 TOPIC = "moved"

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from exporter.app import build, tune_interpreter
-from exporter.clients.kafka.properties import translate
-from exporter.cycle import Cycle
-from exporter.log import configure
-from exporter.model import Parameters
-from exporter.poller import Poller, PollerSettings
+from kafka_warden.app import build, tune_interpreter
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.cycle import Cycle
+from kafka_warden.log import configure
+from kafka_warden.model import Parameters
+from kafka_warden.poller import Poller, PollerSettings
 
 NEVER = 1e9
 DEADLINE = 30.0

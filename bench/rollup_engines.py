@@ -15,9 +15,9 @@ import duckdb
 
 from bench import procfs
 from bench.rollup_duckdb import statements
-from exporter.formulas.replica_state import STATES
-from exporter.pipeline.marts import Mart
-from exporter.pipeline.marts.rollup import MARTS
+from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.pipeline.marts import Mart
+from kafka_warden.pipeline.marts.rollup import MARTS
 
 MEMORY: Final = "4g"
 """Of Spark's driver, which does all the work of a local master, and of DuckDB."""
@@ -55,7 +55,7 @@ def spark(
     name = "spark" if master.startswith("spark:") else "local"
     marts, events = scratch / f"marts-{name}", scratch / f"events-{name}-{rows}"
     events.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "exporter.cli", "pipeline", "rollup", "--master", master, *flags]
+    command = [sys.executable, "-m", "kafka_warden.cli", "pipeline", "rollup", "--master", master, *flags]
     command += ["--input", str(history), "--output", str(marts), "--conf", f"spark.local.dir={scratch / 'spark'}"]
     command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events.as_uri()}"]
     command += ["--conf", "spark.eventLog.compress=false"]

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.report import median
-from exporter.app import tune_interpreter
-from exporter.catalogue import Build, Sidecar, View
-from exporter.derive import Memory, derive
-from exporter.exposition import Exposition
-from exporter.model import (
+from kafka_warden.app import tune_interpreter
+from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.derive import Memory, derive
+from kafka_warden.exposition import Exposition
+from kafka_warden.model import (
     UNKNOWN,
     Broker,
     BrokerConfig,

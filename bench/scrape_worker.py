@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench import poll_worker
-from exporter.clients.strict import Address
-from exporter.web.page import Health
-from exporter.web.server import WebServer, WebSettings
+from kafka_warden.clients.strict import Address
+from kafka_warden.web.page import Health
+from kafka_warden.web.server import WebServer, WebSettings
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def running_sidecar(target: Target, interval: float, *, jmx: bool, log_dirs: flo
         ports = stack.enter_context(contextlib.closing(Ports()))
         port, file, said = ports.reserve(), folder / "kafka-warden.yml", folder / "log"
         file.write_text(yaml.safe_dump(_configuration(target, port, poll, jmx=jmx)), encoding="utf-8")
-        command = [sys.executable, "-m", "exporter.cli", "run", "--config", str(file)]
+        command = [sys.executable, "-m", "kafka_warden.cli", "run", "--config", str(file)]
         log = stack.enter_context(said.open("wb"))
         process = subprocess.Popen(command, stdout=log, stderr=log, env=_environment())
         sidecar = Sidecar(process, f"http://127.0.0.1:{port}/metrics", said)

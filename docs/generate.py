@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Final
 
 from docs import history_schema, pipeline_marts
-from exporter.catalogue import SIDECAR, Metric, SidecarMetric
-from exporter.catalogue.cluster import CLUSTER
-from exporter.catalogue.moves import MOVES
-from exporter.catalogue.mutations import MUTATIONS
-from exporter.catalogue.replicas import REPLICAS
-from exporter.catalogue.replication import REPLICATION
-from exporter.catalogue.sidecar import CLAMPED
-from exporter.catalogue.tiered import TIERED
-from exporter.sources.beans import BEANS, MILLISECONDS
-from exporter.sources.beans import MUTATIONS as CLIENT_MUTATIONS
-from exporter.sources.beans import REQUESTS as CLIENT_REQUESTS
+from kafka_warden.catalogue import SIDECAR, Metric, SidecarMetric
+from kafka_warden.catalogue.cluster import CLUSTER
+from kafka_warden.catalogue.moves import MOVES
+from kafka_warden.catalogue.mutations import MUTATIONS
+from kafka_warden.catalogue.replicas import REPLICAS
+from kafka_warden.catalogue.replication import REPLICATION
+from kafka_warden.catalogue.sidecar import CLAMPED
+from kafka_warden.catalogue.tiered import TIERED
+from kafka_warden.sources.beans import BEANS, MILLISECONDS
+from kafka_warden.sources.beans import MUTATIONS as CLIENT_MUTATIONS
+from kafka_warden.sources.beans import REQUESTS as CLIENT_REQUESTS
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"

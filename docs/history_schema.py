@@ -4,22 +4,23 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
-from exporter.history.column import Column, Role, Table
-from exporter.history.notes import NOTES
-from exporter.history.schema import COMMON, TABLES, VERSION
-from exporter.history.shapes import ListOf, MapOf, Scalar, Shape, Struct
+from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.notes import NOTES
+from kafka_warden.history.schema import COMMON, TABLES, VERSION
+from kafka_warden.history.shapes import ListOf, MapOf, Scalar, Shape, Struct
 
 INTRODUCTION: Final = f"""\
 # Tables of the history
 
-Version {VERSION}. Made from `exporter/history/` by `make docs`; do not edit. [history.md](history.md) tells how to turn
-history on, and what may be missing from it.
+Version {VERSION}. Made from `exporter/kafka_warden/history/` by `make docs`; do not edit.
+[history.md](history.md) describes how to turn history on, and what may be missing from it.
 
 - **Unknown is null, unlimited is infinite, a known zero is 0.** Types are Spark SQL's; no NaN is ever written.
 - Times in *Unix s* are for people and for joins. *Monotonic s* compare within one `run` only; `time` and `clock` of the
   row lead from one to the other.
 - *Raw* is what brokers told, or what the user set: all that judgement follows from. *Judged* is what the sidecar made
-  of it: the polls of a `run`, judged again in the order of `sequence`, give the same (`exporter/history/restore.py`).
+  of it: the polls of a `run`, judged again in the order of `sequence`, give the same
+  (`exporter/kafka_warden/history/restore.py`).
 - The columns of a table's key tell the rows of one poll apart. Of rows that are alike in `cluster_id`, `run`,
   `sequence` and the key all but one are duplicates.
 - The version grows with any change. A reader takes its own version and older ones, and refuses a newer one.

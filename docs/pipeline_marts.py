@@ -4,14 +4,14 @@ import importlib
 import pkgutil
 from typing import Final
 
-from exporter.pipeline import marts
-from exporter.pipeline.marts import Field, Mart
+from kafka_warden.pipeline import marts
+from kafka_warden.pipeline.marts import Field, Mart
 
 INTRODUCTION: Final = """\
 # Marts of the pipeline
 
 What the jobs of [pipeline.md](pipeline.md) write, a folder of Parquet files (zstd) each below the output. Made from
-`exporter/pipeline/marts/` by `make docs`; do not edit.
+`exporter/kafka_warden/pipeline/marts/` by `make docs`; do not edit.
 
 - **Unknown is null, unlimited is infinite, a known zero is 0;** no NaN is ever written. Types are Spark SQL's.
 - Bytes, seconds, ratios from 0 to 1. Times are UTC.

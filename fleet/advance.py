@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.formulas import mutation
-from exporter.formulas.ops import NUMBERS
 from fleet.load import produce
 from fleet.moving import Mover
 from fleet.replication import elect, expire, follow
 from fleet.settings import DAY, chance
 from fleet.world import World, add_topic
+from kafka_warden.formulas import mutation
+from kafka_warden.formulas.ops import NUMBERS
 
 TOKENS_A_SECOND = 2.0
 """`controller_mutation_rate` of the client that makes topics."""

@@ -1,11 +1,11 @@
-"""What JMX of the processes of a cluster tells: the beans of `exporter/sources/beans.py` that have a value here."""
+"""The beans of `exporter/kafka_warden/sources/beans.py` that have a value in a generated cluster."""
 
 import numpy as np
 
-from exporter.model import ClientBean, ProcessBeans
 from fleet.advance import TOKENS, TOKENS_A_SECOND
 from fleet.moving import Campaign
 from fleet.world import World
+from kafka_warden.model import ClientBean, ProcessBeans
 
 
 def broker_beans(world: World, campaign: Campaign | None, broker: int, clock: float) -> ProcessBeans:

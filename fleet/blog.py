@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from exporter.model import BrokerConfig, Parameters
 from fleet.growth import Plan
 from fleet.made import Creation
 from fleet.seen import see
@@ -21,6 +20,7 @@ from fleet.simulation import CLOCK, Sight
 from fleet.topology import Topic, make_cluster
 from fleet.truth import Happened
 from fleet.world import World, make_world
+from kafka_warden.model import BrokerConfig, Parameters
 
 FOO: Final = Topic("foo", b"foo".ljust(16, b"\0"), 1, 10_000.0, 1000, math.inf, 0.0, 0.0)
 QUIET: Final = Topic("quiet", b"quiet".ljust(16, b"\0"), 1, 33.0, 1000, math.inf, 0.0, 0.0)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from exporter.history.parquet.arrow import to_arrow
-from exporter.history.parquet.folder import LOCK, SECONDS, Folder
-from exporter.history.parquet.sink import FILE_ROWS, encode
-from exporter.history.schema import BY_NAME, Built
 from fleet.bulk_rows import all_rows
 from fleet.herd import make_block, make_herd
 from fleet.judged import Told, Written
 from fleet.settings import Settings
 from fleet.work import Task, run_all
+from kafka_warden.history.parquet.arrow import to_arrow
+from kafka_warden.history.parquet.folder import LOCK, SECONDS, Folder
+from kafka_warden.history.parquet.sink import FILE_ROWS, encode
+from kafka_warden.history.schema import BY_NAME, Built
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from exporter.history.column import Coded, Values
-from exporter.history.poll import topic_id_text
-from exporter.history.schema import BY_NAME, VERSION, columns_of
 from fleet.herd import LATE, Block, Herd
 from fleet.seen import KAFKA, PORT
+from kafka_warden.history.column import Coded, Values
+from kafka_warden.history.poll import topic_id_text
+from kafka_warden.history.schema import BY_NAME, VERSION, columns_of
 
 STATES: Final = ("in_sync", "slow")
 

@@ -6,11 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from exporter.model import Floats
 from fleet.cycles import cycle, drifted
 from fleet.made import Creation
 from fleet.settings import DAY, HOUR, MINUTE, Settings, chance
 from fleet.topology import Cluster
+from kafka_warden.model import Floats
 
 HOURS: Final = 24
 

@@ -10,12 +10,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from exporter.errors import SinkError
 from fleet import truth
 from fleet.bulk import generate_bulk
 from fleet.judged import NotWrittenError, Written, generate
 from fleet.presets import PRESETS
 from fleet.settings import Settings
+from kafka_warden.errors import SinkError
 
 UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 EVERY: Final = 1.0

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from exporter.model import Floats
 from fleet.settings import DAY, HOUR, WEEK
+from kafka_warden.model import Floats
 
 NOON: Final = 14 * HOUR
 """When a day is at its height, UTC."""

@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from exporter.formulas.limits import LEFT_OUT
-from exporter.model import Floats, Parameters
 from fleet.busy import Hours, draw_hours
 from fleet.made import Creation
 from fleet.settings import DAY, WEEK, Settings, chance
 from fleet.topology import KEPT_BYTES, Cluster, draw_topic, make_topics, place
 from fleet.truth import Reached
+from kafka_warden.formulas.limits import LEFT_OUT
+from kafka_warden.model import Floats, Parameters
 
 TOPIC: Final = 4.0
 """Mean partitions of a topic that is made later."""

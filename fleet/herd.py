@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from exporter.history.parquet.folder import SECONDS
-from exporter.model import Bools, Floats, Ints, Longs
 from fleet.judged import run_name
 from fleet.settings import DAY, Settings, chance
 from fleet.simulation import CLOCK
 from fleet.topology import Topic, make_cluster, make_topics, place
+from kafka_warden.history.parquet.folder import SECONDS
+from kafka_warden.model import Bools, Floats, Ints, Longs
 
 BULK: Final = "bulk-"
 """How the ids of such clusters begin."""

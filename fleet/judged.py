@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from exporter.derive import Memory, derive
-from exporter.history.ledger import Ledger
-from exporter.history.parquet.folder import LOCK, Folder
-from exporter.history.parquet.sink import ParquetSettings, ParquetSink
-from exporter.history.poll import Poll, Remembered
-from exporter.model import Parameters, Snapshot
 from fleet.blog import Blog
 from fleet.settings import Settings
 from fleet.simulation import Simulation
 from fleet.truth import Truth
 from fleet.work import Task, run_all
+from kafka_warden.derive import Memory, derive
+from kafka_warden.history.ledger import Ledger
+from kafka_warden.history.parquet.folder import LOCK, Folder
+from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.model import Parameters, Snapshot
 
 FOR_EVER: Final = 36_500 * 86_400.0
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from exporter.model import Floats
 from fleet.cycles import cycle, drifted
 from fleet.settings import DAY
 from fleet.topology import per_partition
 from fleet.world import World
+from kafka_warden.model import Floats
 
 
 def produce(world: World, until: float, luck: np.random.Generator) -> Floats:

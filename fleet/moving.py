@@ -10,15 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from exporter.formulas import law
-from exporter.formulas.ops import ARRAYS, NUMBERS
-from exporter.formulas.shares import fair_shares
-from exporter.history.poll import topic_id_text
-from exporter.model import Floats, Longs
 from fleet.shares import enough, floors, spread
 from fleet.topology import OFFSETS
 from fleet.truth import Happened, Moved
 from fleet.world import NOBODY, Down, World
+from kafka_warden.formulas import law
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS
+from kafka_warden.formulas.shares import fair_shares
+from kafka_warden.history.poll import topic_id_text
+from kafka_warden.model import Floats, Longs
 
 FETCH_MAX: Final = 1 << 20
 RESPONSE_MAX: Final = 10 << 20

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from exporter.model import Bools, Floats
 from fleet.settings import DAY
 from fleet.topology import KEPT_BYTES
 from fleet.world import NOBODY, World
+from kafka_warden.model import Bools, Floats
 
 LAG_TIME_MAX = 30.0
 """`replica.lag.time.max.ms`, seconds."""

@@ -5,7 +5,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from exporter.model import (
+from fleet.advance import TOKENS_A_SECOND
+from fleet.beans import broker_beans, controller_beans
+from fleet.moving import Campaign
+from fleet.topology import CONTROLLERS
+from fleet.world import World
+from kafka_warden.model import (
     UNKNOWN,
     Broker,
     BrokerConfig,
@@ -25,11 +30,6 @@ from exporter.model import (
     SourceStatus,
     TopicConfig,
 )
-from fleet.advance import TOKENS_A_SECOND
-from fleet.beans import broker_beans, controller_beans
-from fleet.moving import Campaign
-from fleet.topology import CONTROLLERS
-from fleet.world import World
 
 KAFKA: Final = "4.1.1"
 LOG_DIR: Final = "/var/lib/kafka/data"

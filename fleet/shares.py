@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from exporter.model import Floats, Longs
 from fleet.world import World
+from kafka_warden.model import Floats, Longs
 
 WAITS: Final = 0.8
 """What the law lets through of a limit, and some room: docs/throttle-law.md divides by it, too."""

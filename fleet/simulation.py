@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from exporter.model import BrokerConfig, Snapshot
 from fleet.advance import make_clockwork
 from fleet.growth import make_plan
 from fleet.moving import Mover
@@ -13,6 +12,7 @@ from fleet.seen import see
 from fleet.settings import WEEK, Settings, chance
 from fleet.topology import make_cluster
 from fleet.world import make_world
+from kafka_warden.model import BrokerConfig, Snapshot
 
 CLOCK: Final = 1000.0
 """Monotonic seconds of a sidecar's first poll."""

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from exporter.model import Floats, Ints
 from fleet.settings import HOUR, Settings, chance
+from kafka_warden.model import Floats, Ints
 
 OFFSETS: Final = "__consumer_offsets"
 NAMES: Final = (

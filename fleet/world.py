@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from exporter.model import Bools, Floats, Ints, Longs
 from fleet.growth import Plan
 from fleet.made import Creation
 from fleet.settings import DAY, Settings
 from fleet.topology import Cluster, Topic, per_partition
 from fleet.truth import Truth
+from kafka_warden.model import Bools, Floats, Ints, Longs
 
 NOBODY: Final = -1
 """No leader, no broker in a slot."""

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from exporter.history.parquet.reader import read
-from exporter.history.schema import TABLES
 from fleet import truth
+from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.schema import TABLES
 from sandbox.cluster import Cluster
 from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Screen

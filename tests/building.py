@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from exporter.derive import Derived, derive
-from exporter.model import (
+from kafka_warden.derive import Derived, derive
+from kafka_warden.model import (
     UNKNOWN,
     Broker,
     Parameters,
@@ -24,7 +24,7 @@ from exporter.model import (
     Source,
     SourceStatus,
 )
-from exporter.sources.metadata import Layout
+from kafka_warden.sources.metadata import Layout
 
 EPOCH = 1_700_000_000.0
 """Unix time of the monotonic clock's 0."""

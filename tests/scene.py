@@ -8,8 +8,8 @@ leader, of which broker 1 shows no log; `hidden` may not have series.
 
 import numpy as np
 
-from exporter.catalogue import Build, Sidecar, View
-from exporter.model import (
+from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.model import (
     UNKNOWN,
     UNLIMITED,
     Broker,
@@ -33,7 +33,7 @@ from exporter.model import (
     SourceStatus,
     TopicConfig,
 )
-from exporter.sources.beans import BEANS
+from kafka_warden.sources.beans import BEANS
 from tests.building import EPOCH, Partition, Topics, answered, judge, snapshot
 
 POLLS = range(0, 91, 10)

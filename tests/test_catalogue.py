@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from exporter.catalogue import CATALOGUE, PREFIX, SIDECAR, Kind, Metric, SidecarMetric
-from exporter.catalogue.mutations import QUANTILES
-from exporter.sources.beans import BEANS
+from kafka_warden.catalogue import CATALOGUE, PREFIX, SIDECAR, Kind, Metric, SidecarMetric
+from kafka_warden.catalogue.mutations import QUANTILES
+from kafka_warden.sources.beans import BEANS
 
 CONTRACT: Final = """
 leader_replication_throttled_bytes_per_second follower_replication_throttled_bytes_per_second: broker

@@ -9,8 +9,8 @@ import pytest
 
 from docs import pipeline_marts
 from docs.generate import render
-from exporter.catalogue import CATALOGUE
-from exporter.cli import _parser
+from kafka_warden.catalogue import CATALOGUE
+from kafka_warden.cli import _parser
 
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = sorted(

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporter.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
-from exporter.exposition import Exposition, Rendered
-from exporter.model import QuotaEntity, Source, SourceStatus
+from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
+from kafka_warden.exposition import Exposition, Rendered
+from kafka_warden.model import QuotaEntity, Source, SourceStatus
 from sandbox.monitoring_tools import tools
 from tests import scene
 from tests.building import Partition, judge, snapshot

@@ -1,6 +1,7 @@
 """Data flows one way through the house: a module imports only what stands before it (docs/architecture.md)."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,34 +10,34 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OPEN = {"exporter.model", "exporter.errors", "exporter.formulas"}
+OPEN = {"kafka_warden.model", "kafka_warden.errors", "kafka_warden.formulas"}
 """What every room may import. They may import each other: formulas know nothing but formulas."""
 
-SETTINGS = {"exporter.clients.secrets", "exporter.clients.strict", "exporter.clients.ciphers"}
+SETTINGS = {"kafka_warden.clients.secrets", "kafka_warden.clients.strict", "kafka_warden.clients.ciphers"}
 """The part of the clients that talks to nobody: how secrets, addresses and ciphers are written."""
 
 ROOMS: dict[str, set[str]] = {
-    "exporter.errors": set(),
-    "exporter.model": set(),
-    "exporter.formulas": set(),
-    "exporter.clients": OPEN,
-    "exporter.sources": OPEN | {"exporter.clients"},
-    "exporter.poller": OPEN | {"exporter.clients", "exporter.sources"},
-    "exporter.derive": OPEN,
-    "exporter.planning": OPEN,
-    "exporter.catalogue": OPEN | {"exporter.derive"},
-    "exporter.exposition": OPEN | {"exporter.catalogue"},
-    "exporter.history": OPEN | {"exporter.derive"},
-    "exporter.web": OPEN | SETTINGS,
-    "exporter.log": OPEN | SETTINGS,
-    "exporter.config": OPEN
+    "kafka_warden.errors": set(),
+    "kafka_warden.model": set(),
+    "kafka_warden.formulas": set(),
+    "kafka_warden.clients": OPEN,
+    "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
+    "kafka_warden.poller": OPEN | {"kafka_warden.clients", "kafka_warden.sources"},
+    "kafka_warden.derive": OPEN,
+    "kafka_warden.planning": OPEN,
+    "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
+    "kafka_warden.exposition": OPEN | {"kafka_warden.catalogue"},
+    "kafka_warden.history": OPEN | {"kafka_warden.derive"},
+    "kafka_warden.web": OPEN | SETTINGS,
+    "kafka_warden.log": OPEN | SETTINGS,
+    "kafka_warden.config": OPEN
     | SETTINGS
-    | {f"exporter.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
-    "exporter.state": OPEN,
-    "exporter.timer": OPEN | {"exporter.web.page"},
-    "exporter.cycle": OPEN
+    | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
+    "kafka_warden.state": OPEN,
+    "kafka_warden.timer": OPEN | {"kafka_warden.web.page"},
+    "kafka_warden.cycle": OPEN
     | {
-        f"exporter.{room}"
+        f"kafka_warden.{room}"
         for room in (
             "poller",
             "derive",
@@ -48,10 +49,16 @@ ROOMS: dict[str, set[str]] = {
             "web.page",
         )
     },
-    "exporter.pipeline": OPEN
-    | {"exporter.cli", "exporter.config.values", "exporter.derive", "exporter.plan_files", "exporter.planning"}
+    "kafka_warden.pipeline": OPEN
     | {
-        f"exporter.history.{part}"
+        "kafka_warden.cli",
+        "kafka_warden.config.values",
+        "kafka_warden.derive",
+        "kafka_warden.plan_files",
+        "kafka_warden.planning",
+    }
+    | {
+        f"kafka_warden.history.{part}"
         for part in (
             "column",
             "messages",
@@ -66,40 +73,42 @@ ROOMS: dict[str, set[str]] = {
             "parquet.reader",
         )
     },
-    "exporter.app": {"exporter"},
-    "exporter.plan": {"exporter"},
-    "exporter.plan_files": OPEN | {"exporter.clients.strict", "exporter.planning"},
-    "exporter.plan_flags": OPEN | {"exporter.config", "exporter.plan"},
-    "exporter.cli": {"exporter"},
+    "kafka_warden.app": {"kafka_warden"},
+    "kafka_warden.plan": {"kafka_warden"},
+    "kafka_warden.plan_files": OPEN | {"kafka_warden.clients.strict", "kafka_warden.planning"},
+    "kafka_warden.plan_flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
+    "kafka_warden.cli": {"kafka_warden"},
 }
 """Room to what it may import besides itself; only app, plan and cli wire, and a command within the pipeline."""
 
 LIBRARIES: dict[str, set[str]] = {
-    "apscheduler": {"exporter.timer"},
-    "bcrypt": {"exporter.web"},
-    "confluent_kafka": {"exporter.history.kafka"},
-    "hypercorn": {"exporter.web"},
-    "jpype": {"exporter.clients.jmx"},
-    "kafka": {"exporter.clients.kafka"},
-    "matplotlib": {"exporter.pipeline.report"},
-    "numpy": {"exporter"},
-    "pandas": {"exporter.pipeline"},
-    "py4j": {"exporter.pipeline"},
-    "pyarrow": {"exporter.history.parquet", "exporter.pipeline"},
-    "pyspark": {"exporter.pipeline"},
-    "structlog": {f"exporter.{room}" for room in ("app", "cycle", "history", "log", "poller", "state", "timer", "web")},
-    "yaml": {"exporter.clients", "exporter.config"},
+    "apscheduler": {"kafka_warden.timer"},
+    "bcrypt": {"kafka_warden.web"},
+    "confluent_kafka": {"kafka_warden.history.kafka"},
+    "hypercorn": {"kafka_warden.web"},
+    "jpype": {"kafka_warden.clients.jmx"},
+    "kafka": {"kafka_warden.clients.kafka"},
+    "matplotlib": {"kafka_warden.pipeline.report"},
+    "numpy": {"kafka_warden"},
+    "pandas": {"kafka_warden.pipeline"},
+    "py4j": {"kafka_warden.pipeline"},
+    "pyarrow": {"kafka_warden.history.parquet", "kafka_warden.pipeline"},
+    "pyspark": {"kafka_warden.pipeline"},
+    "structlog": {
+        f"kafka_warden.{room}" for room in ("app", "cycle", "history", "log", "poller", "state", "timer", "web")
+    },
+    "yaml": {"kafka_warden.clients", "kafka_warden.config"},
 }
 """Library to the rooms that may import it."""
 
 PURE = (
-    "exporter.model",
-    "exporter.formulas",
-    "exporter.derive",
-    "exporter.planning",
-    "exporter.catalogue",
+    "kafka_warden.model",
+    "kafka_warden.formulas",
+    "kafka_warden.derive",
+    "kafka_warden.planning",
+    "kafka_warden.catalogue",
     *(
-        f"exporter.history.{part}"
+        f"kafka_warden.history.{part}"
         for part in ("column", "messages", "plain", "poll", "replay", "restore", "schema", "shapes", "tables")
     ),
 )
@@ -119,11 +128,11 @@ def room_of(module: str) -> str:
     return rooms[0]
 
 
-def modules(base: Path = ROOT) -> Iterator[tuple[str, ast.Module]]:
+def modules(base: Path = ROOT / "exporter") -> Iterator[tuple[str, ast.Module]]:
     """Name and syntax tree of every module of the package, but the package's own `__init__`, which is empty."""
-    for file in sorted((base / "exporter").rglob("*.py")):
+    for file in sorted((base / "kafka_warden").rglob("*.py")):
         name = ".".join(file.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
-        if name != "exporter":
+        if name != "kafka_warden":
             yield name, ast.parse(file.read_text())
 
 
@@ -144,7 +153,7 @@ def violations(module: str, tree: ast.Module) -> list[str]:
     room, found = room_of(module), []
     for name in sorted(imports(tree)):
         library = name.partition(".")[0]
-        if library == "exporter":
+        if library == "kafka_warden":
             allowed = inside(name, ROOMS[room] | {room})
         elif library in LIBRARIES:
             allowed = inside(module, LIBRARIES[library])
@@ -164,27 +173,27 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("exporter.formulas.lag", "from exporter.model import Snapshot"),
-        ("exporter.formulas.lag", "import time"),
-        ("exporter.derive.moves", "from exporter import catalogue"),
-        ("exporter.derive.moves", "import structlog"),
-        ("exporter.planning.plan", "from exporter.derive import derive"),
-        ("exporter.planning.plan", "from pathlib import Path"),
-        ("exporter.sources.offsets", "from exporter.poller import Poller"),
-        ("exporter.sources.offsets", "from kafka.protocol.admin import DescribeConfigsRequest"),
-        ("exporter.clients.kafka.link", "import jpype"),
-        ("exporter.config.load", "from exporter.clients.kafka.link import BrokerLink"),
-        ("exporter.web.server", "import exporter.catalogue"),
-        ("exporter.cycle", "from exporter.config import Config"),
-        ("exporter.app", "import pyspark"),
-        ("exporter.history.schema", "import pyarrow"),
-        ("exporter.history.schema", "from exporter.catalogue import View"),
-        ("exporter.history.recorder", "import confluent_kafka"),
-        ("exporter.history.tables.moves", "import time"),
-        ("exporter.pipeline.ops", "from exporter.catalogue import View"),
-        ("exporter.pipeline.history", "from exporter.history.recorder import Recorder"),
-        ("exporter.cycle", "from exporter.pipeline import session"),
-        ("exporter.poller.poller", "def late():\n    import sandbox"),
+        ("kafka_warden.formulas.lag", "from kafka_warden.model import Snapshot"),
+        ("kafka_warden.formulas.lag", "import time"),
+        ("kafka_warden.derive.moves", "from kafka_warden import catalogue"),
+        ("kafka_warden.derive.moves", "import structlog"),
+        ("kafka_warden.planning.plan", "from kafka_warden.derive import derive"),
+        ("kafka_warden.planning.plan", "from pathlib import Path"),
+        ("kafka_warden.sources.offsets", "from kafka_warden.poller import Poller"),
+        ("kafka_warden.sources.offsets", "from kafka.protocol.admin import DescribeConfigsRequest"),
+        ("kafka_warden.clients.kafka.link", "import jpype"),
+        ("kafka_warden.config.load", "from kafka_warden.clients.kafka.link import BrokerLink"),
+        ("kafka_warden.web.server", "import kafka_warden.catalogue"),
+        ("kafka_warden.cycle", "from kafka_warden.config import Config"),
+        ("kafka_warden.app", "import pyspark"),
+        ("kafka_warden.history.schema", "import pyarrow"),
+        ("kafka_warden.history.schema", "from kafka_warden.catalogue import View"),
+        ("kafka_warden.history.recorder", "import confluent_kafka"),
+        ("kafka_warden.history.tables.moves", "import time"),
+        ("kafka_warden.pipeline.ops", "from kafka_warden.catalogue import View"),
+        ("kafka_warden.pipeline.history", "from kafka_warden.history.recorder import Recorder"),
+        ("kafka_warden.cycle", "from kafka_warden.pipeline import session"),
+        ("kafka_warden.poller.poller", "def late():\n    import sandbox"),
     ],
 )
 def test_wrong_import_is_found(module: str, line: str) -> None:
@@ -192,11 +201,21 @@ def test_wrong_import_is_found(module: str, line: str) -> None:
     assert len(violations(module, ast.parse(line))) == 1
 
 
+def test_nothing_is_importable_twice() -> None:
+    """`exporter/` is the source root and no package: only `kafka_warden` below it is imported, by that name."""
+    root = ROOT / "exporter"
+    assert not (root / "__init__.py").exists()
+    assert [entry.parent.name for entry in root.glob("*/__init__.py")] == ["kafka_warden"]
+    folders = [ROOT / name for name in ("alerts", "bench", "docs", "exporter", "fleet", "grafana", "sandbox", "tests")]
+    sources = [file for folder in folders for file in folder.rglob("*.py")]
+    wrong = re.compile(r"^\s*(from|import) exporter\b", re.MULTILINE)
+    assert [str(file) for file in sources if wrong.search(file.read_text())] == []
+
+
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow and no librdkafka, which extras bring."""
     extras = {"confluent_kafka", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
-    code = (
-        f"import sys, exporter.app, exporter.cli, exporter.history.schema; print(*sorted({extras} & set(sys.modules)))"
-    )
+    rooms = "kafka_warden.app, kafka_warden.cli, kafka_warden.history.schema"
+    code = f"import sys, {rooms}; print(*sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == []

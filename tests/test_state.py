@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.state import StateFile
+from kafka_warden.state import StateFile
 
 DOCUMENT = {"format": 1, "replicas": [1, 2]}
 

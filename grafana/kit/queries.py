@@ -6,7 +6,7 @@ already may be added up or counted.
 
 from typing import Final
 
-from exporter.catalogue import CATALOGUE, PREFIX
+from kafka_warden.catalogue import CATALOGUE, PREFIX
 
 LABELS: Final = {metric.name: metric.labels for metric in CATALOGUE}
 NARROWED_BY: Final = ("topic", "broker")

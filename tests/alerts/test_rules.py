@@ -121,7 +121,7 @@ def test_alert_is_tested_for_silence(rule: dict[str, Any]) -> None:
 
 def catalogue() -> dict[str, set[str]]:
     """Labels by full name of every metric that the sidecar serves."""
-    from exporter.catalogue import CATALOGUE  # noqa: PLC0415  a broken catalogue must fail one test, not all of this file
+    from kafka_warden.catalogue import CATALOGUE  # noqa: PLC0415  a broken catalogue must fail one test, not all of this file
 
     return {PREFIX + metric.name: set(metric.labels) for metric in CATALOGUE}
 
@@ -145,8 +145,8 @@ def test_rules_name_only_what_is_served() -> None:
 
 def values_of_labels() -> dict[str, set[str]]:
     """Labels whose values the code names, and these values."""
-    from exporter import model  # noqa: PLC0415  as above
-    from exporter.formulas import replica_state, stuck, throttle_problems, tiered_problems  # noqa: PLC0415  as above
+    from kafka_warden import model  # noqa: PLC0415  as above
+    from kafka_warden.formulas import replica_state, stuck, throttle_problems, tiered_problems  # noqa: PLC0415  as above
 
     return {
         "cause": set(stuck.Cause),
@@ -171,7 +171,7 @@ def test_rules_compare_with_values_that_exist() -> None:
 
 def test_every_problem_has_its_alert() -> None:
     """Every problem that the sidecar tells is alerted on, but for those that are shown and page nobody."""
-    from exporter.formulas import throttle_problems, tiered_problems  # noqa: PLC0415  as above
+    from kafka_warden.formulas import throttle_problems, tiered_problems  # noqa: PLC0415  as above
 
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
     expressions = [rule["expr"] for file in RULE_FILES for rule in rules_of(file) if "alert" in rule]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter.config import FLAGS, OPTIONS
-from exporter.errors import REASONS, SinkError
-from exporter.formulas import throttle_problems, tiered_problems
-from exporter.formulas.replica_state import ReplicaState
-from exporter.formulas.stuck import Cause
-from exporter.model import BrokerState, Origin, Side, Source
+from kafka_warden.config import FLAGS, OPTIONS
+from kafka_warden.errors import REASONS, SinkError
+from kafka_warden.formulas import throttle_problems, tiered_problems
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.formulas.stuck import Cause
+from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
 from tests.support.dashboards import FILES, load, panels, titles
 from tests.support.processes import run

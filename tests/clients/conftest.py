@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.clients.jmx.protocol import Question
-from exporter.clients.jmx.session import JmxSession
+from kafka_warden.clients.jmx.protocol import Question
+from kafka_warden.clients.jmx.session import JmxSession
 from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, compile_java
 
 

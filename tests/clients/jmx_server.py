@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from exporter.clients.jmx.protocol import BeanQuery, Question
-from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question
+from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
 from sandbox import wait_for
 from sandbox.passwords import write_secret
 from sandbox.ports import LOOPBACK, Ports

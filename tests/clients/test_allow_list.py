@@ -8,8 +8,8 @@ import pytest
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.api_message import ApiMessage
 
-from exporter.clients.kafka.link import READ_ONLY, ReadOnlyConnection
-from exporter.errors import ForbiddenRequestError
+from kafka_warden.clients.kafka.link import READ_ONLY, ReadOnlyConnection
+from kafka_warden.errors import ForbiddenRequestError
 
 READING = {
     "ApiVersions",

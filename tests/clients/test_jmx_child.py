@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.clients.jmx import jvm
-from exporter.clients.jmx.protocol import Hello, Request, encode
-from exporter.clients.jmx.session import Answer, JmxSession, JmxTarget
-from exporter.errors import ProtocolError, SourceError, UnsupportedError
+from kafka_warden.clients.jmx import jvm
+from kafka_warden.clients.jmx.protocol import Hello, Request, encode
+from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
+from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK
 from tests.clients.jmx_server import ASK_NUMBER, PATIENCE, JmxServer, MakeSession, ask, number
@@ -144,7 +144,7 @@ def test_the_child_dies_with_its_parent(servers: tuple[JmxServer, JmxServer]) ->
 
 def test_the_child_ends_with_its_input(servers: tuple[JmxServer, JmxServer]) -> None:
     """Where the kernel does not tell of a parent's death, the end of stdin does: at once, with a hung call."""
-    command = [sys.executable, "-m", "exporter.clients.jmx.child", str(os.getpid())]
+    command = [sys.executable, "-m", "kafka_warden.clients.jmx.child", str(os.getpid())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin
         assert child.stdout
@@ -187,8 +187,8 @@ def test_what_is_missing_is_named(broken: str, advice: str) -> None:
         "import sys\n"
         "def nothing(): raise __import__('jpype').JVMNotFoundException\n"
         f"{broken}\n"
-        "from exporter.clients.jmx import jvm\n"
-        "from exporter.clients.jmx.protocol import Hello\n"
+        "from kafka_warden.clients.jmx import jvm\n"
+        "from kafka_warden.clients.jmx.protocol import Hello\n"
         "try: jvm.start(Hello({}))\n"
         "except jvm.JvmError as error: print(error)\n"
     )
@@ -199,7 +199,7 @@ def test_what_is_missing_is_named(broken: str, advice: str) -> None:
 
 def test_the_parent_imports_no_jpype() -> None:
     """Neither the session nor the parser loads JPype, which would start no JVM but cost memory."""
-    program = "import sys, exporter.clients.jmx.session, exporter.sources.jmx; print('jpype' in sys.modules)"
+    program = "import sys, kafka_warden.clients.jmx.session, kafka_warden.sources.jmx; print('jpype' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"False\n"
 
 

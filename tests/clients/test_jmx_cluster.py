@@ -9,12 +9,12 @@ import jmxquery
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
-from exporter.clients.secrets import SecretFile
-from exporter.errors import AnswerTimeoutError, AuthenticationError
-from exporter.model import ProcessBeans
-from exporter.sources.beans import BEANS
-from exporter.sources.jmx import QUESTIONS, parse_beans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
+from kafka_warden.clients.secrets import SecretFile
+from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
+from kafka_warden.model import ProcessBeans
+from kafka_warden.sources.beans import BEANS
+from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import Cluster, wait_for
 
 pytestmark = pytest.mark.cluster

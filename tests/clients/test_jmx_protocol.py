@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.clients.jmx.failures import CONNECT_TIMED_OUT, Chain, classify
-from exporter.clients.jmx.process import ChildProcess
-from exporter.clients.jmx.protocol import (
+from kafka_warden.clients.jmx.failures import CONNECT_TIMED_OUT, Chain, classify
+from kafka_warden.clients.jmx.process import ChildProcess
+from kafka_warden.clients.jmx.protocol import (
     BeanQuery,
     BeanRow,
     Hello,
@@ -25,7 +25,7 @@ from exporter.clients.jmx.protocol import (
     encode,
     result,
 )
-from exporter.errors import REASONS, ProtocolError, RefusedError
+from kafka_warden.errors import REASONS, ProtocolError, RefusedError
 
 QUESTION = Question((BeanQuery("a:type=B", ("x", "y")),), (BeanQuery("a:*", ("z",)),))
 text = st.text()

@@ -10,11 +10,11 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
-from exporter.clients.jmx import jvm
-from exporter.clients.jmx.protocol import BeanQuery, Question, TlsFiles
-from exporter.clients.jmx.session import JmxTarget, RawBeans
-from exporter.clients.secrets import SecretFile
-from exporter.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
+from kafka_warden.clients.jmx import jvm
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
+from kafka_warden.clients.jmx.session import JmxTarget, RawBeans
+from kafka_warden.clients.secrets import SecretFile
+from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
@@ -74,7 +74,7 @@ def test_no_process_shows_the_password(
         assert number(ask_one(session, server.target(user=READER, password=SecretFile(secret)))) == 1
         command_lines = [_read(path) for path in Path("/proc").glob("[0-9]*/cmdline")]
         environment = _read(Path(f"/proc/{session.pid}/environ"))
-    assert any(b"exporter.clients.jmx.child" in line for line in command_lines)
+    assert any(b"kafka_warden.clients.jmx.child" in line for line in command_lines)
     assert not [line for line in command_lines if password.encode() in line]
     assert environment
     assert password.encode() not in environment

@@ -6,9 +6,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from exporter.clients.jmx.protocol import BeanQuery, Question
-from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from exporter.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK, Ports
 from tests.clients.jmx_server import NUMBERS, PATIENCE, JmxServer, MakeSession, ask, number

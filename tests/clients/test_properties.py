@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.net.connection import KafkaConnection
 
-from exporter.clients.kafka.known_properties import KNOWN
-from exporter.clients.kafka.librdkafka import librdkafka
-from exporter.clients.kafka.properties import SECRET_PROPERTIES, translate
-from exporter.clients.secrets import Secret, SecretFile
-from exporter.errors import ConfigError
+from kafka_warden.clients.kafka.known_properties import KNOWN
+from kafka_warden.clients.kafka.librdkafka import librdkafka
+from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, translate
+from kafka_warden.clients.secrets import Secret, SecretFile
+from kafka_warden.errors import ConfigError
 from tests.support.certificates import Authority
 
 CANARY = "canary-Tr0ub4dor"

@@ -8,8 +8,8 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from kafka.protocol.parser import KafkaProtocol
 
-from exporter.clients.kafka.repeated import Repeated, Sending, Undecoded
-from exporter.errors import ProtocolError
+from kafka_warden.clients.kafka.repeated import Repeated, Sending, Undecoded
+from kafka_warden.errors import ProtocolError
 
 CLIENT = "kafka-warden"
 FIRST_WITH_THROTTLE = 3

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.clients.secrets import FileWatch, Secret, SecretFile, scrub
-from exporter.errors import SecretError
+from kafka_warden.clients.secrets import FileWatch, Secret, SecretFile, scrub
+from kafka_warden.errors import SecretError
 
 CANARY = "canary-Tr0ub4dor"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from jmxquery import JMXConnection, JMXQuery
 
-from exporter.clients.jmx.protocol import BeanQuery, Question
-from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from exporter.clients.secrets import SecretFile
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.secrets import SecretFile
 from sandbox import Cluster
 
 TIMEOUT = 60

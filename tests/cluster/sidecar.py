@@ -95,9 +95,9 @@ class Sidecar:
         file.write_text(yaml.safe_dump(dict(self._config), sort_keys=False), encoding="utf-8")
         with self._log_file.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "exporter.cli", "run", "--config", str(file)],
+                [sys.executable, "-m", "kafka_warden.cli", "run", "--config", str(file)],
                 cwd=self.folder,
-                env={**_neutral(os.environ), "PYTHONPATH": str(ROOT), **self._environment},
+                env={**_neutral(os.environ), "PYTHONPATH": str(ROOT / "exporter"), **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

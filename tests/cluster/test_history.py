@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from exporter.history.parquet.reader import polls
-from exporter.history.restore import Columns
+from kafka_warden.history.parquet.reader import polls
+from kafka_warden.history.restore import Columns
 from sandbox import Cluster, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration

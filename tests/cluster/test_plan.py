@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter.clients.kafka.link import READ_ONLY
+from kafka_warden.clients.kafka.link import READ_ONLY
 from sandbox import Cluster, wait_for
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE, _neutral, configuration
@@ -178,9 +178,9 @@ def command(
     config = folder / "kafka-warden.yml"
     config.write_text(yaml.safe_dump(configuration(cluster, **sections)))
     done = subprocess.run(
-        [sys.executable, "-m", "exporter.cli", "plan", "--config", str(config), *arguments],
+        [sys.executable, "-m", "kafka_warden.cli", "plan", "--config", str(config), *arguments],
         cwd=folder,
-        env={**_neutral(os.environ), "PYTHONPATH": str(ROOT)},
+        env={**_neutral(os.environ), "PYTHONPATH": str(ROOT / "exporter")},
         capture_output=True,
         text=True,
         check=False,

@@ -62,7 +62,7 @@ def test_no_password_is_seen_anywhere(scram: Cluster, tmp_path: Path) -> None:
     with Sidecar(config, tmp_path) as sidecar:
         page = sidecar.whole_page()
         commands = _command_lines()
-        assert any("exporter.clients.jmx.child" in command for command in commands)
+        assert any("kafka_warden.clients.jmx.child" in command for command in commands)
     for secret in secrets:
         assert len(secret) > 10
         assert not any(secret in command for command in commands)

@@ -21,9 +21,9 @@ def run(tmp_path: Path) -> Run:
     def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
         return subprocess.run(
-            [sys.executable, "-m", "exporter.cli", *arguments],
+            [sys.executable, "-m", "kafka_warden.cli", *arguments],
             cwd=tmp_path,
-            env=inherited | {"PYTHONPATH": str(ROOT)} | environment,
+            env=inherited | {"PYTHONPATH": str(ROOT / "exporter")} | environment,
             capture_output=True,
             text=True,
             check=False,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
-from exporter import log
-from exporter.clients.secrets import REDACTED, Secret
+from kafka_warden import log
+from kafka_warden.clients.secrets import REDACTED, Secret
 
 CANARY = "canary-Tr0ub4dor"
 ROOT = Path(__file__).parents[2]
@@ -36,11 +36,11 @@ def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[s
     """Event, level, logger and an ISO time in UTC, whatever the values are."""
     log.configure("info", "json")
 
-    structlog.get_logger("exporter.poller").info("polled", broker=1, took=0.25, path=Path("/x"), ids={3})
-    logging.getLogger("exporter.other").warning("from %s", "the standard library")
+    structlog.get_logger("kafka_warden.poller").info("polled", broker=1, took=0.25, path=Path("/x"), ids={3})
+    logging.getLogger("kafka_warden.other").warning("from %s", "the standard library")
 
     first, second = (json.loads(line) for line in capsys.readouterr().err.splitlines())
-    assert (first["event"], first["level"], first["logger"]) == ("polled", "info", "exporter.poller")
+    assert (first["event"], first["level"], first["logger"]) == ("polled", "info", "kafka_warden.poller")
     assert (first["broker"], first["took"], first["path"], first["ids"]) == (1, 0.25, "/x", [3])
     assert first["time"].endswith("Z")
     assert (second["event"], second["level"]) == ("from the standard library", "warning")
@@ -87,7 +87,7 @@ def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.C
     logging.getLogger("kafka.net.transport").info("connected")
     logging.getLogger("hypercorn.error").info("Running on")
     logging.getLogger("apscheduler.executors").debug("running job")
-    structlog.get_logger("exporter.x").debug("ours")
+    structlog.get_logger("kafka_warden.x").debug("ours")
 
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
@@ -110,7 +110,7 @@ def test_a_library_says_the_same_thing_once(capsys: pytest.CaptureFixture[str]) 
 def test_the_same_thing_is_said_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """The silence ends, so that a log of the last hour tells what is wrong."""
     now = [1000.0]
-    monkeypatch.setattr("exporter.log.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("kafka_warden.log.time.monotonic", lambda: now[0])
     heard = log.LibraryFilter()
     record = logging.LogRecord("kafka.net", logging.ERROR, "f.py", 1, "lost", (), None)
 
@@ -152,23 +152,23 @@ _PROGRAM = """
 import logging, os, sys
 from pathlib import Path
 import structlog
-from exporter import log
-from exporter.config import load
+from kafka_warden import log
+from kafka_warden.config import load
 config = load({}, os.environ, Path(sys.argv[1]))
 log.configure("debug", sys.argv[2])
-say = structlog.get_logger("exporter.canary")
+say = structlog.get_logger("kafka_warden.canary")
 options = config.kafka.settings.connection_options()
 jmx = config.jmx.password.read()
 say.debug("configuration", config=config, options=options, environment=dict(os.environ), jmx=jmx)
 say.info(f"formatted {jmx} {options['sasl_plain_password']}")
-logging.getLogger("exporter.standard").error("positional %s %r %s", jmx, config, options)
+logging.getLogger("kafka_warden.standard").error("positional %s %r %s", jmx, config, options)
 logging.getLogger("kafka.protocol").debug("auth_bytes=%s", options["sasl_plain_password"])
 logging.getLogger("kafka.protocol").warning("auth_bytes=%s", options["sasl_plain_password"])
 try:
     raise RuntimeError("handshake failed for " + options["sasl_plain_password"])
 except RuntimeError:
     say.exception("caught")
-    logging.getLogger("exporter.standard").exception("caught")
+    logging.getLogger("kafka_warden.standard").exception("caught")
 print(open("/proc/self/cmdline").read())
 print(repr(config))
 int(jmx)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter.config import load
+from kafka_warden.config import load
 from sandbox.monitoring import ALERTS, JOB
 from sandbox.monitoring_tools import tools
 from tests.deploy.dockerfile import ROOT, stages

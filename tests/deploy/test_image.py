@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter import cli
-from exporter.config import load
+from kafka_warden import cli
+from kafka_warden.config import load
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
 from tests.deploy.dockerfile import ROOT, Stage, stages
@@ -66,7 +66,7 @@ def test_nothing_else_reaches_the_build() -> None:
         for source in sources
     }
     assert {entry.name for entry in ROOT.iterdir() if not ignored(Path(entry.name))} == copied
-    assert ignored(Path("exporter/__pycache__"))
+    assert ignored(Path("exporter/kafka_warden/__pycache__"))
 
 
 @pytest.mark.parametrize("name", FINAL)
@@ -142,7 +142,16 @@ class Lonely(Program):
         """From this checkout, with its state in its own directory."""
         options = ("--bootstrap-servers", f"{LOOPBACK}:1", "--listen", self.address)
         state = f"KAFKA_WARDEN_STATE_PATH={self.directory / 'state'}"
-        return ("env", state, f"PYTHONPATH={ROOT}", sys.executable, "-m", "exporter.cli", "run", *options)
+        return (
+            "env",
+            state,
+            f"PYTHONPATH={ROOT / 'exporter'}",
+            sys.executable,
+            "-m",
+            "kafka_warden.cli",
+            "run",
+            *options,
+        )
 
 
 def test_health_check_works(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter import cli
-from exporter.config import OPTIONS
+from kafka_warden import cli
+from kafka_warden.config import OPTIONS
 from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.test_image import PROJECT
 from tests.support.processes import run
@@ -67,7 +67,7 @@ def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
     deployment = yaml.safe_load((ROOT / "deploy" / "deployment.yaml").read_text())
     name = deployment["metadata"]["name"]
     labels = deployment["spec"]["template"]["metadata"]["labels"]
-    served = (ROOT / "exporter" / "web" / "responses.py").read_text()
+    served = (ROOT / "exporter" / "kafka_warden" / "web" / "responses.py").read_text()
     assert set(re.findall(r"docker compose \w+ (?:-\S+ )*([\w-]+)", text)) <= compose.keys()
     assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden"}
     assert set(re.findall(r"deployment/([\w-]+)", text)) <= {name}

@@ -8,8 +8,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from exporter import cli
-from exporter.config import Config, load
+from kafka_warden import cli
+from kafka_warden.config import Config, load
 from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.test_image import PROJECT
 from tests.support.certificates import Authority
@@ -167,7 +167,7 @@ def test_probes_ask_what_is_served() -> None:
         "startup": "/-/healthy",
     }
     assert {get["port"] for get in paths.values()} == {"http"}
-    served = (ROOT / "exporter" / "web" / "responses.py").read_text()
+    served = (ROOT / "exporter" / "kafka_warden" / "web" / "responses.py").read_text()
     assert all(f'"{get["path"]}"' in served for get in paths.values())
     start = container()["startupProbe"]
     assert start["periodSeconds"] * start["failureThreshold"] >= 60

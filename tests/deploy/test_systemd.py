@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from alerts.thresholds import seconds
-from exporter import cli
-from exporter.app import STOP_WITHIN
+from kafka_warden import cli
+from kafka_warden.app import STOP_WITHIN
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
-from exporter.derive import Derived
-from exporter.formulas.replica_state import STATES
-from exporter.model import Broker, BrokerConfig, Snapshot
+from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from kafka_warden.derive import Derived
+from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.model import Broker, BrokerConfig, Snapshot
 from tests.building import Partition, judge_each, snapshot
 
 RATE = 100

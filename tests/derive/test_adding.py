@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.derive import Derived
-from exporter.model import UNKNOWN, Snapshot, TopicConfig
+from kafka_warden.derive import Derived
+from kafka_warden.model import UNKNOWN, Snapshot, TopicConfig
 from tests.building import Partition, judge_each
 from tests.derive.throttled import MB, STEP, everywhere, poll, rates
 

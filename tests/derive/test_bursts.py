@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from exporter.derive import Derived
-from exporter.model import TopicConfig
+from kafka_warden.derive import Derived
+from kafka_warden.model import TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, judge_each
 from tests.derive.throttled import MB, everywhere, found, poll, rates
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from exporter.derive import Memory, derive
-from exporter.model import Limit, Origin, Parameters, Side, Snapshot, TopicConfig
+from kafka_warden.derive import Memory, derive
+from kafka_warden.model import Limit, Origin, Parameters, Side, Snapshot, TopicConfig
 from tests.building import Partition, Topics
 from tests.derive.throttled import MB, everywhere, poll, rates
 

@@ -7,14 +7,14 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter.derive.etas import believed, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
-from exporter.derive.flow_keys import FlowKey
-from exporter.derive.flows import Flow
-from exporter.derive.sides import Load
-from exporter.formulas import law
-from exporter.formulas.moves import Trend
-from exporter.formulas.ops import NUMBERS
-from exporter.model import UNLIMITED, Side
+from kafka_warden.derive.etas import believed, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
+from kafka_warden.derive.flow_keys import FlowKey
+from kafka_warden.derive.flows import Flow
+from kafka_warden.derive.sides import Load
+from kafka_warden.formulas import law
+from kafka_warden.formulas.moves import Trend
+from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.model import UNLIMITED, Side
 
 MB = 1e6
 AMOUNTS = st.floats(0, 1e13)

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from exporter.derive import Derived
-from exporter.model import BrokerConfig, Limit, Origin, Side, TopicConfig
+from kafka_warden.derive import Derived
+from kafka_warden.model import BrokerConfig, Limit, Origin, Side, TopicConfig
 from tests.building import Partition, Topics, judge_each, snapshot
 
 LIMIT = 3e6

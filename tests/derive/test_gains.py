@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from exporter.model import BrokerConfig, Parameters, TopicConfig
+from kafka_warden.model import BrokerConfig, Parameters, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, judge, judge_each, snapshot
 
 TOPICS = 40

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.derive import Derived, Memory, derive
-from exporter.derive.changes import Change
-from exporter.derive.gains import Gains, measure, trend_over
-from exporter.formulas import law
-from exporter.model import UNKNOWN, UNLIMITED, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
+from kafka_warden.derive import Derived, Memory, derive
+from kafka_warden.derive.changes import Change
+from kafka_warden.derive.gains import Gains, measure, trend_over
+from kafka_warden.formulas import law
+from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, brokers_of, snapshot
 
 IDS = (1, 2, 3)

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
-from exporter.model import Parameters
+from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from kafka_warden.model import Parameters
 from tests.building import Partition, judge, snapshot
 
 TOPICS = {

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.catalogue import Build, Sidecar, View
-from exporter.catalogue.moves import MOVES
-from exporter.derive import Derived
-from exporter.model import UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side
+from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue.moves import MOVES
+from kafka_warden.derive import Derived
+from kafka_warden.model import UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side
 from tests.building import Partition, snapshot
 from tests.derive.throttled import MB, Watch
 

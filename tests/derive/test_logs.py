@@ -2,8 +2,8 @@
 
 import pytest
 
-from exporter.derive.logs import LogCounts
-from exporter.model import LogGaps, Snapshot
+from kafka_warden.derive.logs import LogCounts
+from kafka_warden.model import LogGaps, Snapshot
 from tests.building import Partition, judge, snapshot
 
 ID, OTHER = bytes(15) + b"\x01", bytes(15) + b"\x02"

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
-from exporter.derive.mutations import ClientMutations, active_controller, derive_mutations
-from exporter.model import ClientBean, ControllerWindow, ProcessBeans, QuotaEntity, Snapshot
+from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from kafka_warden.derive.mutations import ClientMutations, active_controller, derive_mutations
+from kafka_warden.model import ClientBean, ControllerWindow, ProcessBeans, QuotaEntity, Snapshot
 from tests.building import Partition, judge, snapshot
 
 RATE = "controller_mutation_rate"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from exporter.derive import Derived
-from exporter.model import UNLIMITED, Source, SourceStatus, TopicConfig
+from kafka_warden.derive import Derived
+from kafka_warden.model import UNLIMITED, Source, SourceStatus, TopicConfig
 from tests.building import Partition, Topics, answered, judge_each
 from tests.derive.throttled import ALL, MB, everywhere, poll, rates
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from exporter.derive import Derived, derive
-from exporter.derive.saved import from_document, to_document
-from exporter.history.poll import Poll
-from exporter.model import Parameters, Side, TopicConfig
+from kafka_warden.derive import Derived, derive
+from kafka_warden.derive.saved import from_document, to_document
+from kafka_warden.history.poll import Poll
+from kafka_warden.model import Parameters, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, judge_each
 from tests.derive.throttled import MB, everywhere, found, of, poll, rates
 from tests.history.replay import rows

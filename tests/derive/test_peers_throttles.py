@@ -2,8 +2,8 @@
 
 import pytest
 
-from exporter.model import BrokerConfig, Limit, Origin, Side, TopicConfig
-from exporter.sources.configs import parse_broker_config
+from kafka_warden.model import BrokerConfig, Limit, Origin, Side, TopicConfig
+from kafka_warden.sources.configs import parse_broker_config
 from tests.building import Partition, Topics
 from tests.derive.throttled import ALL, MB, Watch, everywhere, found, of, rates, throttled_rates
 

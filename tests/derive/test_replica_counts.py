@@ -1,8 +1,8 @@
 """States on the page: how many followers are out of sync by broker, and which have a series of their own."""
 
-from exporter.derive import Derived
-from exporter.formulas.replica_state import ReplicaState
-from exporter.model import UNKNOWN
+from kafka_warden.derive import Derived
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.model import UNKNOWN
 from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, loaded, page, polls, seen
 

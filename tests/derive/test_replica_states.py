@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exporter.model import UNKNOWN, Broker, Source, SourceStatus
+from kafka_warden.model import UNKNOWN, Broker, Source, SourceStatus
 from tests.building import Partition, answered, judge_each, snapshot
 from tests.derive.following import CONFIGS, RATE, REPLICA, brokers, loaded, page, polls, seen, shown, state
 

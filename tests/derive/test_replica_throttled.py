@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.model import BrokerConfig, Limit, Origin, ProcessBeans, Side, TopicConfig
+from kafka_warden.model import BrokerConfig, Limit, Origin, ProcessBeans, Side, TopicConfig
 from tests.derive.following import CONFIGS, loaded, shown
 
 LIMIT = 1e6

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.model import UNKNOWN, BrokerConfig, Snapshot
+from kafka_warden.model import UNKNOWN, BrokerConfig, Snapshot
 from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import CONFIGS, RATE, REPLICA, behind, lag_seconds, late, loaded, page, polls, row, seen
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from exporter.derive import Derived
-from exporter.derive.ends import HORIZON, FollowerEnds, LeaderEnds, append_followers, append_leaders, look_back
-from exporter.formulas.replica_state import STATES
-from exporter.model import UNKNOWN, Snapshot
+from kafka_warden.derive import Derived
+from kafka_warden.derive.ends import HORIZON, FollowerEnds, LeaderEnds, append_followers, append_leaders, look_back
+from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.model import UNKNOWN, Snapshot
 from tests.building import Partition, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, page
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.derive import Derived, Memory, derive
-from exporter.derive.saved import from_document, to_document
-from exporter.errors import StateError
-from exporter.model import Parameters, Snapshot, TopicConfig
+from kafka_warden.derive import Derived, Memory, derive
+from kafka_warden.derive.saved import from_document, to_document
+from kafka_warden.errors import StateError
+from kafka_warden.model import Parameters, Snapshot, TopicConfig
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from exporter.model import BrokerConfig, Limit, LogDir, Origin, Parameters, ProcessBeans, Side, TopicConfig
+from kafka_warden.model import BrokerConfig, Limit, LogDir, Origin, Parameters, ProcessBeans, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, judge_each, snapshot
 
 POLLS = range(12)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.model import UNKNOWN, FutureReplica, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import UNKNOWN, FutureReplica, Limit, Origin, Side, TopicConfig
 from tests.building import Partition, Topics
 from tests.derive.throttled import ALL, MB, Found, Watch, everywhere, found, of, rates, throttled_rates
 

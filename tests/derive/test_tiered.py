@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.derive import Derived
-from exporter.formulas.tiered import NOTHING_TIERED
-from exporter.formulas.tiered_problems import Problem
-from exporter.model import UNKNOWN, UNLIMITED, BrokerConfig, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.derive import Derived
+from kafka_warden.formulas.tiered import NOTHING_TIERED
+from kafka_warden.formulas.tiered_problems import Problem
+from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
 from tests.building import Partition, judge, snapshot
 
 REMOTE = TopicConfig(remote_storage=True, segment_bytes=10_000)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.derive import Derived
-from exporter.derive.totals import Totals
-from exporter.model import UNKNOWN, Limit, Origin, Side, TopicConfig
+from kafka_warden.derive import Derived
+from kafka_warden.derive.totals import Totals
+from kafka_warden.model import UNKNOWN, Limit, Origin, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics
 from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from exporter.catalogue import OF_SNAPSHOT, Build, Sidecar, View
-from exporter.derive import Derived
-from exporter.model import UNKNOWN, Side, TopicConfig
+from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from kafka_warden.derive import Derived
+from kafka_warden.model import UNKNOWN, Side, TopicConfig
 from tests.building import Partition, judge, snapshot
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from exporter.derive import Derived, Memory, derive
-from exporter.model import (
+from kafka_warden.derive import Derived, Memory, derive
+from kafka_warden.model import (
     UNLIMITED,
     Broker,
     BrokerConfig,

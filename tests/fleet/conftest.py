@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from exporter.history.parquet.reader import read
 from fleet.judged import Written, generate
 from fleet.settings import Settings
+from kafka_warden.history.parquet.reader import read
 
 SETTINGS = Settings(
     seed=5, brokers=4, partitions=12, days=0.5, faults=84, bursts=84, restarts=14, moves=112, sidecar_restarts=14

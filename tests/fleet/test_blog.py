@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from exporter.history.parquet.reader import read
 from fleet.blog import BATCH, TIME_MAX
 from fleet.judged import Written, generate
 from fleet.presets import PRESETS
 from fleet.settings import Settings
+from kafka_warden.history.parquet.reader import read
 from tests.fleet.conftest import silent
 
 Rule = Callable[[dict[str, Any]], bool]

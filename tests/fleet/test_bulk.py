@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.history.parquet.reader import read
-from exporter.history.schema import BY_NAME
 from fleet.bulk import generate_bulk
 from fleet.herd import BULK, LATE
 from fleet.settings import HOUR, Settings
+from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.schema import BY_NAME
 from tests.fleet.conftest import silent
 
 SETTINGS = Settings(seed=3, clusters=2, brokers=5, partitions=40, days=0.1, interval=60.0)

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from exporter.derive import Memory, derive
-from exporter.model import UNKNOWN, Snapshot
 from fleet.settings import HOUR, Settings
 from fleet.simulation import Simulation
+from kafka_warden.derive import Memory, derive
+from kafka_warden.model import UNKNOWN, Snapshot
 
 CALM = Settings(seed=2, partitions=30, days=0.1, faults=0, bursts=0, restarts=0, moves=0)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.history.parquet.reader import read
 from fleet.cli import main, moment_of, seconds_of
 from fleet.settings import MONDAY
+from kafka_warden.history.parquet.reader import read
 
 QUICK = ["--brokers", "3", "--partitions", "4", "--days", "0.01", "--workers", "1"]
 

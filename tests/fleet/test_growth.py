@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from exporter.model import Snapshot
 from fleet.growth import Drawn, draw
 from fleet.settings import DAY, HOUR, Settings
 from fleet.simulation import Simulation
+from kafka_warden.model import Snapshot
 
 SETTINGS = Settings(
     seed=11, brokers=4, partitions=20, days=60, interval=8 * HOUR, partition_growth=2, bytes_growth=0.02, horizon=90,

@@ -7,9 +7,6 @@ from typing import Final
 import numpy as np
 import pytest
 
-from exporter.formulas.forecast import Forecast, Outcome, forecast
-from exporter.formulas.forecast_trend import Kind
-from exporter.formulas.ops import Floats
 from fleet import growth
 from fleet.busy import HOURS
 from fleet.growth import STEP, draw, plan_of
@@ -17,6 +14,9 @@ from fleet.presets import PRESETS
 from fleet.settings import Settings
 from fleet.topology import make_cluster
 from fleet.truth import Reached
+from kafka_warden.formulas.forecast import Forecast, Outcome, forecast
+from kafka_warden.formulas.forecast_trend import Kind
+from kafka_warden.formulas.ops import Floats
 from tests.formulas.growth import HORIZON
 
 pytestmark = pytest.mark.long

@@ -9,9 +9,9 @@ from statistics import median
 
 import pytest
 
-from exporter.history.parquet.reader import polls
-from exporter.history.schema import TABLES
 from fleet.schedule import MOVES
+from kafka_warden.history.parquet.reader import polls
+from kafka_warden.history.schema import TABLES
 from tests.fleet.conftest import SETTINGS, Fleet
 from tests.history.replay import differences, in_order_of, replay, rows, written
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fleet
-from exporter.history.parquet.reader import polls, read
-from exporter.history.schema import TABLES
+from kafka_warden.history.parquet.reader import polls, read
+from kafka_warden.history.schema import TABLES
 from sandbox.record import NEUTRAL
 from tests.history.replay import differences, in_order_of, replay, rows, written
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from exporter.formulas.forecast_trend import Kind
-from exporter.formulas.ops import Floats, Longs
+from kafka_warden.formulas.forecast_trend import Kind
+from kafka_warden.formulas.ops import Floats, Longs
 
 HORIZON: Final = 90
 HOURS: Final = 24

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.folds import Minimum, Stall, agreed, since, since_rows, stall, steady
+from kafka_warden.formulas.folds import Minimum, Stall, agreed, since, since_rows, stall, steady
 
 Samples = list[tuple[float, float | None]]
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from exporter.formulas.forecast import LEAST_DAYS, LONGEST, Forecast, Outcome, forecast
-from exporter.formulas.forecast_line import crossing, straight_line
-from exporter.formulas.forecast_shocks import find
-from exporter.formulas.forecast_trend import Kind
-from exporter.formulas.ops import Floats, Longs
+from kafka_warden.formulas.forecast import LEAST_DAYS, LONGEST, Forecast, Outcome, forecast
+from kafka_warden.formulas.forecast_line import crossing, straight_line
+from kafka_warden.formulas.forecast_shocks import find
+from kafka_warden.formulas.forecast_trend import Kind
+from kafka_warden.formulas.ops import Floats, Longs
 
 DAYS = np.arange(42)
 

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 import pytest
 
-from exporter.formulas.forecast import Forecast, forecast
-from exporter.formulas.forecast_trend import Kind
+from kafka_warden.formulas.forecast import Forecast, forecast
+from kafka_warden.formulas.forecast_trend import Kind
 from tests.formulas.growth import HORIZON, Grown, grown
 
 SEEDS: Final = 200

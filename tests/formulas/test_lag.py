@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import lag
-from exporter.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
+from kafka_warden.formulas import lag
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
 
 U = UNKNOWN
 NAN = float("nan")

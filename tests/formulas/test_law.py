@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from exporter.formulas.law import DEFAULT_WINDOW, Verdict, Window, burst, ceiling, gross, may_lose, net, verdict
-from exporter.formulas.ops import ARRAYS, NUMBERS
+from kafka_warden.formulas.law import DEFAULT_WINDOW, Verdict, Window, burst, ceiling, gross, may_lose, net, verdict
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 
 MB = 1e6
 

@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.law import Verdict, Window, ceiling, gross, verdict
-from exporter.formulas.ops import NUMBERS
+from kafka_warden.formulas.law import Verdict, Window, ceiling, gross, verdict
+from kafka_warden.formulas.ops import NUMBERS
 
 rates = st.floats(0, 1e10)
 headrooms = st.floats(-1e10, 1e10)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import limits
+from kafka_warden.formulas import limits
 
 INF = math.inf
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, realign, step
+from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, realign, step
 
 NAN = math.nan
 

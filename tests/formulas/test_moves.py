@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import moves
-from exporter.formulas.law import gross, net
-from exporter.formulas.ops import ARRAYS, NUMBERS
+from kafka_warden.formulas import moves
+from kafka_warden.formulas.law import gross, net
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 
 INF = math.inf
 MB = 1e6

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import mutation
-from exporter.formulas.mutation import Bucket, Entity, Mutations, Quota, admit, resolve, shown
-from exporter.formulas.ops import ARRAYS, NUMBERS
+from kafka_warden.formulas import mutation
+from kafka_warden.formulas.mutation import Bucket, Entity, Mutations, Quota, admit, resolve, shown
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 
 INF = math.inf
 

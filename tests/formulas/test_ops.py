@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.ops import ARRAYS, NUMBERS, UNKNOWN, as_known
-from exporter.model import UNKNOWN as MODEL_UNKNOWN
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN, as_known
+from kafka_warden.model import UNKNOWN as MODEL_UNKNOWN
 
 INF = math.inf
 

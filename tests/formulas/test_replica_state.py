@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.ops import UNKNOWN
-from exporter.formulas.replica_state import (
+from kafka_warden.formulas.ops import UNKNOWN
+from kafka_warden.formulas.replica_state import (
     STATES,
     FollowerFacts,
     ReplicaState,

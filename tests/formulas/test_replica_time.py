@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import lag
-from exporter.formulas.ops import UNKNOWN, Floats, Longs
-from exporter.formulas.replica_time import (
+from kafka_warden.formulas import lag
+from kafka_warden.formulas.ops import UNKNOWN, Floats, Longs
+from kafka_warden.formulas.replica_time import (
     LagSeconds,
     behind,
     caught_up,

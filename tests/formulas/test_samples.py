@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from exporter.formulas import alarms, samples
-from exporter.formulas.ops import ARRAYS, NUMBERS
+from kafka_warden.formulas import alarms, samples
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 
 INF = math.inf
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.ops import Floats
-from exporter.formulas.shares import fair_shares
+from kafka_warden.formulas.ops import Floats
+from kafka_warden.formulas.shares import fair_shares
 
 INF = math.inf
 NAN = math.nan

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas.folds import Stall
-from exporter.formulas.law import Verdict, Window
-from exporter.formulas.stuck import Cause, MoveFacts, cause, is_settled, is_stuck, single_stall_limit, stall_limit
+from kafka_warden.formulas.folds import Stall
+from kafka_warden.formulas.law import Verdict, Window
+from kafka_warden.formulas.stuck import Cause, MoveFacts, cause, is_settled, is_stuck, single_stall_limit, stall_limit
 
 MIB = 1 << 20
 Facts = dict[str, Any]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import throttle
-from exporter.formulas.ops import NUMBERS
-from exporter.formulas.throttle import Replicas, ThrottledReplicas, parse_throttled
+from kafka_warden.formulas import throttle
+from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.formulas.throttle import Replicas, ThrottledReplicas, parse_throttled
 
 NAN = float("nan")
 MB = 1e6

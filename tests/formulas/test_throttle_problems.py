@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import throttle_problems as problems
-from exporter.formulas.law import Verdict
+from kafka_warden.formulas import throttle_problems as problems
+from kafka_warden.formulas.law import Verdict
 
 INF = math.inf
 NAN = math.nan

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import tiered
-from exporter.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
-from exporter.formulas.tiered import NOTHING_TIERED
+from kafka_warden.formulas import tiered
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
+from kafka_warden.formulas.tiered import NOTHING_TIERED
 
 GIB = 1 << 30
 NAN = float("nan")

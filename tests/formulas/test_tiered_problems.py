@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import tiered_problems as problems
-from exporter.formulas.tiered_problems import Entity
+from kafka_warden.formulas import tiered_problems as problems
+from kafka_warden.formulas.tiered_problems import Entity
 
 INF = float("inf")
 GIB = 1 << 30

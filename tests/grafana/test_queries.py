@@ -7,12 +7,12 @@ from typing import Final
 import pytest
 import yaml
 
-from exporter.catalogue import CATALOGUE
-from exporter.catalogue.mutations import QUANTILES
-from exporter.formulas.replica_state import ReplicaState
-from exporter.formulas.throttle_problems import Problem as ThrottleProblem
-from exporter.formulas.tiered_problems import Problem as TieredProblem
-from exporter.model import BrokerState, Side
+from kafka_warden.catalogue import CATALOGUE
+from kafka_warden.catalogue.mutations import QUANTILES
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
+from kafka_warden.model import BrokerState, Side
 from sandbox.monitoring_tools import tools
 from tests.support.dashboards import Target, targets
 from tests.support.processes import run

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.model import Snapshot
+from kafka_warden.model import Snapshot
 
 
 def comparable(seen: Snapshot) -> dict[str, Any]:

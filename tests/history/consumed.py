@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from exporter.history.schema import BY_NAME, TABLES, columns_of
-from exporter.history.shapes import Struct
+from kafka_warden.history.schema import BY_NAME, TABLES, columns_of
+from kafka_warden.history.shapes import Struct
 from tests.history.replay import Rows
 
 Key = tuple[str, int]

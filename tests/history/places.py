@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exporter.history.parquet.arrow import VERSION_KEY, metadata_of
-from exporter.history.parquet.sink import ParquetSettings, ParquetSink
-from exporter.history.poll import Poll
-from exporter.history.schema import BY_NAME, VERSION
+from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of
+from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 
 NOON = EPOCH - EPOCH % 3600

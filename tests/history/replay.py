@@ -3,14 +3,14 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from exporter.derive import derive
-from exporter.history.plain import plain
-from exporter.history.poll import Poll, Remembered
-from exporter.history.replay import Told
-from exporter.history.replay import replay as judge_again
-from exporter.history.restore import Columns
-from exporter.history.schema import BY_NAME, TABLES, build, columns_of
-from exporter.model import Parameters, Snapshot
+from kafka_warden.derive import derive
+from kafka_warden.history.plain import plain
+from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.history.replay import Told
+from kafka_warden.history.replay import replay as judge_again
+from kafka_warden.history.restore import Columns
+from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of
+from kafka_warden.model import Parameters, Snapshot
 from tests import scene
 
 Rows = dict[str, list[Any]]

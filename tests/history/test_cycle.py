@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from exporter import cycle as cycle_module
-from exporter.app import make_history
-from exporter.config import load
-from exporter.cycle import Cycle
-from exporter.errors import ConfigError
-from exporter.history import extras
-from exporter.history.ledger import Ledger
-from exporter.history.poll import Poll, Remembered
-from exporter.history.recorder import Recorder
-from exporter.model import Parameters, Snapshot
-from exporter.state import StateFile
+from kafka_warden import cycle as cycle_module
+from kafka_warden.app import make_history
+from kafka_warden.config import load
+from kafka_warden.cycle import Cycle
+from kafka_warden.errors import ConfigError
+from kafka_warden.history import extras
+from kafka_warden.history.ledger import Ledger
+from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.history.recorder import Recorder
+from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.state import StateFile
 from tests import scene
 from tests.building import Partition, snapshot
 from tests.history.replay import differences, replay, rows
@@ -135,7 +135,7 @@ def test_history_is_off_by_default() -> None:
 def test_libraries_are_loaded_when_they_are_used(variable: str, loaded: list[str]) -> None:
     """One line turns it on, and brings in the library that it needs and no other."""
     code = (
-        "import sys; from exporter.app import make_history; from exporter.config import load\n"
+        "import sys; from kafka_warden.app import make_history; from kafka_warden.config import load\n"
         f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
         "print(*sorted({'confluent_kafka', 'pyarrow'} & set(sys.modules)))"
     )

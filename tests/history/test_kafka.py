@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from exporter.errors import ConfigError
-from exporter.history import kafka as kafka_module
-from exporter.history import messages as messages_module
-from exporter.history.column import Table
-from exporter.history.kafka import LARGEST_MESSAGE, KafkaSettings, KafkaSink
-from exporter.history.messages import ddl, messages
-from exporter.history.poll import Poll
-from exporter.history.schema import BY_NAME, TABLES, VERSION, Built, build, count
-from exporter.model import Parameters, Snapshot, TopicConfig
+from kafka_warden.errors import ConfigError
+from kafka_warden.history import kafka as kafka_module
+from kafka_warden.history import messages as messages_module
+from kafka_warden.history.column import Table
+from kafka_warden.history.kafka import LARGEST_MESSAGE, KafkaSettings, KafkaSink
+from kafka_warden.history.messages import ddl, messages
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, Built, build, count
+from kafka_warden.model import Parameters, Snapshot, TopicConfig
 from sandbox import wait_for
 from tests.history.anything import histories
 from tests.history.consumed import tables_of

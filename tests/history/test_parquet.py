@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from exporter.errors import SinkFullError
-from exporter.history.column import Table
-from exporter.history.parquet import folder as folder_module
-from exporter.history.parquet import sink as sink_module
-from exporter.history.parquet.folder import Folder
-from exporter.history.parquet.reader import polls as read_polls
-from exporter.history.parquet.reader import read
-from exporter.history.parquet.sink import ParquetSettings, ParquetSink
-from exporter.history.poll import Poll
-from exporter.history.schema import BY_NAME, TABLES, Built, build, columns_of
-from exporter.model import Parameters, QuotaEntity, Snapshot
+from kafka_warden.errors import SinkFullError
+from kafka_warden.history.column import Table
+from kafka_warden.history.parquet import folder as folder_module
+from kafka_warden.history.parquet import sink as sink_module
+from kafka_warden.history.parquet.folder import Folder
+from kafka_warden.history.parquet.reader import polls as read_polls
+from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.schema import BY_NAME, TABLES, Built, build, columns_of
+from kafka_warden.model import Parameters, QuotaEntity, Snapshot
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.anything import histories
 from tests.history.places import NOON, hidden, visible, write
@@ -451,7 +451,7 @@ def test_who_does_not_hold_the_folder_deletes_nothing(tmp_path: Path, moved: boo
 KILLED = """
 import os, sys
 from pathlib import Path
-from exporter.history.parquet.folder import Folder
+from kafka_warden.history.parquet.folder import Folder
 
 folder = Folder(Path(sys.argv[1]))
 folder.check()
@@ -537,6 +537,6 @@ def test_columns_keep_their_types_in_files(tmp_path: Path) -> None:
 def test_the_folder_is_not_left_locked(tmp_path: Path) -> None:
     """A sink that was closed lets another process of the same user go on at once."""
     write(tmp_path, scene_polls()[:1])
-    code = "import sys; from pathlib import Path; from exporter.history.parquet.folder import Folder; "
+    code = "import sys; from pathlib import Path; from kafka_warden.history.parquet.folder import Folder; "
     code += "Folder(Path(sys.argv[1])).check()"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT, env=dict(os.environ))

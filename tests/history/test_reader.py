@@ -6,16 +6,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exporter.errors import (
+from kafka_warden.errors import (
     DamagedFileError,
     EmptyHistoryError,
     HistoryFileError,
     MissingColumnError,
     NewerSchemaError,
 )
-from exporter.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
-from exporter.history.parquet.reader import polls, read
-from exporter.history.schema import BY_NAME, VERSION
+from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
+from kafka_warden.history.parquet.reader import polls, read
+from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 from tests.history.places import NOON, put, rewrite, the_file, write
 from tests.history.replay import polls as judged

@@ -10,14 +10,14 @@ from types import FrameType
 
 import pytest
 
-from exporter.derive import derive
-from exporter.errors import SinkFullError
-from exporter.history import recorder as recorder_module
-from exporter.history.ledger import Ledger
-from exporter.history.poll import Poll, Remembered
-from exporter.history.recorder import Recorder
-from exporter.history.schema import count
-from exporter.model import (
+from kafka_warden.derive import derive
+from kafka_warden.errors import SinkFullError
+from kafka_warden.history import recorder as recorder_module
+from kafka_warden.history.ledger import Ledger
+from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.history.recorder import Recorder
+from kafka_warden.history.schema import count
+from kafka_warden.model import (
     ClientBean,
     FutureReplica,
     Parameters,

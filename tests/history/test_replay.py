@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace as altered
 
-from exporter.history.poll import Poll, Remembered
-from exporter.history.replay import Replayed, Told, replay
+from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.history.replay import Replayed, Told, replay
 from tests.history.replay import Rows, differences, polls, rows, scene_polls
 
 Kept = list[Mapping[str, Rows]]

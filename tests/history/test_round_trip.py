@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.derive import derive
-from exporter.derive.saved import from_document, to_document
-from exporter.errors import HistoryRowsError
-from exporter.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
-from exporter.history.replay import replay as judge_again
-from exporter.history.restore import document_of, parameters_of, snapshot_of
-from exporter.history.tables import polls as polls_table
-from exporter.model import Parameters, Snapshot
+from kafka_warden.derive import derive
+from kafka_warden.derive.saved import from_document, to_document
+from kafka_warden.errors import HistoryRowsError
+from kafka_warden.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
+from kafka_warden.history.replay import replay as judge_again
+from kafka_warden.history.restore import document_of, parameters_of, snapshot_of
+from kafka_warden.history.tables import polls as polls_table
+from kafka_warden.model import Parameters, Snapshot
 from tests import scene
 from tests.history.alike import comparable
 from tests.history.anything import histories

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from docs import history_schema
-from exporter.derive import Derived
-from exporter.formulas.law import Window
-from exporter.history.column import Role, Table, annotation_at, leaves
-from exporter.history.notes import NOTES
-from exporter.history.schema import (
+from kafka_warden.derive import Derived
+from kafka_warden.formulas.law import Window
+from kafka_warden.history.column import Role, Table, annotation_at, leaves
+from kafka_warden.history.notes import NOTES
+from kafka_warden.history.schema import (
     BY_NAME,
     COMMON,
     FINGERPRINTS,
@@ -25,8 +25,8 @@ from exporter.history.schema import (
     ddl,
     fingerprint,
 )
-from exporter.history.shapes import shape_of
-from exporter.model import Parameters, Snapshot
+from kafka_warden.history.shapes import shape_of
+from kafka_warden.model import Parameters, Snapshot
 from tests.history.anything import histories
 from tests.history.replay import polls, scene_polls
 
@@ -123,7 +123,7 @@ def test_rows_fit_their_columns(table: Table) -> None:
 def test_types_without_a_decision_are_refused() -> None:
     """A type that the model did not have so far is an error that says where to go."""
     assert str(shape_of(Window)) == "struct<samples:bigint,size:double>"
-    with pytest.raises(TypeError, match="say in exporter/history how"):
+    with pytest.raises(TypeError, match="say in exporter/kafka_warden/history how"):
         shape_of(complex)
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from exporter.history.poll import Poll
-from exporter.pipeline import marts
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.rollup import Options, batch
-from exporter.pipeline.marts.rollup import MARTS
-from exporter.pipeline.progress import Progress
-from exporter.pipeline.rollup.stream import rows
-from exporter.pipeline.rollup.stream.run import Streaming, stream
+from kafka_warden.history.poll import Poll
+from kafka_warden.pipeline import marts
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.rollup import Options, batch
+from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.rollup.stream import rows
+from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
 from tests import scene
 from tests.history.places import NOON, write
 from tests.history.replay import polls

@@ -7,7 +7,7 @@ import pyspark.util
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline import session
+from kafka_warden.pipeline import session
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exporter.history.parquet.arrow import metadata_of, schema_of
-from exporter.history.schema import BY_NAME, VERSION
+from kafka_warden.history.parquet.arrow import metadata_of, schema_of
+from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.history.places import NOON
 
 HOUR: Final = 3600

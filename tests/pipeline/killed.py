@@ -42,7 +42,18 @@ def books_written(output: Path) -> set[Path]:
 
 def command(read: Path | str, output: Path, *flags: str) -> list[str]:
     """The command that streams a folder or a topic."""
-    made = [sys.executable, "-m", "exporter.cli", "pipeline", "rollup", "--stream", *flags, *PLAIN, "--memory", "1g"]
+    made = [
+        sys.executable,
+        "-m",
+        "kafka_warden.cli",
+        "pipeline",
+        "rollup",
+        "--stream",
+        *flags,
+        *PLAIN,
+        "--memory",
+        "1g",
+    ]
     return [*made, "--master", "local[1]", "--input", str(read), "--output", str(output)]
 
 

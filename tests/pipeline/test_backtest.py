@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.errors import TruthError
-from exporter.history.poll import Poll
-from exporter.model import BrokerConfig, Parameters, Snapshot
-from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
-from exporter.pipeline.backtest.signals import SUBJECT
-from exporter.pipeline.backtest.truth import faults, find
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.backtest import JOB, Options
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.backtest import ALARMS, RULES
-from exporter.pipeline.progress import Progress
+from kafka_warden.errors import TruthError
+from kafka_warden.history.poll import Poll
+from kafka_warden.model import BrokerConfig, Parameters, Snapshot
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
+from kafka_warden.pipeline.backtest.signals import SUBJECT
+from kafka_warden.pipeline.backtest.truth import faults, find
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.backtest import JOB, Options
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
+from kafka_warden.pipeline.progress import Progress
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.places import write

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline.backtest.alarms import alarms
-from exporter.pipeline.backtest.signals import SUBJECT
+from kafka_warden.pipeline.backtest.alarms import alarms
+from kafka_warden.pipeline.backtest.signals import SUBJECT
 
 MINUTE = 60.0
 FORM = (

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.pipeline.backtest.lookback import clients, failures, lost_directories, remote_topics
+from kafka_warden.pipeline.backtest.lookback import clients, failures, lost_directories, remote_topics
 
 POLL = "cluster_id string, run string, sequence bigint"
 INF = float("inf")

@@ -7,9 +7,9 @@ import yaml
 
 from alerts import render
 from alerts.thresholds import seconds, thresholds
-from exporter.errors import ConfigError
-from exporter.pipeline.backtest import lookback
-from exporter.pipeline.backtest.rules import (
+from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline.backtest import lookback
+from kafka_warden.pipeline.backtest.rules import (
     BY_MESSAGES,
     BY_NAME,
     BY_TIME,
@@ -18,7 +18,7 @@ from exporter.pipeline.backtest.rules import (
     read_what_if,
     trials,
 )
-from exporter.pipeline.backtest.signals import ASKED
+from kafka_warden.pipeline.backtest.signals import ASKED
 
 UNANSWERED = {
     "KafkaWardenHistoryLost": "is about history itself",

@@ -16,12 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-from exporter import cli
-from exporter.errors import CheckpointError, HistoryFileError, KafkaWardenError, MartError, TruthError
-from exporter.pipeline.cli import JOBS, load, parser
-from exporter.pipeline.job import Job, Request
-from exporter.pipeline.progress import Progress, tasks
-from exporter.pipeline.session import ROWS, spread
+from kafka_warden import cli
+from kafka_warden.errors import CheckpointError, HistoryFileError, KafkaWardenError, MartError, TruthError
+from kafka_warden.pipeline.cli import JOBS, load, parser
+from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.progress import Progress, tasks
+from kafka_warden.pipeline.session import ROWS, spread
 from tests.history.places import write
 from tests.history.replay import scene_polls
 
@@ -85,7 +85,18 @@ def test_spark_that_does_not_start_is_told(given: list[str], path: str | None, t
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     if path is not None:
         environment["PATH"] = str(tmp_path / "bin")
-    command = [sys.executable, "-m", "exporter.cli", "pipeline", "rollup", "--input", "in", "--output", "out", *given]
+    command = [
+        sys.executable,
+        "-m",
+        "kafka_warden.cli",
+        "pipeline",
+        "rollup",
+        "--input",
+        "in",
+        "--output",
+        "out",
+        *given,
+    ]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == cli.GAVE_UP
     assert "Traceback" not in done.stderr
@@ -125,8 +136,8 @@ def test_several_jobs_share_a_session(
         return sessions[-1]
 
     led = {name: lead(name, code) for name, code in zip(jobs, codes, strict=True)}
-    monkeypatch.setattr("exporter.pipeline.cli.load", led.__getitem__)
-    monkeypatch.setattr("exporter.pipeline.session.make", make)
+    monkeypatch.setattr("kafka_warden.pipeline.cli.load", led.__getitem__)
+    monkeypatch.setattr("kafka_warden.pipeline.session.make", make)
     assert cli.main(["pipeline", "moves,report", "--input", "in", "--output", "out"]) == (codes[0] or 0)
     assert seen == ran
     assert len(sessions) == 1
@@ -148,7 +159,7 @@ def test_what_cannot_be_used_is_told_in_a_line(
     def refuse(arguments: Sequence[str]) -> int:
         raise failure("truth/faults.json: no such file")
 
-    monkeypatch.setattr("exporter.pipeline.cli.main", refuse)
+    monkeypatch.setattr("kafka_warden.pipeline.cli.main", refuse)
     assert cli.main(["pipeline", "backtest"]) == cli.BAD_CONFIGURATION
     assert capsys.readouterr().err == "kafka-warden: truth/faults.json: no such file\n"
 
@@ -163,7 +174,7 @@ def test_without_spark_the_extra_is_named() -> None:
     """Where pyspark is not installed everything else works, and `pipeline` says what to install."""
     hidden = "import sys; sys.modules['pyspark'] = None; import importlib.util as u; f = u.find_spec"
     hidden += "; u.find_spec = lambda name, *rest: None if name == 'pyspark' else f(name, *rest)"
-    code = f"{hidden}; from exporter.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = f"{hidden}; from kafka_warden.cli import main; sys.exit(main(sys.argv[1:]))"
     found = [
         subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, cwd=ROOT, check=False)
         for given in (["pipeline", "rollup"], ["--version"])
@@ -180,7 +191,7 @@ def test_command_runs_a_job(tmp_path: Path) -> None:
     write(tmp_path / "history", scene_polls())
     flags = ["--master", "local[1]", "--memory", "1g", "--conf", "spark.sql.codegen.wholeStage=false"]
     flags += ["--conf", f"spark.local.dir={tmp_path}", "--output", str(tmp_path / "marts")]
-    command = [sys.executable, "-m", "exporter.pipeline", "rollup", *flags]
+    command = [sys.executable, "-m", "kafka_warden.pipeline", "rollup", *flags]
     done, empty = (
         subprocess.run(
             [*command, "--input", str(tmp_path / name)], capture_output=True, text=True, cwd=ROOT, check=False
@@ -204,8 +215,8 @@ class Terminal(io.StringIO):
 
 def test_steps_are_told(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bar on a terminal while tasks run, lines elsewhere; a step that fails is told, too."""
-    monkeypatch.setattr("exporter.pipeline.progress.BAR_EVERY", 0.01)
-    monkeypatch.setattr("exporter.pipeline.progress.LINE_EVERY", 0.01)
+    monkeypatch.setattr("kafka_warden.pipeline.progress.BAR_EVERY", 0.01)
+    monkeypatch.setattr("kafka_warden.pipeline.progress.LINE_EVERY", 0.01)
     shown = {}
     for stream in (Terminal(), io.StringIO()):
         progress = Progress(spark.sparkContext, stream)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.pipeline.cli import parser
 from fleet.cli import _parser as fleet_parser
+from kafka_warden.pipeline.cli import parser
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "pipeline-demo"

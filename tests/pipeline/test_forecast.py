@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from exporter.errors import ConfigError
-from exporter.pipeline.cli import parser
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.forecast import JOB
-from exporter.pipeline.jobs.forecast.options import Options
-from exporter.pipeline.jobs.forecast.series import series
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from exporter.pipeline.progress import Progress
+from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline.cli import parser
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.forecast import JOB
+from kafka_warden.pipeline.jobs.forecast.options import Options
+from kafka_warden.pipeline.jobs.forecast.series import series
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
+from kafka_warden.pipeline.progress import Progress
 from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
 
 GB = 10**9

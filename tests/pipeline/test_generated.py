@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs import backtest, moves
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.backtest import RULES
-from exporter.pipeline.marts.moves import MOVES
-from exporter.pipeline.progress import Progress
 from fleet.cli import main as generate
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs import backtest, moves
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.backtest import RULES
+from kafka_warden.pipeline.marts.moves import MOVES
+from kafka_warden.pipeline.progress import Progress
 
 INTERVAL = 60.0
 

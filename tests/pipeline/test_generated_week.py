@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs import backtest, report
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.backtest import ALARMS, RULES
-from exporter.pipeline.progress import Progress
-from exporter.pipeline.report.numbers import count, share
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs import backtest, report
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.report.numbers import count, share
 
 pytestmark = pytest.mark.long
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.history.parquet.reader import read
-from exporter.history.schema import BY_NAME
-from exporter.pipeline.history import History, row_key
+from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.schema import BY_NAME
+from kafka_warden.pipeline.history import History, row_key
 from tests.history.places import write
 from tests.history.replay import scene_polls
 

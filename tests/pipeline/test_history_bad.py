@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.errors import (
+from kafka_warden.errors import (
     ConfigError,
     DamagedFileError,
     EmptyHistoryError,
@@ -17,9 +17,9 @@ from exporter.errors import (
     NewerSchemaError,
     UnreadableFileError,
 )
-from exporter.history.parquet.arrow import schema_of
-from exporter.history.schema import BY_NAME, VERSION
-from exporter.pipeline.history import History
+from kafka_warden.history.parquet.arrow import schema_of
+from kafka_warden.history.schema import BY_NAME, VERSION
+from kafka_warden.pipeline.history import History
 from tests.history.places import NOON, rewrite, the_file, write
 from tests.history.replay import scene_polls
 from tests.pipeline.arrivals import EVERY, arrive, files_of, history_polls

@@ -9,14 +9,24 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.history.poll import Poll
-from exporter.model import BrokerConfig, FutureReplica, Limit, LogDir, Origin, Parameters, Side, Snapshot, TopicConfig
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.moves import JOB, Options
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.moves import MOVE_SAMPLES, MOVES
-from exporter.pipeline.progress import Progress
+from kafka_warden.history.poll import Poll
+from kafka_warden.model import (
+    BrokerConfig,
+    FutureReplica,
+    Limit,
+    LogDir,
+    Origin,
+    Parameters,
+    Side,
+    Snapshot,
+    TopicConfig,
+)
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.moves import JOB, Options
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.progress import Progress
 from tests.building import EPOCH, Partition, Topics, snapshot
 from tests.history.places import write
 from tests.history.replay import polls

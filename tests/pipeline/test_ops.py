@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-import exporter.formulas
-from exporter.formulas.ops import ARRAYS, NUMBERS
-from exporter.pipeline.ops import COLUMNS
+import kafka_warden.formulas
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS
+from kafka_warden.pipeline.ops import COLUMNS
 
 EDGES = (0.0, 1.0, -1.0, 0.5, -3.25, 7e9, 1e300, math.inf)
 ROWS = 400
@@ -24,11 +24,11 @@ WIDTH = 6
 
 
 def scalar_formulas() -> dict[str, Callable[..., Any]]:
-    """Every function of exporter.formulas that takes and returns values of any engine."""
+    """Every function of kafka_warden.formulas that takes and returns values of any engine."""
     found = {}
-    for module in pkgutil.iter_modules(exporter.formulas.__path__):
+    for module in pkgutil.iter_modules(kafka_warden.formulas.__path__):
         if module.name != "ops":
-            loaded = importlib.import_module(f"exporter.formulas.{module.name}")
+            loaded = importlib.import_module(f"kafka_warden.formulas.{module.name}")
             for name, function in inspect.getmembers(loaded, inspect.isfunction):
                 returned = inspect.signature(function).return_annotation
                 if function.__module__ == loaded.__name__ and isinstance(returned, TypeVar):

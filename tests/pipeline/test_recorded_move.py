@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.history.parquet.reader import polls
-from exporter.history.schema import BY_NAME, columns_of
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.moves import JOB, Options
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.moves import MOVE_SAMPLES, MOVES
-from exporter.pipeline.progress import Progress
-from exporter.pipeline.replay import replayed
+from kafka_warden.history.parquet.reader import polls
+from kafka_warden.history.schema import BY_NAME, columns_of
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.moves import JOB, Options
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.replay import replayed
 from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration

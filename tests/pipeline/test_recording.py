@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.history.parquet.reader import polls
-from exporter.history.schema import BY_NAME, columns_of
-from exporter.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs import backtest, moves
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.backtest import RULES
-from exporter.pipeline.marts.moves import MOVES
-from exporter.pipeline.progress import Progress
-from exporter.pipeline.replay import replayed
+from kafka_warden.history.parquet.reader import polls
+from kafka_warden.history.schema import BY_NAME, columns_of
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs import backtest, moves
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.backtest import RULES
+from kafka_warden.pipeline.marts.moves import MOVES
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.replay import replayed
 from tests.fleet.test_recorded import HISTORY, RECORDED, younger
 from tests.history.replay import differences, in_order_of, written
 from tests.pipeline.test_recorded_move import by_poll, key

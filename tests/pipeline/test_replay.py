@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.derive import derive
-from exporter.derive.saved import from_document, to_document
-from exporter.history.poll import Poll, Remembered
-from exporter.pipeline.history import History
-from exporter.pipeline.replay import notes, replayed
+from kafka_warden.derive import derive
+from kafka_warden.derive.saved import from_document, to_document
+from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.replay import notes, replayed
 from tests import scene
 from tests.history.places import write
 from tests.history.replay import Rows, differences, in_order_of, rows, scene_polls, written

@@ -8,13 +8,21 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.formulas.replica_state import ReplicaState
-from exporter.pipeline.report import alarms, alarms_section, limits, limits_section, moves, moves_section, replication
-from exporter.pipeline.report.build import build
-from exporter.pipeline.report.parts import Section
-from exporter.pipeline.report.reading import Marts
-from exporter.pipeline.report.replication import STATES, Span, health_of
-from exporter.pipeline.report.replication_section import COLOURS
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.pipeline.report import (
+    alarms,
+    alarms_section,
+    limits,
+    limits_section,
+    moves,
+    moves_section,
+    replication,
+)
+from kafka_warden.pipeline.report.build import build
+from kafka_warden.pipeline.report.parts import Section
+from kafka_warden.pipeline.report.reading import Marts
+from kafka_warden.pipeline.report.replication import STATES, Span, health_of
+from kafka_warden.pipeline.report.replication_section import COLOURS
 from tests.pipeline.report_rows import BEGIN, EVIL, SCHEMAS, TOPIC, marts
 
 Made = Mapping[str, DataFrame]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline.report.build import build
-from exporter.pipeline.report.reading import Marts
+from kafka_warden.pipeline.report.build import build
+from kafka_warden.pipeline.report.reading import Marts
 from tests.pipeline.report_rows import EVIL, TOPIC, marts
 from tests.support.browser import Page, opened
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.errors import MartError
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.report import JOB, MOST_DRAWN, Options, described
-from exporter.pipeline.marts import write
-from exporter.pipeline.progress import Progress
-from exporter.pipeline.report import alarms, limits, moves, replication
-from exporter.pipeline.report.saving import save
+from kafka_warden.errors import MartError
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.report import JOB, MOST_DRAWN, Options, described
+from kafka_warden.pipeline.marts import write
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.report import alarms, limits, moves, replication
+from kafka_warden.pipeline.report.saving import save
 from tests.pipeline.report_rows import marts
 
 READ = {**moves.NEEDED, **replication.NEEDED, **alarms.NEEDED, **limits.NEEDED}

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from exporter.pipeline.report import numbers
-from exporter.pipeline.report.alarms_section import merged
-from exporter.pipeline.report.canvas import at, canvas, durations
-from exporter.pipeline.report.colours import ALL, BLUE
-from exporter.pipeline.report.html import Html, tag
-from exporter.pipeline.report.parts import AT_ONCE, Column, Table
-from exporter.pipeline.report.svg import inline
+from kafka_warden.pipeline.report import numbers
+from kafka_warden.pipeline.report.alarms_section import merged
+from kafka_warden.pipeline.report.canvas import at, canvas, durations
+from kafka_warden.pipeline.report.colours import ALL, BLUE
+from kafka_warden.pipeline.report.html import Html, tag
+from kafka_warden.pipeline.report.parts import AT_ONCE, Column, Table
+from kafka_warden.pipeline.report.svg import inline
 
 EVIL = '<script>"$x$" & \'</script>'
 

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.history.poll import Poll, topic_id_text
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs.rollup import Options, batch
-from exporter.pipeline.marts.rollup import MARTS
-from exporter.pipeline.progress import Progress
+from kafka_warden.history.poll import Poll, topic_id_text
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs.rollup import Options, batch
+from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.progress import Progress
 from tests.history.places import NOON, rewrite
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled
 

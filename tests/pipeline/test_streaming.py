@@ -8,11 +8,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from exporter.errors import JobError, MissingColumnError
-from exporter.history.poll import Poll
-from exporter.pipeline import marts
-from exporter.pipeline.rollup.stream.batch import Batches
-from exporter.pipeline.rollup.stream.books import Books, Shelf
+from kafka_warden.errors import JobError, MissingColumnError
+from kafka_warden.history.poll import Poll
+from kafka_warden.pipeline import marts
+from kafka_warden.pipeline.rollup.stream.batch import Batches
+from kafka_warden.pipeline.rollup.stream.books import Books, Shelf
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled, streamed
 
 

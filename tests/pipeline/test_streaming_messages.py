@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.errors import MessagesLostError, NewerSchemaError
-from exporter.history.messages import messages
-from exporter.history.poll import Poll
-from exporter.history.schema import TABLES, VERSION, build
-from exporter.pipeline.history import History
-from exporter.pipeline.rollup.samples import COLUMNS, of_history
-from exporter.pipeline.rollup.stream import rows
-from exporter.pipeline.rollup.stream.batch import check, read
-from exporter.pipeline.rollup.stream.books import Books, Read, Shelf
-from exporter.pipeline.storage import Storage, address
+from kafka_warden.errors import MessagesLostError, NewerSchemaError
+from kafka_warden.history.messages import messages
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.schema import TABLES, VERSION, build
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.rollup.samples import COLUMNS, of_history
+from kafka_warden.pipeline.rollup.stream import rows
+from kafka_warden.pipeline.rollup.stream.batch import check, read
+from kafka_warden.pipeline.rollup.stream.books import Books, Read, Shelf
+from kafka_warden.pipeline.storage import Storage, address
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
 

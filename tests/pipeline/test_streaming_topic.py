@@ -11,10 +11,10 @@ from confluent_kafka import OFFSET_END, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-from exporter.history.kafka import KafkaSettings, KafkaSink
-from exporter.history.messages import messages
-from exporter.history.poll import Poll
-from exporter.history.schema import BY_NAME, VERSION, build
+from kafka_warden.history.kafka import KafkaSettings, KafkaSink
+from kafka_warden.history.messages import messages
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.schema import BY_NAME, VERSION, build
 from sandbox import Cluster, jars
 from sandbox.ports import LOOPBACK
 from tests.cluster.sidecar import Sidecar, configuration

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from exporter.pipeline.history import History
-from exporter.pipeline.job import Request
-from exporter.pipeline.jobs import forecast
-from exporter.pipeline.marts import read
-from exporter.pipeline.marts.forecast import FORECASTS
-from exporter.pipeline.progress import Progress
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.jobs import forecast
+from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts.forecast import FORECASTS
+from kafka_warden.pipeline.progress import Progress
 from sandbox.ports import LOOPBACK
 from sandbox.spark import Room, standalone
 from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
@@ -31,7 +31,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """That of a user: the package is installed, its Python comes first on the PATH, the checkout is nowhere."""
     site = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "exporter", site / "exporter", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "exporter" / "kafka_warden", site / "kafka_warden", ignore=shutil.ignore_patterns("__pycache__")
+    )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {**kept, "PATH": path, "PYTHONPATH": str(site), "SPARK_LOCAL_IP": LOOPBACK}

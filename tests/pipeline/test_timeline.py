@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from exporter.pipeline.timeline import one_voice, telling
+from kafka_warden.pipeline.timeline import one_voice, telling
 
 FORM = "cluster_id string, run string, sequence bigint, at double, silent_after double"
 SILENT = 30.0

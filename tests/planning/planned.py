@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from exporter.model import Broker, BrokerConfig, Floats, LogDir, Snapshot, TopicConfig
-from exporter.planning.choice import Goal
-from exporter.planning.inbound import Inbound, step
-from exporter.planning.plan import MovePlan, plan_move
-from exporter.planning.reassignment import Target
+from kafka_warden.model import Broker, BrokerConfig, Floats, LogDir, Snapshot, TopicConfig
+from kafka_warden.planning.choice import Goal
+from kafka_warden.planning.inbound import Inbound, step
+from kafka_warden.planning.plan import MovePlan, plan_move
+from kafka_warden.planning.reassignment import Target
 from tests.building import Partition, Topics, brokers_of, snapshot
 
 MB = 1e6

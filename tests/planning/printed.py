@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from exporter.planning.commands import Where
-from exporter.planning.document import move_document
-from exporter.planning.plan import MovePlan
-from exporter.planning.reassignment import to_json
-from exporter.planning.text import move_text
+from kafka_warden.planning.commands import Where
+from kafka_warden.planning.document import move_document
+from kafka_warden.planning.plan import MovePlan
+from kafka_warden.planning.reassignment import to_json
+from kafka_warden.planning.text import move_text
 from tests.planning.planned import GB, MB, cluster, measured, plan, sized, to
 
 WHERE = Where("a:9092", "move it.json")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.planning.commands import Where, move_checks, move_commands
-from exporter.planning.plan import MovePlan
+from kafka_warden.planning.commands import Where, move_checks, move_commands
+from kafka_warden.planning.plan import MovePlan
 from tests.planning.planned import GB, cluster, plan, sized, to
 from tests.planning.printed import SEEN, WHERE, document, text, usual
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import TopicError
-from exporter.model import Broker, Snapshot
-from exporter.planning.commands import Where
-from exporter.planning.creation import Creation, plan_creation
-from exporter.planning.document import creation_document
-from exporter.planning.placement import place_by_rack, room_by_rack
-from exporter.planning.text import creation_text
+from kafka_warden.errors import TopicError
+from kafka_warden.model import Broker, Snapshot
+from kafka_warden.planning.commands import Where
+from kafka_warden.planning.creation import Creation, plan_creation
+from kafka_warden.planning.document import creation_document
+from kafka_warden.planning.placement import place_by_rack, room_by_rack
+from kafka_warden.planning.text import creation_text
 from tests.planning.planned import cluster, sized
 
 WHERE = Where("a:9092", "")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.config import values
-from exporter.errors import ConfigError
-from exporter.plan import CreationRequest, MoveRequest
-from exporter.plan_flags import read
+from kafka_warden.config import values
+from kafka_warden.errors import ConfigError
+from kafka_warden.plan import CreationRequest, MoveRequest
+from kafka_warden.plan_flags import read
 
 ROOT = Path(__file__).parents[2]
 NOBODY = "127.0.0.1:1"
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Run:
     def start(*arguments: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
         return subprocess.run(
-            [sys.executable, "-m", "exporter.cli", "plan", "--bootstrap-servers", NOBODY, *arguments],
+            [sys.executable, "-m", "kafka_warden.cli", "plan", "--bootstrap-servers", NOBODY, *arguments],
             cwd=tmp_path,
             env=inherited | {"PYTHONPATH": str(ROOT)},
             capture_output=True,

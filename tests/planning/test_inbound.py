@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from exporter.planning.inbound import step
+from kafka_warden.planning.inbound import step
 from tests.building import Partition, snapshot
 
 

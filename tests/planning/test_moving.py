@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.errors import IncompleteError, ReassignmentError
-from exporter.model import UNKNOWN, Broker, TopicConfig
-from exporter.planning.choice import Goal
-from exporter.planning.findings import notes, warnings
-from exporter.planning.moving import copies_anything, names, resolve
-from exporter.planning.plan import plan_move
-from exporter.planning.reassignment import Target
+from kafka_warden.errors import IncompleteError, ReassignmentError
+from kafka_warden.model import UNKNOWN, Broker, TopicConfig
+from kafka_warden.planning.choice import Goal
+from kafka_warden.planning.findings import notes, warnings
+from kafka_warden.planning.moving import copies_anything, names, resolve
+from kafka_warden.planning.plan import plan_move
+from kafka_warden.planning.reassignment import Target
 from tests.building import Partition
 from tests.planning.planned import GB, cluster, log_dir, plan, rates, sized, to
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from exporter.cli import _parser
-from exporter.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
-from exporter.planning.commands import move_commands
-from exporter.planning.creation import plan_creation
-from exporter.planning.document import creation_document
-from exporter.planning.figures import in_bytes, in_percent, in_rate, in_time
-from exporter.planning.findings import Verdict, verdict
-from exporter.planning.reassignment import to_json
-from exporter.planning.text import move_text
+from kafka_warden.cli import _parser
+from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
+from kafka_warden.planning.commands import move_commands
+from kafka_warden.planning.creation import plan_creation
+from kafka_warden.planning.document import creation_document
+from kafka_warden.planning.figures import in_bytes, in_percent, in_rate, in_time
+from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.reassignment import to_json
+from kafka_warden.planning.text import move_text
 from tests.building import Partition
 from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, sized, to
 from tests.planning.printed import SEEN, WHERE, document, text, usual

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import ReassignmentError
-from exporter.planning.reassignment import Target, parse_reassignment, to_json
+from kafka_warden.errors import ReassignmentError
+from kafka_warden.planning.reassignment import Target, parse_reassignment, to_json
 
 GOOD = {"topic": "orders", "partition": 0, "replicas": [1, 2]}
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.model import UNKNOWN, LogDir
-from exporter.planning.findings import problems, warnings
-from exporter.planning.room import Disk, Partitions, count_partitions, count_replicas
+from kafka_warden.model import UNKNOWN, LogDir
+from kafka_warden.planning.findings import problems, warnings
+from kafka_warden.planning.room import Disk, Partitions, count_partitions, count_replicas
 from tests.planning.planned import GB, cluster, log_dir, plan, sized, to
 
 TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [sized([1, 2, 3], GB)] * 5}

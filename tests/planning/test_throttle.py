@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.formulas import law
-from exporter.formulas.moves import USE_OF_LIMIT
-from exporter.formulas.shares import fair_shares
-from exporter.model import BrokerConfig, Side, TopicConfig
-from exporter.planning.choice import Goal
-from exporter.planning.findings import problems, warnings
-from exporter.planning.plan import MovePlan, _move_time
+from kafka_warden.formulas import law
+from kafka_warden.formulas.moves import USE_OF_LIMIT
+from kafka_warden.formulas.shares import fair_shares
+from kafka_warden.model import BrokerConfig, Side, TopicConfig
+from kafka_warden.planning.choice import Goal
+from kafka_warden.planning.findings import problems, warnings
+from kafka_warden.planning.plan import MovePlan, _move_time
 from tests.planning.planned import GB, HOUR, MB, cluster, plan, rates, sized, to
 
 INF = math.inf

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.model import UNKNOWN, Broker, Side, TopicConfig
-from exporter.planning.arrived import arrived
-from exporter.planning.commands import Where, move_commands
-from exporter.planning.document import move_document
-from exporter.planning.findings import warnings
-from exporter.planning.moving import copies_anything, resolve
-from exporter.planning.plan import MovePlan
-from exporter.planning.reassignment import to_json
-from exporter.planning.text import move_text
+from kafka_warden.model import UNKNOWN, Broker, Side, TopicConfig
+from kafka_warden.planning.arrived import arrived
+from kafka_warden.planning.commands import Where, move_commands
+from kafka_warden.planning.document import move_document
+from kafka_warden.planning.findings import warnings
+from kafka_warden.planning.moving import copies_anything, resolve
+from kafka_warden.planning.plan import MovePlan
+from kafka_warden.planning.reassignment import to_json
+from kafka_warden.planning.text import move_text
 from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, rates, sized, to
 
 WHERE = Where("a:9092", "move.json")

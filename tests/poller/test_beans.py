@@ -7,14 +7,14 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from exporter.clients.jmx.protocol import RawBeans
-from exporter.clients.jmx.session import JmxTarget
-from exporter.clients.kafka.properties import translate
-from exporter.errors import RefusedError
-from exporter.model import NO_BROKER, UNKNOWN, Broker, Source
-from exporter.poller.beans import JmxPlan, JmxQuestions
-from exporter.poller.cluster import ClusterQuestions
-from exporter.poller.poller import Poller, PollerSettings
+from kafka_warden.clients.jmx.protocol import RawBeans
+from kafka_warden.clients.jmx.session import JmxTarget
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.errors import RefusedError
+from kafka_warden.model import NO_BROKER, UNKNOWN, Broker, Source
+from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.poller.cluster import ClusterQuestions
+from kafka_warden.poller.poller import Poller, PollerSettings
 from tests.building import Partition, layout
 
 PLAN: Final = JmxPlan(port=9999, controllers={"101": ("controller.example", 9999)})

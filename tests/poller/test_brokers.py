@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.clients.kafka.network import Network
-from exporter.clients.kafka.repeated import Repeated
-from exporter.clients.kafka.requests import DescribeConfigsRequest, DescribeLogDirsRequest
-from exporter.errors import AnswerTimeoutError
-from exporter.formulas.tiered import NOTHING_TIERED
-from exporter.model import UNKNOWN, Source, TopicConfig
-from exporter.poller.asking import Desk, Round
-from exporter.poller.brokers import BrokerQuestions
-from exporter.poller.memory import Cadence, Memory
-from exporter.poller.status import StatusBook
-from exporter.sources.offsets import EARLIEST_LOCAL, LATEST, LATEST_TIERED
+from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.clients.kafka.requests import DescribeConfigsRequest, DescribeLogDirsRequest
+from kafka_warden.errors import AnswerTimeoutError
+from kafka_warden.formulas.tiered import NOTHING_TIERED
+from kafka_warden.model import UNKNOWN, Source, TopicConfig
+from kafka_warden.poller.asking import Desk, Round
+from kafka_warden.poller.brokers import BrokerQuestions
+from kafka_warden.poller.memory import Cadence, Memory
+from kafka_warden.poller.status import StatusBook
+from kafka_warden.sources.offsets import EARLIEST_LOCAL, LATEST, LATEST_TIERED
 from tests.building import Partition, layout
 
 TOPICS = {"local": [Partition(replicas=(1, 2))], "remote": [Partition(replicas=(1, 2)), Partition(replicas=(2, 1))]}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from exporter.model import BrokerConfig, Limit, Origin, Side
-from exporter.poller.brokers import is_limited
+from kafka_warden.model import BrokerConfig, Limit, Origin, Side
+from kafka_warden.poller.brokers import is_limited
 
 
 @pytest.mark.parametrize(

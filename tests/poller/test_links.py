@@ -1,8 +1,8 @@
 """Whom the poller asks about the cluster, and in which order."""
 
-from exporter.clients.kafka.properties import translate
-from exporter.model import Broker
-from exporter.poller.links import Links
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.model import Broker
+from kafka_warden.poller.links import Links
 
 BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in (1, 2, 3, 4, 5)}
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from exporter.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
-from exporter.poller.memory import Memory
-from exporter.poller.tables import Columns, Rows, lingering, log_gaps, partition_rows, partition_table
-from exporter.sources.log_dirs import LogDirs
-from exporter.sources.reassignments import Reassignment
+from kafka_warden.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
+from kafka_warden.poller.memory import Memory
+from kafka_warden.poller.tables import Columns, Rows, lingering, log_gaps, partition_rows, partition_table
+from kafka_warden.sources.log_dirs import LogDirs
+from kafka_warden.sources.reassignments import Reassignment
 from tests.building import Partition, layout
 
 MOVE = Reassignment(adding=frozenset({3}), removing=frozenset({1}))

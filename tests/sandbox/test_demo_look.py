@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from alerts.thresholds import seconds
-from exporter.catalogue import CATALOGUE
+from kafka_warden.catalogue import CATALOGUE
 from sandbox import wait_for
 from sandbox.demo_archive import QUERIES
 from sandbox.demo_folder import DATA, DESCRIPTION, RULES, Run

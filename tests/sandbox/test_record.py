@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.history.parquet.reader import read
 from fleet import truth
+from kafka_warden.history.parquet.reader import read
 from sandbox.errors import SandboxError
 from sandbox.record import main, require_neutral, summary
 from sandbox.record_scene import COMPLETES, STUCK

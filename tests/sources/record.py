@@ -15,20 +15,20 @@ from typing import Any, Final
 import numpy as np
 from kafka.protocol.parser import KafkaProtocol
 
-from exporter.clients.kafka.link import BrokerLink
-from exporter.clients.kafka.network import Network
-from exporter.clients.kafka.properties import translate
-from exporter.clients.kafka.requests import MetadataRequest
-from exporter.model import UNKNOWN
-from exporter.poller.tables import Rows
-from exporter.sources.configs import read_broker_config, read_controller_window, read_topic_configs
-from exporter.sources.log_dirs import read_log_dirs
-from exporter.sources.metadata import MetadataQuestion, read_fenced
-from exporter.sources.offsets import read_ends, read_starts
-from exporter.sources.quorum import read_quorum
-from exporter.sources.quotas import read_quotas
-from exporter.sources.reassignments import read_reassignments
-from exporter.sources.replies import RowIndex
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.clients.kafka.requests import MetadataRequest
+from kafka_warden.model import UNKNOWN
+from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
+from kafka_warden.sources.log_dirs import read_log_dirs
+from kafka_warden.sources.metadata import MetadataQuestion, read_fenced
+from kafka_warden.sources.offsets import read_ends, read_starts
+from kafka_warden.sources.quorum import read_quorum
+from kafka_warden.sources.quotas import read_quotas
+from kafka_warden.sources.reassignments import read_reassignments
+from kafka_warden.sources.replies import RowIndex
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE, LOG_DIR_RATE
 from sandbox.admin_quotas import DEFAULT

@@ -14,9 +14,9 @@ from typing import Any, Final
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from exporter.clients.jmx.protocol import BeanRow
-from exporter.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from exporter.sources.jmx import QUESTIONS, parse_beans
+from kafka_warden.clients.jmx.protocol import BeanRow
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_quotas import DEFAULT
 from sandbox.passwords import new_password

@@ -3,8 +3,8 @@
 from dataclasses import fields
 from types import SimpleNamespace
 
-from exporter.model import BrokerConfig, TopicConfig
-from exporter.sources.configs import BROKER_KEYS, TOPIC_KEYS, parse_broker_config, parse_topic_config
+from kafka_warden.model import BrokerConfig, TopicConfig
+from kafka_warden.sources.configs import BROKER_KEYS, TOPIC_KEYS, parse_broker_config, parse_topic_config
 
 OTHER = {"cleanup.policy": "compact", "inter.broker.protocol.version": "4.1-IV1"}
 

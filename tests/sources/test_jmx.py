@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.clients.jmx.protocol import BeanRow, Kind, RawBeans
-from exporter.model import ClientBean
-from exporter.sources.beans import BEANS, MUTATIONS, REQUESTS
-from exporter.sources.jmx import QUESTIONS, parse_beans, properties
+from kafka_warden.clients.jmx.protocol import BeanRow, Kind, RawBeans
+from kafka_warden.model import ClientBean
+from kafka_warden.sources.beans import BEANS, MUTATIONS, REQUESTS
+from kafka_warden.sources.jmx import QUESTIONS, parse_beans, properties
 from tests.sources.record_jmx import CLIENTS, RECORDED, VERSIONS, load
 
 NEVER_THERE = {

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from kafka.protocol.consumer import ListOffsetsResponse
 
-from exporter.clients.kafka.requests import ListOffsetsRequest
-from exporter.formulas.tiered import NOTHING_TIERED
-from exporter.model import UNKNOWN
-from exporter.poller.tables import Rows
-from exporter.sources.offsets import LATEST_TIERED, parse_tiered, read_tiered, request_offsets
-from exporter.sources.replies import RowIndex
+from kafka_warden.clients.kafka.requests import ListOffsetsRequest
+from kafka_warden.formulas.tiered import NOTHING_TIERED
+from kafka_warden.model import UNKNOWN
+from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.offsets import LATEST_TIERED, parse_tiered, read_tiered, request_offsets
+from kafka_warden.sources.replies import RowIndex
 from tests.building import Partition, layout
 
 NOT_LEADER = 6

@@ -19,16 +19,16 @@ from kafka.protocol.admin import (
 from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
-from exporter.model import UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
-from exporter.poller.tables import Rows
-from exporter.sources.configs import parse_broker_config, parse_configs, parse_topic_config
-from exporter.sources.log_dirs import parse_log_dirs
-from exporter.sources.metadata import Layout, parse_fenced, parse_metadata
-from exporter.sources.offsets import parse_offsets
-from exporter.sources.quorum import parse_quorum
-from exporter.sources.quotas import parse_quotas
-from exporter.sources.reassignments import Reassignment, parse_reassignments
-from exporter.sources.replies import RowIndex
+from kafka_warden.model import UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
+from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.configs import parse_broker_config, parse_configs, parse_topic_config
+from kafka_warden.sources.log_dirs import parse_log_dirs
+from kafka_warden.sources.metadata import Layout, parse_fenced, parse_metadata
+from kafka_warden.sources.offsets import parse_offsets
+from kafka_warden.sources.quorum import parse_quorum
+from kafka_warden.sources.quotas import parse_quotas
+from kafka_warden.sources.reassignments import Reassignment, parse_reassignments
+from kafka_warden.sources.replies import RowIndex
 
 RECORDED = Path(__file__).with_name("recorded")
 VERSIONS = ("4.1.1", "3.9.1")

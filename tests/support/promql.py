@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from exporter.catalogue import PREFIX
+from kafka_warden.catalogue import PREFIX
 
 METRIC: Final = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')

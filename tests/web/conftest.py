@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.clients.strict import Address
-from exporter.web.page import Health, Page, PageHolder
-from exporter.web.server import WebServer, WebSettings
+from kafka_warden.clients.strict import Address
+from kafka_warden.web.page import Health, Page, PageHolder
+from kafka_warden.web.server import WebServer, WebSettings
 
 PAGE = Page(
     text=b"text 1\n" * 1000, text_gzip=b"text gzip", openmetrics=b"openmetrics\n# EOF\n", openmetrics_gzip=b"om gzip"

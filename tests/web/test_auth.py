@@ -8,7 +8,7 @@ from typing import Any
 import bcrypt
 import pytest
 
-from exporter.web import auth
+from kafka_warden.web import auth
 from tests.web.conftest import PAGE, Served
 
 PASSWORD = "canary-Tr0ub4dor"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.errors import ConfigError
-from exporter.web.current import check_web_file
-from exporter.web.file import RateLimit, WebFile, read_web_file
+from kafka_warden.errors import ConfigError
+from kafka_warden.web.current import check_web_file
+from kafka_warden.web.file import RateLimit, WebFile, read_web_file
 
 HASH = "$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG"
 CERT = "cert_file: c, key_file: k"

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 import structlog.testing
 
-from exporter.clients.strict import Address
-from exporter.errors import ConfigError
-from exporter.web.page import Health, Page, PageHolder
-from exporter.web.server import WebServer, WebSettings
+from kafka_warden.clients.strict import Address
+from kafka_warden.errors import ConfigError
+from kafka_warden.web.page import Health, Page, PageHolder
+from kafka_warden.web.server import WebServer, WebSettings
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
 GZIP = "Accept-Encoding: gzip"

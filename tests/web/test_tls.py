@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import structlog.testing
 
-from exporter.errors import ConfigError
-from exporter.web.current import check_web_file
+from kafka_warden.errors import ConfigError
+from kafka_warden.web.current import check_web_file
 from tests.support.certificates import Authority, Pair
 from tests.web.conftest import PAGE, Served
 

@@ -1,0 +1,23 @@
+"""Metrics that are one bean's attribute, as it is."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from kafka_warden.catalogue.metric import Kind, Metric, Sample, View
+
+
+def broker_bean(short: str, view: View) -> Iterator[Sample]:
+    """Read one attribute of every broker by its short name (sources/beans.py)."""
+    for broker, beans in view.snapshot.broker_beans.items():
+        if short in beans.values:
+            yield (str(broker),), beans.values[short]
+
+
+def broker_counter(name: str, help_text: str, short: str) -> Metric:
+    """Make a counter out of a bean's Count."""
+    return Metric(name, help_text, ("broker",), partial(broker_bean, short), Kind.COUNTER)
+
+
+def broker_gauge(name: str, help_text: str, short: str) -> Metric:
+    """Make a gauge out of a bean's value."""
+    return Metric(name, help_text, ("broker",), partial(broker_bean, short))

@@ -1,0 +1,183 @@
+"""Brokers, the metadata quorum, room for partitions (KIP-578), log directories."""
+
+import math
+from collections.abc import Callable, Iterator
+
+from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
+from kafka_warden.derive.logs import LogCounts
+from kafka_warden.formulas.limits import headroom
+from kafka_warden.formulas.ops import ARRAYS
+from kafka_warden.model import UNKNOWN, BrokerState, LogDir
+
+BROKER = ("broker",)
+
+
+def _info(view: View) -> Iterator[Sample]:
+    for broker in view.snapshot.brokers.values():
+        yield (str(broker.id), broker.host, broker.rack or ""), 1
+
+
+def _states(view: View) -> Iterator[Sample]:
+    for broker, current in view.derived.cluster.states.items():
+        for state in BrokerState:
+            yield (str(broker), state), int(state is current)
+
+
+def _controller(view: View) -> Iterator[Sample]:
+    if view.snapshot.controller is not None:
+        yield (str(view.snapshot.controller),), 1
+
+
+def _quorum_lag(view: View) -> Iterator[Sample]:
+    quorum = view.snapshot.quorum
+    if quorum is None:
+        return
+    end = max((replica.log_end_offset for replica in quorum.replicas), default=0)
+    for replica in quorum.replicas:
+        if replica.log_end_offset >= 0:
+            yield (str(replica.node), "voter" if replica.voter else "observer"), end - replica.log_end_offset
+
+
+def _caught_up(view: View) -> Iterator[Sample]:
+    for replica in view.snapshot.quorum.replicas if view.snapshot.quorum else ():
+        if replica.last_caught_up_time is not None:
+            yield (str(replica.node), "voter" if replica.voter else "observer"), replica.last_caught_up_time
+
+
+def _cluster(view: View) -> Iterator[Sample]:
+    if view.snapshot.cluster_id is not None:
+        yield (view.snapshot.cluster_id, view.snapshot.kafka_version or ""), 1
+
+
+def _room(view: View) -> Iterator[Sample]:
+    return view.brokers(headroom(ARRAYS.lit(view.parameters.max_broker_partitions), view.derived.cluster.counted))
+
+
+def _limit(view: View) -> Iterator[Sample]:
+    for broker in view.derived.frame.brokers.tolist():
+        yield (str(broker),), view.parameters.max_broker_partitions
+
+
+def _directory(value: Callable[[LogDir], float]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        for directory in view.snapshot.log_dirs:
+            amount = value(directory)
+            yield (str(directory.broker), directory.path), math.nan if amount == UNKNOWN else amount
+
+    return read
+
+
+def _logs(value: Callable[[LogCounts], int | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
+
+    return read
+
+
+CLUSTER = (
+    Metric("broker_info", "A broker (Metadata)", ("broker", "host", "rack"), _info, Kind.INFO),
+    Metric(
+        "broker_state",
+        "1 for the broker's state, 0 for the others (Metadata, DescribeCluster)",
+        ("broker", "state"),
+        _states,
+    ),
+    Metric(
+        "broker_replicas",
+        "Replicas that the broker hosts, adding ones included (Metadata)",
+        BROKER,
+        lambda view: view.brokers(view.derived.cluster.replicas),
+    ),
+    Metric(
+        "broker_leaders",
+        "Partitions that the broker leads (Metadata)",
+        BROKER,
+        lambda view: view.brokers(view.derived.cluster.leaders),
+    ),
+    Metric("controller_info", "The active controller (DescribeQuorum)", ("node",), _controller, Kind.INFO),
+    Metric(
+        "quorum_lag_offsets",
+        "Offsets by which a node is behind the end of the metadata log (DescribeQuorum)",
+        ("node", "role"),
+        _quorum_lag,
+    ),
+    Metric(
+        "quorum_last_caught_up_timestamp_seconds",
+        "When a node was last level with the metadata leader (DescribeQuorum)",
+        ("node", "role"),
+        _caught_up,
+    ),
+    Metric("cluster_info", "The cluster (Metadata)", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
+    Metric(
+        "broker_partitions",
+        "Replicas that count against KIP-578's limit: all but those of internal topics (Metadata)",
+        BROKER,
+        lambda view: view.brokers(view.derived.cluster.counted),
+    ),
+    Metric(
+        "broker_partition_limit",
+        "Partitions that a broker may have (option limits.max_broker_partitions). KIP-578",
+        BROKER,
+        _limit,
+    ),
+    Metric("broker_partition_headroom", "Limit less partitions; negative when over (Metadata). KIP-578", BROKER, _room),
+    Metric(
+        "cluster_partitions",
+        "Partitions, each once, but those of internal topics (Metadata). KIP-578",
+        (),
+        lambda view: [((), view.derived.cluster.partitions)],
+    ),
+    Metric(
+        "cluster_replicas", "Replicas of all topics (Metadata)", (), lambda view: [((), len(view.snapshot.replicas))]
+    ),
+    Metric(
+        "cluster_partition_limit",
+        "Partitions that the cluster may have (option limits.max_partitions). KIP-578",
+        (),
+        lambda view: [((), view.parameters.max_partitions)],
+    ),
+    Metric(
+        "cluster_partition_headroom",
+        "Limit less partitions; negative when over (Metadata). KIP-578",
+        (),
+        lambda view: [((), headroom(view.parameters.max_partitions, view.derived.cluster.partitions))],
+    ),
+    Metric(
+        "broker_replicas_without_log",
+        "Replicas assigned to the broker (Metadata) of which its disks show no log (DescribeLogDirs), in two answers "
+        "in a row; absent while a log directory is offline. KIP-578",
+        BROKER,
+        _logs(lambda counts: counts.without_log),
+    ),
+    Metric(
+        "broker_stray_replicas",
+        "Logs on the broker's disks (DescribeLogDirs) that are not assigned to it (Metadata), in two answers in a row; "
+        "those of topics that the sidecar may not describe count too. KIP-578",
+        BROKER,
+        _logs(lambda counts: counts.stray),
+    ),
+    Metric(
+        "log_dir_bytes",
+        "Bytes of local logs in the directory (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: directory.bytes),
+    ),
+    Metric(
+        "log_dir_usable_bytes",
+        "Bytes left on the directory's volume (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: directory.usable_bytes),
+    ),
+    Metric(
+        "log_dir_total_bytes",
+        "Size of the directory's volume (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: directory.total_bytes),
+    ),
+    Metric(
+        "log_dir_online",
+        "1 while the directory is online (DescribeLogDirs)",
+        ("broker", "log_dir"),
+        _directory(lambda directory: int(directory.online)),
+    ),
+)

@@ -1,0 +1,139 @@
+"""What a metric is, and what it is read from."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.derive import Derived
+from kafka_warden.model import Bools, Parameters, SinkStatus, Snapshot, Source, SourceStatus
+
+PREFIX: Final = "kafka_warden_"
+
+
+class Kind(StrEnum):
+    """Prometheus' types, as far as they are used."""
+
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    INFO = "info"
+    SUMMARY = "summary"
+    """Quantiles, which Prometheus refuses on anything else."""
+
+
+Labels = tuple[str, ...]
+Sample = tuple[Labels, float]
+"""Label values in the order of the metric's label names, and a value. NaN stands for unknown and is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Which program this is."""
+
+    version: str
+    revision: str
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """What the sidecar knows of itself, with or without a snapshot."""
+
+    status: Mapping[tuple[Source, str], SourceStatus]
+    build: Build
+    snapshot_time: float | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Family to the series that the budget left out of the page, as of the last rendering."""
+    sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
+    """Where history goes, by the name of the sink."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that a page is read from."""
+
+    derived: Derived
+    sidecar: Sidecar
+    topics: Bools
+    """(T,) topics that may have series of their own: `topics.allow` and `topics.deny`."""
+    parameters: Parameters = field(default_factory=Parameters)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that was judged."""
+        return self.derived.frame.snapshot
+
+    def brokers(self, column: np.ndarray) -> Iterator[Sample]:
+        """Read a column (B,) by broker."""
+        for broker, value in zip(self.derived.frame.brokers.tolist(), column.tolist(), strict=True):
+            yield (str(broker),), value
+
+    def partitions(self, column: np.ndarray, rows: np.ndarray) -> Iterator[Sample]:
+        """Read some rows of a column (P,) by topic and partition."""
+        table, names = self.snapshot.partitions, self.snapshot.topics
+        chosen = rows[self.topics[table.topic[rows]]] if len(rows) else rows
+        topics, numbers = table.topic[chosen].tolist(), table.number[chosen].tolist()
+        for topic, number, value in zip(topics, numbers, column[chosen].tolist(), strict=True):
+            yield (names[topic], str(number)), value
+
+    def replicas(self, column: np.ndarray, rows: np.ndarray) -> Iterator[Sample]:
+        """Read some rows of a column (R,) by topic, partition and broker."""
+        brokers = self.snapshot.replicas.broker
+        table, names = self.snapshot.partitions, self.snapshot.topics
+        for row in rows.tolist():
+            partition = self.snapshot.replicas.partition[row]
+            topic = table.topic[partition]
+            if self.topics[topic]:
+                yield (names[topic], str(table.number[partition]), str(brokers[row])), float(column[row])
+
+
+Read = Callable[[View], Iterable[Sample]]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric family."""
+
+    name: str
+    """Without the prefix."""
+    help: str
+    """What it is, its source, its document."""
+    labels: Labels
+    read: Read
+    kind: Kind = Kind.GAUGE
+
+    @property
+    def full_name(self) -> str:
+        """The name on the page."""
+        return PREFIX + self.name
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarMetric:
+    """One family that is served with or without a snapshot."""
+
+    name: str
+    help: str
+    labels: Labels
+    read: Callable[[Sidecar], Iterable[Sample]]
+    kind: Kind = Kind.GAUGE
+
+    @property
+    def full_name(self) -> str:
+        """The name on the page."""
+        return PREFIX + self.name
+
+
+def known(samples: Iterable[tuple[Labels, float | None]]) -> Iterator[Sample]:
+    """Leave out what is not known."""
+    for labels, value in samples:
+        if value is not None:
+            yield labels, value
+
+
+def worst_first(column: np.ndarray, chosen: Bools) -> np.ndarray:
+    """Order the chosen rows so that the budget, which cuts from the end, leaves the largest."""
+    rows = np.flatnonzero(chosen)
+    return rows[np.argsort(-column[rows], kind="stable")]

@@ -1,0 +1,191 @@
+"""Reassignments under way: KIP-73, KIP-455; moves between log directories: KIP-113."""
+
+from collections.abc import Callable, Iterator
+
+from kafka_warden.catalogue.metric import Kind, Labels, Metric, Read, Sample, View, known
+from kafka_warden.derive.log_dir_moves import LogDirMove
+from kafka_warden.derive.moves import Move
+
+MOVE = ("topic", "partition", "broker")
+
+
+def _each(value: Callable[[Move], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known((_labels(move), value(move)) for move in _shown(view))
+
+    return read
+
+
+def _shown(view: View) -> Iterator[Move]:
+    allowed = _allowed(view)
+    return (move for move in view.derived.moves if move.topic in allowed)
+
+
+def _allowed(view: View) -> set[str]:
+    return {name for name, may in zip(view.snapshot.topics, view.topics.tolist(), strict=True) if may}
+
+
+def _labels(move: Move) -> Labels:
+    return move.topic, str(move.partition), str(move.broker)
+
+
+def _stuck(view: View) -> Iterator[Sample]:
+    for move in _shown(view):
+        if move.stuck is not None:
+            yield (*_labels(move), move.stuck), 1
+
+
+def _changes(view: View) -> Iterator[Sample]:
+    cluster = view.derived.cluster
+    if not view.snapshot.reassignments_known:
+        return
+    for change, column in (("adding", cluster.adding), ("removing", cluster.removing)):
+        for (broker,), count in view.brokers(column):
+            yield (broker, change), count
+
+
+def _total(value: Callable[[View], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known([((), value(view))])
+
+    return read
+
+
+def _bottleneck(view: View) -> Iterator[Sample]:
+    binding = view.derived.totals.bottleneck
+    if binding is not None:
+        yield (str(binding[0]), binding[1]), 1
+
+
+def _each_log_dir(value: Callable[[LogDirMove], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        allowed = _allowed(view)
+        shown = (move for move in view.derived.throttling.log_dir_moves if move.topic in allowed)
+        return known(((move.topic, str(move.partition), str(move.broker)), value(move)) for move in shown)
+
+    return read
+
+
+MOVES = (
+    Metric(
+        "reassigning_partitions",
+        "Partitions under reassignment (ListPartitionReassignments). KIP-455",
+        (),
+        _total(lambda view: view.derived.totals.reassigning_partitions),
+    ),
+    Metric(
+        "reassignment_move_ratio",
+        "MoveRatio of KIP-73: partitions under reassignment over all partitions (ListPartitionReassignments)",
+        (),
+        _total(lambda view: view.derived.totals.ratio),
+    ),
+    Metric(
+        "reassignment_replicas",
+        "Replicas being added or removed (ListPartitionReassignments). KIP-455",
+        ("broker", "change"),
+        _changes,
+    ),
+    Metric(
+        "reassignment_bytes_remaining",
+        "Bytes that the adding replica lacks (DescribeLogDirs, ListOffsets). KIP-73",
+        MOVE,
+        _each(lambda move: move.remaining_bytes),
+    ),
+    Metric(
+        "reassignment_messages_remaining",
+        "Messages that the adding replica lacks (ListOffsets). KIP-73",
+        MOVE,
+        _each(lambda move: move.remaining_messages),
+    ),
+    Metric(
+        "reassignment_progress_ratio",
+        "Copied bytes over copied and remaining bytes of the adding replica (DescribeLogDirs, ListOffsets)",
+        MOVE,
+        _each(lambda move: move.progress),
+    ),
+    Metric(
+        "reassignment_bytes_per_second",
+        "Bytes per second that the adding replica copies, over multiples of 12 s (DescribeLogDirs)",
+        MOVE,
+        _each(lambda move: move.bytes_per_second),
+    ),
+    Metric(
+        "reassignment_eta_seconds",
+        "Seconds until the adding replica has caught up; +Inf when it never does (DescribeLogDirs, ListOffsets, "
+        "DescribeConfigs). docs/throttle-law.md",
+        MOVE,
+        _each(lambda move: move.eta),
+    ),
+    Metric(
+        "reassignment_never_ends",
+        "1 when what is produced outruns what the throttle lets through (DescribeConfigs, ListOffsets). "
+        "docs/throttle-law.md",
+        MOVE,
+        _each(lambda move: None if move.never_ends is None else float(move.never_ends)),
+    ),
+    Metric(
+        "reassignment_stalled_seconds",
+        "Seconds since the bytes that remain last reached a new minimum (DescribeLogDirs, ListOffsets)",
+        MOVE,
+        _each(lambda move: move.stalled),
+    ),
+    Metric(
+        "reassignment_stuck",
+        "1 while the move is stuck, with the one cause that explains it best (all sources; alerts/runbooks)",
+        (*MOVE, "cause"),
+        _stuck,
+    ),
+    Metric(
+        "reassignment_total_bytes_remaining",
+        "Bytes that all adding replicas lack; absent while a part is unknown (DescribeLogDirs, ListOffsets)",
+        (),
+        _total(lambda view: view.derived.totals.remaining_bytes),
+    ),
+    Metric(
+        "reassignment_total_eta_seconds",
+        "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves "
+        "(DescribeLogDirs, ListOffsets, DescribeConfigs)",
+        (),
+        _total(lambda view: view.derived.totals.eta),
+    ),
+    Metric(
+        "reassignment_deadline_seconds",
+        "Within which moves are to end (option moves.deadline): what the recommended throttle aims at",
+        (),
+        lambda view: [((), view.parameters.moves_deadline)],
+    ),
+    Metric(
+        "reassignment_predicted_seconds",
+        "MoveTime of KIP-73; absent when nothing moves or nothing is limited (DescribeLogDirs, DescribeConfigs)",
+        (),
+        _total(lambda view: view.derived.totals.predicted),
+    ),
+    Metric(
+        "reassignment_predicted_bottleneck_seconds",
+        "What remains at the throttled broker and side that ends last, over what the law of throttled moves lets "
+        "through there; absent when nothing moves or nothing is limited (DescribeLogDirs, ListOffsets, "
+        "DescribeConfigs). docs/throttle-law.md",
+        (),
+        _total(lambda view: view.derived.totals.predicted_bottleneck),
+    ),
+    Metric(
+        "reassignment_bottleneck_info",
+        "The throttled broker and side that ends last (DescribeLogDirs, ListOffsets, DescribeConfigs)",
+        ("broker", "side"),
+        _bottleneck,
+        Kind.INFO,
+    ),
+    Metric(
+        "log_dir_move_bytes_remaining",
+        "Bytes that a replica's copy in its new log directory lacks (DescribeLogDirs). KIP-113",
+        MOVE,
+        _each_log_dir(lambda move: move.remaining_bytes),
+    ),
+    Metric(
+        "log_dir_move_eta_seconds",
+        "Seconds until a replica's copy in its new log directory has caught up, over multiples of 12 s, or by the "
+        "limit before that is known (DescribeLogDirs, DescribeConfigs). KIP-113",
+        MOVE,
+        _each_log_dir(lambda move: move.eta),
+    ),
+)

@@ -1,0 +1,123 @@
+"""Replicas out of sync, under-replication, bytes in by partition."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from kafka_warden.catalogue.beans import broker_counter
+from kafka_warden.catalogue.followers import FOLLOWERS, REPLICA
+from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, worst_first
+from kafka_warden.derive.mutations import active_controller
+from kafka_warden.model import UNKNOWN
+
+
+def _out_of_sync(view: View) -> Iterator[Sample]:
+    seconds = view.derived.ages.out_seconds
+    return view.replicas(seconds, worst_first(seconds, ~np.isnan(seconds)))
+
+
+def _under_replicated(view: View) -> Iterator[Sample]:
+    seconds = view.derived.ages.under_seconds
+    return view.partitions(seconds, worst_first(seconds, ~np.isnan(seconds)))
+
+
+def _is_known(view: View, name: str) -> bool:
+    cluster = view.derived.cluster
+    known = {"under_replicated": cluster.under_replicated_known, "offline": True}
+    return known.get(name, cluster.min_isr_known)
+
+
+def _count(name: str) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        if _is_known(view, name):
+            yield (), int(getattr(view.derived.cluster, name).sum())
+
+    return read
+
+
+def _by_leader(name: str) -> Read:
+    def read(view: View) -> Iterable[Sample]:
+        if not _is_known(view, name):
+            return ()
+        frame = view.derived.frame
+        rows = getattr(view.derived.cluster, name) & (frame.led_by != UNKNOWN)
+        return view.brokers(np.bincount(frame.led_by[rows], minlength=len(frame.brokers)))
+
+    return read
+
+
+def _unclean(view: View) -> Iterator[Sample]:
+    beans = active_controller(view.snapshot)
+    if beans is not None and "unclean_leader_elections_total" in beans.values:
+        yield (), beans.values["unclean_leader_elections_total"]
+
+
+def _bytes_in(view: View) -> Iterator[Sample]:
+    """Moving partitions first, then the busiest: the budget cuts from the end."""
+    rates = view.derived.bytes_in
+    rows = np.flatnonzero(~np.isnan(rates))
+    order = np.lexsort((-rates[rows], ~view.snapshot.partitions.reassigning[rows]))
+    return view.partitions(rates, rows[order])
+
+
+REPLICAS = (
+    Metric(
+        "replica_out_of_sync_seconds",
+        "Seconds since the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
+        REPLICA,
+        _out_of_sync,
+    ),
+    Metric(
+        "partition_under_replicated_seconds",
+        "Seconds since the partition has been under-replicated (Metadata)",
+        ("topic", "partition"),
+        _under_replicated,
+    ),
+    *FOLLOWERS,
+    Metric(
+        "under_replicated_partitions",
+        "Partitions with a replica outside the ISR; adding replicas do not count (Metadata). KIP-352",
+        (),
+        _count("under_replicated"),
+    ),
+    Metric(
+        "under_min_isr_partitions",
+        "Partitions with fewer in-sync replicas than min.insync.replicas (Metadata, DescribeConfigs)",
+        (),
+        _count("under_min_isr"),
+    ),
+    Metric(
+        "at_min_isr_partitions",
+        "Partitions with just min.insync.replicas in sync, but those of one replica (Metadata, DescribeConfigs)",
+        (),
+        _count("at_min_isr"),
+    ),
+    Metric("offline_partitions", "Partitions without a leader (Metadata)", (), _count("offline")),
+    Metric(
+        "broker_under_replicated_partitions",
+        "Under-replicated partitions by leader (Metadata). KIP-352",
+        ("broker",),
+        _by_leader("under_replicated"),
+    ),
+    Metric(
+        "broker_under_min_isr_partitions",
+        "Partitions under min.insync.replicas by leader (Metadata, DescribeConfigs)",
+        ("broker",),
+        _by_leader("under_min_isr"),
+    ),
+    broker_counter("broker_isr_shrinks_total", "ISR shrinks (bean IsrShrinksPerSec, Count)", "isr_shrinks_total"),
+    broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)", "isr_expands_total"),
+    Metric(
+        "unclean_leader_elections_total",
+        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count)",
+        (),
+        _unclean,
+        Kind.COUNTER,
+    ),
+    Metric(
+        "partition_bytes_in_per_second",
+        "PartitionBytesInRate of KIP-73: bytes per second appended to the leader's log (ListOffsets, DescribeLogDirs)",
+        ("topic", "partition"),
+        _bytes_in,
+    ),
+)

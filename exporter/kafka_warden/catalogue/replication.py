@@ -1,0 +1,213 @@
+"""Replication throttles, KIP-73."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from kafka_warden.catalogue.beans import broker_bean, broker_counter
+from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
+from kafka_warden.derive.throttles import SIDES
+from kafka_warden.model import Side
+
+BROKER = ("broker",)
+BROKER_SIDE = ("broker", "side")
+
+
+def _limits(view: View) -> Iterator[Sample]:
+    for (broker, side), limit in view.derived.throttles.limits.items():
+        yield (str(broker), side), limit.value
+
+
+def _origins(view: View) -> Iterator[Sample]:
+    for (broker, side), limit in view.derived.throttles.limits.items():
+        yield (str(broker), side, limit.origin), 1
+
+
+def _throttled(view: View) -> Iterator[Sample]:
+    return _sides(view, {side: column.astype(float) for side, column in view.derived.throttles.throttled.items()})
+
+
+def _floor(view: View) -> Iterator[Sample]:
+    return _sides(view, view.derived.throttles.floor)
+
+
+def _headroom(view: View) -> Iterator[Sample]:
+    return _sides(view, view.derived.throttles.headroom)
+
+
+def _sides(view: View, columns: dict[Side, np.ndarray]) -> Iterator[Sample]:
+    for side in SIDES:
+        for (broker,), value in view.brokers(columns[side]):
+            yield (broker, side), value
+
+
+def _catch_up(view: View) -> Iterator[Sample]:
+    for (broker, side), rate in view.derived.totals.catch_up.items():
+        yield (str(broker), side), rate
+
+
+def _lower_bound(view: View) -> Iterator[Sample]:
+    return view.brokers(view.derived.throttles.lower_bound)
+
+
+def _upper_bound(view: View) -> Iterator[Sample]:
+    bound = view.derived.throttles.upper_bound
+    return iter(()) if bound is None else view.brokers(bound)
+
+
+def _recommended(view: View) -> Iterator[Sample]:
+    return known([((), view.derived.throttling.recommended)])
+
+
+def _problems(view: View) -> Iterator[Sample]:
+    for (broker, side, problem), seconds in view.derived.throttling.problems.items():
+        yield (str(broker), side, problem), seconds
+
+
+def _sum_messages(view: View) -> Iterator[Sample]:
+    return view.brokers(view.derived.lag.sum_messages.values)
+
+
+def _sum_bytes(view: View) -> Iterator[Sample]:
+    return view.brokers(view.derived.lag.sum_bytes.values)
+
+
+def _led_bytes(view: View) -> Iterator[Sample]:
+    return view.brokers(view.derived.lag.led_bytes.values)
+
+
+def _unknown(view: View) -> Iterator[Sample]:
+    lag = view.derived.lag
+    return view.brokers(np.maximum(lag.sum_messages.unknown, lag.sum_bytes.unknown))
+
+
+def _counter(name: str, bean: str, what: str) -> Metric:
+    return broker_counter(f"broker_{name}", f"{what} (bean {bean}, Count)", name)
+
+
+def _bean(short: str) -> Read:
+    return partial(broker_bean, short)
+
+
+REPLICATION = (
+    Metric(
+        "leader_replication_throttled_bytes_per_second",
+        "LeaderReplicationThrottledRate of KIP-73: bytes per second of throttled-listed replicas sent, in-sync ones "
+        "included (bean LeaderReplication, byte-rate). Above 0 with no throttle at all",
+        BROKER,
+        _bean("leader_replication_byte_rate"),
+    ),
+    Metric(
+        "follower_replication_throttled_bytes_per_second",
+        "FollowerReplicationThrottledRate of KIP-73: bytes per second of throttled-listed replicas received "
+        "(bean FollowerReplication, byte-rate)",
+        BROKER,
+        _bean("follower_replication_byte_rate"),
+    ),
+    Metric(
+        "broker_catch_up_bytes_per_second",
+        "Growth of adding replicas, by target (follower) and by leader (DescribeLogDirs). KIP-73",
+        BROKER_SIDE,
+        _catch_up,
+    ),
+    Metric(
+        "replication_throttle_bytes_per_second",
+        "Effective limit: per-broker dynamic, else cluster default, else +Inf (DescribeConfigs). KIP-73, KIP-113",
+        BROKER_SIDE,
+        _limits,
+    ),
+    Metric(
+        "replication_throttle_origin_info",
+        "Where the effective limit comes from (DescribeConfigs)",
+        ("broker", "side", "origin"),
+        _origins,
+        Kind.INFO,
+    ),
+    Metric(
+        "replication_throttled_replicas",
+        "Replicas of this broker that the topics' throttled lists name (DescribeConfigs). KIP-73",
+        BROKER_SIDE,
+        _throttled,
+    ),
+    Metric(
+        "replication_throttle_floor_bytes_per_second",
+        "In-sync traffic that counts against the limit and is never held back (ListOffsets, DescribeLogDirs, "
+        "DescribeConfigs). KIP-73, amendment",
+        BROKER_SIDE,
+        _floor,
+    ),
+    Metric(
+        "replication_throttle_headroom_bytes_per_second",
+        "Limit less floor: what is left for catching up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
+        BROKER_SIDE,
+        _headroom,
+    ),
+    Metric(
+        "replication_throttle_lower_bound_bytes_per_second",
+        "Least throttle that KIP-73 advises: bytes in, over all replicas that the broker hosts (ListOffsets)",
+        BROKER,
+        _lower_bound,
+    ),
+    Metric(
+        "replication_throttle_upper_bound_bytes_per_second",
+        "Greatest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
+        BROKER,
+        _upper_bound,
+    ),
+    Metric(
+        "replication_throttle_recommended_bytes_per_second",
+        "Lowest throttle for all brokers that ends the moves within the option moves.deadline, inside KIP-73's bounds; "
+        "absent when nothing moves or none fits (DescribeLogDirs, ListOffsets, DescribeConfigs). docs/throttle-law.md",
+        (),
+        _recommended,
+    ),
+    Metric(
+        "replication_throttle_problem_seconds",
+        "For how long something has been wrong with a throttle, from the third poll on (DescribeConfigs, "
+        "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). "
+        "docs/throttle-problems.md",
+        ("broker", "side", "problem"),
+        _problems,
+    ),
+    Metric(
+        "broker_sum_replica_lag_messages",
+        "SumReplicaLag of KIP-73 over the follower replicas that the broker hosts (ListOffsets); "
+        "absent while a part is unknown",
+        BROKER,
+        _sum_messages,
+    ),
+    Metric(
+        "broker_sum_replica_lag_bytes",
+        "SumReplicaLag of KIP-73 in bytes (ListOffsets, DescribeLogDirs); absent while a part is unknown",
+        BROKER,
+        _sum_bytes,
+    ),
+    Metric(
+        "broker_led_replica_lag_bytes",
+        "Lag in bytes of the followers of what the broker leads (ListOffsets, DescribeLogDirs); absent while a part is "
+        "unknown. KIP-73",
+        BROKER,
+        _led_bytes,
+    ),
+    Metric(
+        "broker_replica_lag_unknown_replicas",
+        "Follower replicas whose lag is unknown (ListOffsets): why a sum is absent",
+        BROKER,
+        _unknown,
+    ),
+    _counter("bytes_in_total", "BytesInPerSec", "Bytes that clients produced to the broker"),
+    _counter("bytes_out_total", "BytesOutPerSec", "Bytes that consumers fetched from the broker"),
+    _counter("replication_bytes_in_total", "ReplicationBytesInPerSec", "Bytes that the broker replicated from leaders"),
+    _counter(
+        "replication_bytes_out_total", "ReplicationBytesOutPerSec", "Bytes that followers replicated from the broker"
+    ),
+    _counter(
+        "reassignment_bytes_in_total", "ReassignmentBytesInPerSec", "Bytes that the broker's adding replicas replicated"
+    ),
+    _counter(
+        "reassignment_bytes_out_total",
+        "ReassignmentBytesOutPerSec",
+        "Bytes that adding replicas replicated from the broker",
+    ),
+)

@@ -1,0 +1,131 @@
+"""Tiered storage: KIP-405, KIP-956."""
+
+from collections.abc import Callable, Iterator
+
+from kafka_warden.catalogue.beans import broker_counter, broker_gauge
+from kafka_warden.catalogue.metric import Metric, Read, Sample, View, known
+from kafka_warden.model import BrokerConfig, Floats
+
+COPY_LAG = "freezes while copying is held back"
+
+
+def _quota(value: Callable[[BrokerConfig], float | None]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
+
+    return read
+
+
+def _topics(column: Callable[[View], Floats]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        named = zip(view.snapshot.topics, view.topics.tolist(), column(view).tolist(), strict=True)
+        return (((name,), value) for name, allowed, value in named if allowed)
+
+    return read
+
+
+def _problems(view: View) -> Iterator[Sample]:
+    for (broker, problem), seconds in view.derived.tiered.problems.items():
+        yield (str(broker), problem), seconds
+
+
+TIERED = (
+    broker_gauge(
+        "remote_copy_bytes_per_second",
+        "Rate that the copy quota sees (bean RLMCopy, byte-rate). KIP-956",
+        "remote_copy_byte_rate",
+    ),
+    broker_gauge(
+        "remote_fetch_bytes_per_second",
+        "Rate that the fetch quota sees (bean RLMFetch, byte-rate). KIP-956",
+        "remote_fetch_byte_rate",
+    ),
+    Metric(
+        "remote_copy_quota_bytes_per_second",
+        "remote.log.manager.copy.max.bytes.per.second (DescribeConfigs); absent without tiered storage. KIP-956",
+        ("broker",),
+        _quota(lambda config: config.remote_copy_quota),
+    ),
+    Metric(
+        "remote_fetch_quota_bytes_per_second",
+        "remote.log.manager.fetch.max.bytes.per.second (DescribeConfigs); absent without tiered storage. KIP-956",
+        ("broker",),
+        _quota(lambda config: config.remote_fetch_quota),
+    ),
+    *(
+        broker_gauge(
+            f"remote_{what}_throttle_{statistic}_seconds",
+            f"Throttle time of remote {what} (bean RemoteLogManager, remote-{what}-throttle-time-{statistic}). KIP-956",
+            f"remote_{what}_throttle_time_{statistic}",
+        )
+        for what in ("copy", "fetch")
+        for statistic in ("avg", "max")
+    ),
+    broker_counter(
+        "remote_copy_bytes_total",
+        "Bytes copied to remote storage (bean RemoteCopyBytesPerSec, Count). KIP-405",
+        "remote_copy_bytes_total",
+    ),
+    broker_counter(
+        "remote_fetch_bytes_total",
+        "Bytes read from remote storage (bean RemoteFetchBytesPerSec, Count). KIP-405",
+        "remote_fetch_bytes_total",
+    ),
+    broker_counter(
+        "remote_copy_errors_total",
+        "Failed remote copies (bean RemoteCopyErrorsPerSec, Count). KIP-405",
+        "remote_copy_errors_total",
+    ),
+    broker_counter(
+        "remote_fetch_errors_total",
+        "Failed remote reads (bean RemoteFetchErrorsPerSec, Count). KIP-405",
+        "remote_fetch_errors_total",
+    ),
+    broker_counter(
+        "remote_delete_errors_total",
+        "Failed remote deletions (bean RemoteDeleteErrorsPerSec, Count). KIP-405",
+        "remote_delete_errors_total",
+    ),
+    broker_gauge(
+        "remote_copy_lag_bytes",
+        f"What is not copied yet (bean RemoteCopyLagBytes, which {COPY_LAG}). KIP-405",
+        "remote_copy_lag_bytes",
+    ),
+    broker_gauge(
+        "remote_copy_lag_segments",
+        f"What is not copied yet (bean RemoteCopyLagSegments, which {COPY_LAG}). KIP-405",
+        "remote_copy_lag_segments",
+    ),
+    broker_gauge(
+        "remote_delete_lag_bytes",
+        "What is not deleted yet (bean RemoteDeleteLagBytes). KIP-405",
+        "remote_delete_lag_bytes",
+    ),
+    broker_gauge(
+        "remote_delete_lag_segments",
+        "What is not deleted yet (bean RemoteDeleteLagSegments). KIP-405",
+        "remote_delete_lag_segments",
+    ),
+    Metric(
+        "topic_remote_copy_overdue_bytes",
+        "Bytes that should be in remote storage and are not: beyond what active segments may hold, all partitions "
+        "together (ListOffsets, DescribeLogDirs, DescribeConfigs), which does not freeze. Kafka 3.9 and later. KIP-956",
+        ("topic",),
+        _topics(lambda view: view.derived.tiered.overdue),
+    ),
+    Metric(
+        "topic_remote_copy_stalled_seconds",
+        "Seconds since the latest offset in remote storage last moved while something is overdue, of the partition "
+        "where that is longest; 0 while nothing is (ListOffsets). Kafka 3.9 and later. KIP-956",
+        ("topic",),
+        _topics(lambda view: view.derived.tiered.stalled),
+    ),
+    Metric(
+        "tiered_storage_problem_seconds",
+        "For how long a problem with the quotas of tiered storage has been there, 0 while it is not, after two polls "
+        "that agree; absent while no topic has remote storage (DescribeConfigs, DescribeClientQuotas, ListOffsets, "
+        "beans RLMCopy, RLMFetch). KIP-956",
+        ("broker", "problem"),
+        _problems,
+    ),
+)

@@ -1,0 +1,194 @@
+"""The command: reads flags and configuration, then hands over to the application."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.errors import (
+    CheckpointError,
+    ConfigError,
+    HistoryFileError,
+    HistoryTopicError,
+    IncompleteError,
+    JobError,
+    MartError,
+    ReassignmentError,
+    TopicError,
+    TruthError,
+)
+
+BAD_CONFIGURATION: Final = 2
+"""Exit code, that of argparse too; also of what cannot be planned, and of history that cannot be read."""
+
+NOT_TOLD: Final = 3
+"""Exit code of a plan for which the cluster, or its history, did not tell enough."""
+
+GAVE_UP: Final = 4
+"""Exit code of a pipeline's job that Spark gave up; 1 is that of a plan that cannot be."""
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+PIPELINE: Final = "pipeline"
+
+_UNUSABLE: Final = (
+    CheckpointError,
+    ConfigError,
+    HistoryFileError,
+    HistoryTopicError,
+    MartError,
+    ReassignmentError,
+    TopicError,
+    TruthError,
+)
+"""What was given cannot be used."""
+
+_EPILOGUE: Final = (
+    "Every option of the file can be set in the environment, too: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
+    " A flag wins over the environment, which wins over the file. Secrets come from files or the environment only."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; `arguments` are those of the process when not given."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        if given[:1] == [PIPELINE]:
+            return _pipeline(given[1:])
+        return _run(_parsed(given))
+    except _UNUSABLE as failure:
+        _complain(failure)
+        return BAD_CONFIGURATION
+    except IncompleteError as failure:
+        _complain(failure)
+        return NOT_TOLD
+    except JobError as failure:
+        _complain(failure)
+        return GAVE_UP
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _parser()
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        # argparse would print values, too, and one may be a password that was meant for a flag that does not exist.
+        flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
+        parser.error(f"unrecognized arguments: {' '.join(flags) or 'more than one command'}")
+    return parsed
+
+
+def _complain(failure: Exception) -> None:
+    print(f"kafka-warden: {' '.join(str(failure).split())}", file=sys.stderr)  # noqa: T201  # before there is a log
+
+
+def version() -> str:
+    """Return the version of the installed distribution."""
+    try:
+        return metadata.version("kafka-warden")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kafka-warden",
+        description="Prometheus exporter and alerting sidecar for Apache Kafka. It only ever reads from the cluster.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"kafka-warden {version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="poll a cluster and serve /metrics",
+        description="Poll a cluster and serve /metrics.",
+        epilog=_EPILOGUE,
+        allow_abbrev=False,
+    )
+    _add_shared(run, "info")
+    run.add_argument("--jmx-port", metavar="PORT", help="JMX port of every broker; without one JMX is off")
+    run.add_argument("--poll-interval", metavar="DURATION", help="time between two polls (default: 10s)")
+    run.add_argument("--listen", metavar="HOST:PORT", help="where to serve (default: 127.0.0.1:10073)")
+    run.add_argument(
+        "--check-config", action="store_true", help="check the configuration and every file in it, and end"
+    )
+    _add_plan(commands)
+    # Its own flags are those of its jobs, which cannot be told without Spark.
+    commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
+    return parser
+
+
+def _add_shared(command: argparse.ArgumentParser, level: str) -> None:
+    command.add_argument("--config", type=Path, metavar="FILE", help="configuration file, YAML")
+    command.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="brokers to start from")
+    command.add_argument("--network", metavar="RATE", help="what the network of one broker carries, such as 125MB/s")
+    command.add_argument("--log-level", metavar="LEVEL", help=f"debug, info, warning or error (default: {level})")
+    command.add_argument("--log-format", metavar="FORMAT", help="logfmt, json or console (default: logfmt)")
+
+
+def _add_plan(commands: Any) -> None:
+    plan = commands.add_parser(
+        "plan",
+        help="the throttle for a reassignment, or whether a topic fits",
+        description="Print the throttle for a reassignment, or whether a topic fits. Changes nothing. Exit codes: 0 it"
+        " is possible, 1 it is not or does not fit, 2 bad input, 3 the cluster did not tell enough.",
+        epilog=_EPILOGUE,
+        allow_abbrev=False,
+    )
+    _add_shared(plan, "warning")
+    plan.add_argument("--reassignment", type=Path, metavar="FILE", help="JSON of kafka-reassign-partitions")
+    plan.add_argument("--deadline", metavar="DURATION", help="to be done within (default: the option moves.deadline)")
+    plan.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network for the move, such as 30%%")
+    plan.add_argument("--measure", metavar="DURATION", help="how long to watch what is produced (default: 36s)")
+    plan.add_argument("--rollback", type=Path, metavar="FILE", help="write today's assignment there, for the way back")
+    plan.add_argument("--topic", metavar="NAME", help="a topic that is to be created")
+    plan.add_argument("--partitions", metavar="NUMBER", help="of that topic")
+    plan.add_argument("--replication-factor", metavar="NUMBER", help="of that topic")
+    plan.add_argument("--output", choices=("text", "json"), default="text", help="for people or for machines")
+
+
+def _pipeline(arguments: Sequence[str]) -> int:
+    from kafka_warden.history.extras import check_installed  # noqa: PLC0415  # half a second, for this command only
+
+    for library in ("pyspark", "pyarrow", "pandas"):
+        check_installed(PIPELINE, library, "spark")
+    from kafka_warden.pipeline import cli  # noqa: PLC0415  # needs what was asked for
+
+    return cli.main(arguments)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    # Not needed for --help and --version, and half a second to import.
+    from kafka_warden.config import FLAGS, load  # noqa: PLC0415
+    from kafka_warden.history.extras import check_installed  # noqa: PLC0415
+    from kafka_warden.web.current import check_web_file  # noqa: PLC0415
+
+    given = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
+    flags = {flag: value for flag, value in given.items() if value is not None}
+    if parsed.command == "plan":
+        from kafka_warden import plan, plan_flags  # noqa: PLC0415  # the same
+
+        request = plan_flags.read(vars(parsed))
+        return plan.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
+    config = load(flags, os.environ, parsed.config)
+    if config.web.config_file is not None:
+        check_web_file(config.web.config_file)
+    if config.history.parquet is not None:
+        check_installed("history.parquet.path", "pyarrow", "history")
+    if config.history.topic is not None:
+        check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
+    if parsed.check_config:
+        print("kafka-warden: the configuration is fine")  # noqa: T201  # what was asked for
+        return 0
+    from kafka_warden import app  # noqa: PLC0415  # the whole machinery, which a check does not need
+
+    return app.run(config)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

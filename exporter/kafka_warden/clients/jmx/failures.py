@@ -1,0 +1,132 @@
+"""Why a process did not answer: a chain of Java exceptions, as names and messages, becomes a reason and a sentence.
+
+Pure, and free of JPype, so that it can be read and tested as the table that it is. Reasons are those of
+:mod:`kafka_warden.errors`; sentences tell the user what to do and never hold a password: Java's messages do not either.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    AuthenticationError,
+    AuthorizationError,
+    ConnectTimeoutError,
+    ProtocolError,
+    RefusedError,
+    SourceError,
+    TlsError,
+)
+
+CONNECT_TIMED_OUT = "connect timed out"
+"""How the dialer's own time-out begins, by which it is told from a read that timed out."""
+
+Chain = Sequence[tuple[str, str]]
+"""(class name, message) of an exception and its causes, the outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A reason of :mod:`kafka_warden.errors`, and the sentence that goes with it."""
+
+    reason: str
+    message: str
+
+
+def classify(chain: Chain, where: str, user: str | None = None, *, anonymous_tls: bool = False) -> Failure:
+    """The first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
+
+    `anonymous_tls`: the connection was TLS without a client certificate. In TLS 1.3 a server that wants one says so
+    after the handshake, by closing the connection.
+    """
+    if anonymous_tls and any(name in _CLOSED for name, _ in chain):
+        message = f"{where} closed the JMX connection after the TLS handshake: does it want a client certificate?"
+        return Failure(TlsError.reason, message)
+    for kind, parts, needle, sentence in _RULES:
+        for name, message in chain:
+            if name in parts and needle.lower() in message.lower():
+                text = sentence.format(where=where, user=user or "nobody", what=_short(message) or name)
+                return Failure(kind.reason, text)
+    name, message = chain[-1]
+    return Failure(ProtocolError.reason, f"JMX at {where} failed: {name}: {_short(message)}")
+
+
+def _short(message: str) -> str:
+    """The first line, without the nested exceptions that RMI repeats in every message."""
+    return message.partition("\n")[0].partition("; nested exception")[0].strip()[:300]
+
+
+_CLOSED = ("java.net.SocketException", "java.io.EOFException")
+_TLS = (
+    "javax.net.ssl.SSLException",
+    "javax.net.ssl.SSLHandshakeException",
+    "javax.net.ssl.SSLPeerUnverifiedException",
+    "javax.net.ssl.SSLProtocolException",
+    "javax.net.ssl.SSLKeyException",
+    "java.security.GeneralSecurityException",
+    "java.security.KeyStoreException",
+    "java.security.spec.InvalidKeySpecException",
+    "java.security.cert.CertificateException",
+)
+_RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
+    (
+        ConnectTimeoutError,
+        ("java.net.SocketTimeoutException",),
+        CONNECT_TIMED_OUT,
+        "{where} did not accept a JMX connection in time: is a firewall dropping it?",
+    ),
+    (ConnectTimeoutError, ("java.net.ConnectException",), "timed out", "{where} did not accept a JMX connection"),
+    (
+        AnswerTimeoutError,
+        ("java.net.SocketTimeoutException",),
+        "",
+        "{where} accepted the JMX connection and did not answer in time",
+    ),
+    (
+        AuthorizationError,
+        ("java.lang.SecurityException",),
+        "access denied",
+        "JMX at {where} refuses {user}: give that user readonly in the process' jmxremote.access file ({what})",
+    ),
+    (
+        AuthenticationError,
+        ("java.lang.SecurityException",),
+        "",
+        "JMX at {where} does not let {user} in: check jmx.user and jmx.password_file ({what})",
+    ),
+    (
+        ProtocolError,
+        ("java.io.InvalidClassException", "java.lang.ClassNotFoundException"),
+        "",
+        "JMX at {where} sent an object that is not accepted, which no Kafka does: who listens there? ({what})",
+    ),
+    (ProtocolError, ("java.net.ProtocolException",), "", "{what}"),
+    (
+        ProtocolError,
+        ("java.rmi.NotBoundException",),
+        "",
+        "{where} is an RMI registry without JMX: set jmx to the port of com.sun.management.jmxremote.port",
+    ),
+    (
+        ProtocolError,
+        ("java.rmi.ConnectIOException",),
+        "non-JRMP server",
+        "{where} does not speak JMX in clear text: if its registry is TLS, set jmx.tls; else check the port",
+    ),
+    (TlsError, _TLS, "", "TLS with the JMX port {where} failed: {what}"),
+    (RefusedError, ("java.net.UnknownHostException",), "", "the name of {where} does not resolve"),
+    (
+        RefusedError,
+        ("java.net.ConnectException", "java.net.NoRouteToHostException"),
+        "",
+        "nothing listens at {where}: is the process up, and was it started with JMX_PORT? ({what})",
+    ),
+    (
+        RefusedError,
+        (*_CLOSED, "java.rmi.NoSuchObjectException"),
+        "",
+        "{where} closed the JMX connection: has it been stopped or restarted? ({what})",
+    ),
+)
+"""Error class, the Java classes, a part of their message, the sentence. The order counts: a time-out inside a TLS
+handshake is a time-out, and an object that the filter refused comes wrapped in what looks like a broken connection."""

@@ -1,0 +1,119 @@
+"""Starts the one JVM of the child, with every bound that is set once and for all.
+
+JPype loads it into this process. numpy is kept out: JPype would import it, for 45 MB, and nothing needs it.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from kafka_warden.clients.jmx.protocol import Hello
+
+CLASSES = Path(__file__).with_name("java")
+"""Two classes of a few lines, their sources beside them: the JDK wants subclasses where JPype offers interfaces."""
+
+_ACCEPTED = (
+    # values, and the collections that JMX packs them in
+    *(f"java.base/java.lang.{name}" for name in ("Object", "Number", "Byte", "Short", "Integer", "Long")),
+    *(f"java.base/java.lang.{name}" for name in ("Float", "Double", "Boolean", "String")),
+    *(f"java.base/java.util.{name}" for name in ("ArrayList", "HashSet", "HashMap", "Map$Entry")),
+    *(f"java.management/javax.management.{name}" for name in ("Attribute", "AttributeList", "ObjectName")),
+    # remote references and their leases
+    *(f"java.rmi/java.rmi.server.{name}" for name in ("RemoteObject", "RemoteStub", "UID", "ObjID")),
+    *(f"java.rmi/java.rmi.dgc.{name}" for name in ("Lease", "VMID")),
+    *(
+        f"java.management.rmi/javax.management.remote.rmi.{name}_Stub"
+        for name in ("RMIServerImpl", "RMIConnectionImpl")
+    ),
+    # what a server throws, to be thrown again here
+    *(f"java.base/java.lang.{name}" for name in ("Throwable", "Exception", "RuntimeException", "Error")),
+    *(f"java.base/java.lang.{name}" for name in ("SecurityException", "StackTraceElement")),
+    *(f"java.base/java.util.{name}" for name in ("CollSer", "ImmutableCollections$ListN", "Collections$EmptyList")),
+    *(f"java.base/java.util.{name}" for name in ("Collections$UnmodifiableList", "Collections$UnmodifiableCollection")),
+    *(f"java.management/javax.management.{name}Exception" for name in ("JM", "Operations", "JMRuntime")),
+    *(f"java.management/javax.management.{name}NotFoundException" for name in ("Instance", "Attribute")),
+    *(f"java.management/javax.management.{name}Exception" for name in ("MBean", "RuntimeMBean", "Reflection")),
+    "java.base/java.security.GeneralSecurityException",
+    *(f"java.base/javax.security.auth.login.{name}Exception" for name in ("Login", "FailedLogin", "Account")),
+    *(f"java.base/javax.security.auth.login.Account{name}Exception" for name in ("Expired", "Locked", "NotFound")),
+    "java.base/java.io.IOException",
+    *(f"java.rmi/java.rmi.{name}Exception" for name in ("Remote", "NotBound", "NoSuchObject", "Server", "Unmarshal")),
+)
+"""Every class that all beans of Kafka 4.1.1 and 3.9.1, brokers and controllers, were seen to need (TimeUnit apart, of
+attributes that nobody asks for), and the exceptions of the calls that are made. Named with their modules, so that no
+class of the same name from elsewhere passes."""
+
+_TLS_STUB = "java.rmi/javax.rmi.ssl.SslRMIClientSocketFactory"
+"""What a stub brings along when the port is TLS; else a server has no say in how sockets are made."""
+
+
+class JvmError(Exception):
+    """There is no JVM to be had; the message says what to install."""
+
+
+def serial_filter(*, tls: bool) -> str:
+    """The value of `jdk.serialFilter`: nothing but the accepted classes is ever read, nor anything large or deep."""
+    accepted = (*_ACCEPTED, _TLS_STUB) if tls else _ACCEPTED
+    return ";".join(("maxdepth=20", "maxarray=100000", "maxrefs=1000000", "maxbytes=33554432", *accepted, "!*"))
+
+
+def options(hello: Hello) -> tuple[str, ...]:
+    """The JVM's flags; the user's own come last and win.
+
+    The RMI properties are read in static initialisers, so they must be here, before a class of RMI is loaded. `-Xrs`
+    leaves SIGTERM to Python. A crash writes no file: it would hold the environment. A full heap ends the child, at the
+    price of one poll.
+    """
+    millis = round(1000 * hello.timeout)
+    return (
+        "-Xrs",
+        "-Xmx64m",
+        "-Xss512k",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:ReservedCodeCacheSize=16m",
+        "-XX:-UsePerfData",
+        "-XX:+DisableAttachMechanism",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-CreateCoredumpOnCrash",
+        "-XX:ErrorFile=/dev/null",
+        "-Djava.awt.headless=true",
+        f"-Dsun.rmi.transport.tcp.handshakeTimeout={millis}",
+        f"-Dsun.rmi.transport.tcp.responseTimeout={millis}",
+        f"-Dsun.rmi.transport.tcp.initialConnectTimeout={millis}",
+        f"-Djdk.serialFilter={serial_filter(tls=hello.tls is not None)}",
+        *hello.java_options,
+    )
+
+
+def start(hello: Hello) -> str:
+    """Start the JVM and return its version; raise :class:`JvmError` where that cannot be."""
+    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # how Python spells "this import shall fail"
+    try:
+        import jpype  # noqa: PLC0415  an optional extra, and numpy must be out of its way first
+    except ImportError:
+        raise JvmError("JMX needs the extra [jmx]: pip install 'kafka-warden[jmx]', or leave jmx out") from None
+    try:
+        jpype.startJVM(*options(hello), classpath=[str(CLASSES)], convertStrings=False)
+    except jpype.JVMNotFoundException:
+        message = (
+            "JMX needs a Java runtime, 11 or later: install one (apt install default-jre-headless) or set JAVA_HOME"
+        )
+        raise JvmError(message) from None
+    except Exception as failed:
+        raise JvmError(
+            f"the JVM for JMX does not start: {failed}: check the Java runtime and jmx.java_options"
+        ) from failed
+    jpype.JClass("java.util.logging.LogManager").getLogManager().reset()  # errors are answers here, not log lines
+    return str(jpype.JClass("java.lang.System").getProperty("java.version"))
+
+
+def install(plain: Any, secure: Any) -> None:
+    """Give every connection of RMI to the dialers `plain` and `secure` (None without TLS), before the first is made."""
+    import jpype  # noqa: PLC0415  the same
+
+    sockets = jpype.JClass("warden.PlainSockets")(plain)
+    jpype.JClass("java.rmi.server.RMISocketFactory").setSocketFactory(sockets)
+    if secure is not None:
+        jpype.JClass("java.security.Security").setProperty("ssl.SocketFactory.provider", "warden.TlsSockets")
+        jpype.JClass("warden.TlsSockets").dialer = secure

@@ -1,0 +1,160 @@
+"""The child as a process: started, written to, read from, ended. What its answers mean is `session`'s business."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+_ROOT: Final = Path(__file__).resolve().parents[3]
+_PIPE: Final = 1 << 20
+"""Bytes that fit into the child's stdin: some 4,000 requests, so that a write never has to wait."""
+
+_ENVIRONMENT: Final = ("HOME", "JAVA_HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ")
+"""All that the child inherits: no secret of the sidecar's, and no JAVA_TOOL_OPTIONS that was meant for another JVM."""
+
+
+class ChildProcess:
+    """One run of the child. `changed` is notified when it says that it is ready, answers, or ends.
+
+    A thread of its own starts the child and reads it to its end: Linux ends a child when the *thread* that started it
+    ends, so no thread of a pool may do that.
+    """
+
+    def __init__(
+        self, hello: bytes, changed: threading.Condition, on_reply: Callable[["ChildProcess", dict[str, Any]], None]
+    ) -> None:
+        self.java_version: str | None = None
+        self.failed: str | None = None
+        """Why it could not start its JVM; it has ended then, and a new one would fare the same."""
+        self.ended: str | None = None
+        self.pid: int | None = None
+        self._changed = changed
+        self._on_reply = on_reply
+        self._hello = hello
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: deque[str] = deque(maxlen=5)
+        self._stop = False
+        self._thread = threading.Thread(target=self._run, name="jmx child", daemon=True)
+        self._thread.start()
+
+    @property
+    def ready(self) -> bool:
+        """Its JVM runs, so requests are worked on."""
+        return self.java_version is not None and self.ended is None
+
+    @property
+    def over(self) -> bool:
+        """It will never answer (again)."""
+        return self.ended is not None or self.failed is not None
+
+    def send(self, line: bytes) -> None:
+        """Write one request, without waiting: a child that has stopped reading is ended, to be replaced."""
+        process = self._process
+        if process is None or process.stdin is None or self.ended:
+            return
+        try:
+            if os.write(process.stdin.fileno(), line) == len(line):
+                return
+        except (BlockingIOError, BrokenPipeError):
+            pass
+        process.kill()
+
+    def kill(self) -> None:
+        """End the child without waiting for its end."""
+        self._stop = True
+        if self._process is not None:
+            self._process.kill()
+
+    def end(self, timeout: float = 1.0) -> None:
+        """End the child, whatever it does: SIGTERM, which neither the JVM nor Python catches there, then SIGKILL."""
+        with self._changed:
+            self._stop = True
+            process = self._process
+        if process is not None:
+            process.terminate()
+        self._thread.join(timeout / 2)
+        if self._thread.is_alive():
+            self.kill()
+            self._thread.join(timeout / 2)
+
+    def _run(self) -> None:
+        try:
+            self._spawn()
+        except OSError as failed:
+            self._finish(f"it could not be started: {failed}")
+            return
+        process = self._process
+        if process is None or process.stdout is None:
+            return
+        drain = threading.Thread(target=self._drain, name="jmx child stderr", daemon=True)
+        drain.start()
+        garbled = self._listen(process.stdout)
+        code = process.wait()
+        drain.join()
+        self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
+        for pipe in (process.stdin, process.stdout, process.stderr):  # only now: nobody writes to what has ended
+            if pipe:
+                pipe.close()
+
+    def _spawn(self) -> None:
+        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in (str(_ROOT), *sys.path) if path)
+        command = [sys.executable, "-P", "-m", "kafka_warden.clients.jmx.child", str(os.getpid())]
+        with self._changed:
+            if self._stop:
+                raise InterruptedError("the sidecar is ending")
+            self._process = subprocess.Popen(  # noqa: S603  this very interpreter, and nothing that a user typed
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+            )
+            self.pid = self._process.pid
+        if self._process.stdin:
+            _never_wait(self._process.stdin.fileno())
+        self.send(self._hello)
+
+    def _listen(self, answers: Iterable[bytes]) -> str | None:
+        """Until the child ends, or says what no child says: what it read came from elsewhere, so it may be anything."""
+        for line in answers:
+            try:
+                self._take(json.loads(line))
+            except (ValueError, TypeError, KeyError, AttributeError) as garbled:
+                self.kill()
+                return f"it said what cannot be understood: {garbled!r}"
+        return None
+
+    def _take(self, body: dict[str, Any]) -> None:
+        with self._changed:
+            if "ready" in body:
+                self.java_version = body["ready"]
+            elif "failed" in body:
+                self.failed = body["failed"]
+            else:
+                self._on_reply(self, body)
+            self._changed.notify_all()
+
+    def _drain(self) -> None:
+        if self._process and self._process.stderr:
+            self._stderr.extend(line.decode(errors="replace").strip()[:300] for line in self._process.stderr)
+
+    def _finish(self, how: str) -> None:
+        with self._changed:
+            self.ended = how
+            self._changed.notify_all()
+
+
+def _never_wait(pipe: int) -> None:
+    """Have a write fail rather than wait, and a pipe that has room for any poll, where the system allows it."""
+    os.set_blocking(pipe, False)
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)

@@ -1,0 +1,155 @@
+"""The line protocol between the sidecar and its JMX child: JSON, one message a line, over the child's stdin and stdout.
+
+The parent writes one :class:`Hello`, then any number of :class:`Request`; the child writes `{"ready": ...}` or
+`{"failed": message}`, then one :class:`Reply` for each request, in any order, matched by `id`. Both ends are of the
+same version, for the parent starts the child; so an unknown key is a bug, and raises.
+
+Both sides import this, so it imports neither numpy nor JPype.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from kafka_warden import errors
+
+Kind = Literal["broker", "controller"]
+Scalar = float | int | str | bool
+"""What an attribute may hold. NaN and infinity travel as they are: both ends are Python's `json`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeanQuery:
+    """Attributes of one bean; of every bean that matches, where `name` is a pattern."""
+
+    name: str
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one kind of process is asked: beans by their exact names, and patterns where the names are not known."""
+
+    beans: tuple[BeanQuery, ...]
+    patterns: tuple[BeanQuery, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """JMX over TLS: PEM files, and whether the registry speaks TLS too (`jmxremote.registry.ssl`)."""
+
+    ca_file: str
+    cert_file: str | None = None
+    key_file: str | None = None
+    registry: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first line: everything that does not change while the child lives. `timeout` in seconds, of one RMI step."""
+
+    questions: Mapping[str, Question]
+    tls: TlsFiles | None = None
+    java_options: tuple[str, ...] = ()
+    timeout: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Ask one process once. The password travels here and nowhere else."""
+
+    id: int
+    key: str
+    kind: str
+    host: str
+    port: int
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BeanRow:
+    """The attributes of one bean, as the process named them."""
+
+    name: str
+    values: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to the request of that id, or a reason of :mod:`kafka_warden.errors` and a message."""
+
+    id: int
+    beans: tuple[BeanRow, ...] = ()
+    rows: Mapping[str, tuple[BeanRow, ...]] = field(default_factory=dict)
+    left_out: int = 0
+    reason: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawBeans:
+    """What one process answered: nothing is interpreted, a bean or attribute that it does not have is not there."""
+
+    at: float
+    """Monotonic time of the answer."""
+    values: Mapping[tuple[str, str], Scalar]
+    """(object name, attribute) to value, of the beans that were asked for by name."""
+    rows: Mapping[str, tuple[BeanRow, ...]] = field(default_factory=dict)
+    """Pattern to the beans that matched it, sorted by name."""
+    left_out: int = 0
+    """Beans that matched a pattern and were not read, because there were too many."""
+
+
+_ERRORS = {
+    cls.reason: cls
+    for cls in vars(errors).values()
+    if isinstance(cls, type) and issubclass(cls, errors.SourceError) and cls is not errors.SourceError
+}
+
+
+def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:
+    """One line of the protocol, its newline included."""
+    body = dict(message) if isinstance(message, Mapping) else asdict(message)
+    return json.dumps(body, separators=(",", ":")).encode() + b"\n"
+
+
+def decode_hello(line: bytes) -> Hello:
+    """The inverse of :func:`encode`."""
+    body = json.loads(line)
+    tls = body.pop("tls")
+    questions = {kind: _question(body) for kind, body in body.pop("questions").items()}
+    options = tuple(body.pop("java_options"))
+    return Hello(questions=questions, tls=TlsFiles(**tls) if tls else None, java_options=options, **body)
+
+
+def decode_request(line: bytes) -> Request:
+    """The inverse of :func:`encode`."""
+    return Request(**json.loads(line))
+
+
+def decode_reply(body: dict[str, Any]) -> Reply:
+    """The inverse of :func:`encode`, from parsed JSON: the parent looks inside to know what it has before it."""
+    rows = {pattern: _rows(found) for pattern, found in body.pop("rows").items()}
+    return Reply(beans=_rows(body.pop("beans")), rows=rows, **body)
+
+
+def result(reply: Reply, at: float) -> RawBeans | errors.SourceError:
+    """What a reply says, with the monotonic time at which it arrived."""
+    if reply.reason is not None:
+        return _ERRORS.get(reply.reason, errors.ProtocolError)(reply.message)
+    values = {(bean.name, name): value for bean in reply.beans for name, value in bean.values.items()}
+    return RawBeans(at=at, values=values, rows=reply.rows, left_out=reply.left_out)
+
+
+def _question(body: Mapping[str, Any]) -> Question:
+    return Question(beans=_queries(body["beans"]), patterns=_queries(body["patterns"]))
+
+
+def _queries(items: Sequence[Mapping[str, Any]]) -> tuple[BeanQuery, ...]:
+    return tuple(BeanQuery(item["name"], tuple(item["attributes"])) for item in items)
+
+
+def _rows(items: Sequence[Mapping[str, Any]]) -> tuple[BeanRow, ...]:
+    return tuple(BeanRow(**item) for item in items)

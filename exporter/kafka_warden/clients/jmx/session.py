@@ -1,0 +1,191 @@
+"""The parent's handle on JMX: ask many processes at once, and never wait past the deadline.
+
+The child (`process`, `child`) does the talking. What this adds is patience and its end: one call at a time for each
+target, a target that hangs is left alone, and a child in which everything hangs is replaced.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kafka_warden.clients.jmx.process import ChildProcess
+from kafka_warden.clients.jmx.protocol import Hello, Kind, Question, RawBeans, Request, TlsFiles, decode_reply, encode
+from kafka_warden.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    AuthenticationError,
+    ProtocolError,
+    SecretError,
+    SourceError,
+    UnsupportedError,
+)
+
+__all__ = ["Answer", "JmxSession", "JmxTarget", "RawBeans", "TlsFiles"]
+
+START_LIMIT: Final = 60.0
+"""Seconds within which a JVM must have started, on the slowest machine; and for which a failed start is believed."""
+
+
+class JmxSession:
+    """Thread safe. Holds no more than one child, and none before the first :meth:`ask`.
+
+    Args:
+        questions: what each kind of process is asked; `sources.jmx` has them.
+        tls: PEM files, where the JMX ports speak TLS.
+        java_options: more flags for the child's JVM, which win over its own.
+        timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
+        overdue: seconds after which a call counts as hung, twice what the child allows itself for a reading.
+    """
+
+    def __init__(
+        self,
+        questions: Mapping[Kind, Question],
+        *,
+        tls: TlsFiles | None = None,
+        java_options: Sequence[str] = (),
+        timeout: float = 1.0,
+        overdue: float = 10.0,
+    ) -> None:
+        by_kind = {str(kind): question for kind, question in questions.items()}
+        self._hello = encode(Hello(by_kind, tls, tuple(java_options), timeout))
+        self._overdue = overdue
+        self._changed = threading.Condition()
+        self._ids = itertools.count()
+        self._slots: dict[Place, Slot] = {}
+        self._asked: dict[int, Slot] = {}
+        self._child: ChildProcess | None = None
+        self._child_since = 0.0
+        self._unavailable: SourceError | None = None
+        self._unavailable_until = 0.0
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, while there is one."""
+        child = self._child
+        return child.pid if child and child.ended is None else None
+
+    def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
+        """Ask all of them at once; every key has its answer or its error when this returns, which is by the deadline.
+
+        Args:
+            targets: who is asked, each key once.
+            deadline: seconds of `time.monotonic()`.
+        """
+        with self._changed:
+            now = time.monotonic()
+            asked = [Wanted(target, self._slot(target.place, now)) for target in targets]
+            child = self._ready_child(now, deadline)
+            if isinstance(child, SourceError):
+                return {wanted.target.key: child for wanted in asked}
+            for wanted in asked:
+                self._begin(wanted, child)
+            while self._unsettled(asked, child) and child.ended is None and time.monotonic() < deadline:
+                self._changed.wait(deadline - time.monotonic())
+            return {wanted.target.key: wanted.answer or _nothing(wanted.target, child) for wanted in asked}
+
+    def close(self) -> None:
+        """End the child, within a second, whatever it does. Whoever is asking meanwhile gets errors at once."""
+        with self._changed:
+            self._closed = True
+            child, self._child = self._child, None
+        if child is not None:
+            child.end()
+
+    def _slot(self, place: Place, now: float) -> Slot:
+        slot = self._slots.setdefault(place, Slot(now))
+        slot.used = now
+        return slot
+
+    def _begin(self, wanted: Wanted, child: ChildProcess) -> None:
+        """Settle it without asking, join the request that is under way, or send one."""
+        slot, now = wanted.slot, time.monotonic()
+        try:
+            password = wanted.target.password.read() if wanted.target.password is not None else None
+        except SecretError as unreadable:
+            wanted.answer = AuthenticationError(str(unreadable))
+            return
+        if slot.held_back(now, password):
+            wanted.answer = slot.answer
+        elif slot.overdue(now, self._overdue):
+            wanted.answer = _hangs(wanted.target, self._overdue)
+        elif slot.outstanding is not None:
+            wanted.awaited, wanted.late = slot.outstanding, True
+        else:
+            target, number = wanted.target, next(self._ids)
+            wanted.awaited, wanted.late = number, False
+            slot.sent(number, now, password)
+            self._asked[number] = slot
+            shown = password.reveal() if password is not None else None
+            child.send(encode(Request(number, target.key, target.kind, target.host, target.port, target.user, shown)))
+
+    def _unsettled(self, asked: Sequence[Wanted], child: ChildProcess) -> bool:
+        for wanted in asked:
+            if wanted.answer is not None or wanted.slot.answered < wanted.awaited:
+                continue
+            if wanted.late and isinstance(wanted.slot.answer, SourceError):
+                self._begin(wanted, child)
+            else:
+                wanted.answer = wanted.slot.answer
+        return any(wanted.answer is None for wanted in asked)
+
+    def _ready_child(self, now: float, deadline: float) -> ChildProcess | SourceError:
+        """A child that takes requests, started where there is none, or why there is none."""
+        if self._closed:
+            return ProtocolError("JMX has been closed")
+        if self._unavailable and now < self._unavailable_until:
+            return self._unavailable
+        child = self._child
+        if child is not None and self._useless(child, now):
+            child.kill()
+            child = None
+        if child is None:
+            child = self._start(now)
+        while not child.ready and not child.over and time.monotonic() < deadline:
+            self._changed.wait(deadline - time.monotonic())
+        return child if child.ready else self._not_ready(child)
+
+    def _useless(self, child: ChildProcess, now: float) -> bool:
+        """Whether it has ended, does not start, or every call in it hangs."""
+        self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
+        hanging = [slot.overdue(now, self._overdue) for slot in self._slots.values()]
+        slow = not child.ready and now - self._child_since > START_LIMIT
+        return child.over or slow or (bool(hanging) and all(hanging))
+
+    def _start(self, now: float) -> ChildProcess:
+        self._asked.clear()
+        for slot in self._slots.values():
+            slot.outstanding = None
+        self._child_since = now
+        self._child = ChildProcess(self._hello, self._changed, self._reply)
+        return self._child
+
+    def _not_ready(self, child: ChildProcess) -> SourceError:
+        if not child.over:
+            return AnswerTimeoutError("the JVM for JMX is still starting")
+        if child.java_version or self._closed:
+            return ProtocolError(f"the JMX child has gone: {child.ended}; the next poll starts another")
+        self._unavailable = UnsupportedError(child.failed or f"the JMX child does not start: {child.ended}")
+        self._unavailable_until = time.monotonic() + START_LIMIT
+        return self._unavailable
+
+    def _reply(self, child: ChildProcess, body: dict[str, Any]) -> None:
+        """Called by the child's thread, under the lock. What a replaced child still says is dropped."""
+        reply = decode_reply(body)
+        slot = self._asked.pop(reply.id, None)
+        if child is self._child and slot is not None:
+            slot.take(reply, time.monotonic())
+
+
+def _hangs(target: JmxTarget, overdue: float) -> AnswerTimeoutError:
+    return AnswerTimeoutError(
+        f"a JMX call to {target.host}:{target.port} has hung for more than {overdue:g} s: left alone until it ends"
+    )
+
+
+def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:
+    if child.ended is not None:
+        return ProtocolError(f"the JMX child has gone: {child.ended}; the next poll starts another")
+    return AnswerTimeoutError(f"JMX at {target.host}:{target.port} did not answer by the deadline of the poll")

@@ -1,0 +1,80 @@
+"""What the parent remembers of each target between two polls, and what one poll wants of it. Held under a lock."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_warden.clients.jmx.protocol import Kind, RawBeans, Reply, result
+from kafka_warden.clients.secrets import Secret, SecretSource
+from kafka_warden.errors import AuthenticationError, SourceError
+
+AUTH_HOLD: Final = 60.0
+"""Seconds for which a refused password is not tried again, until it is another one: some servers lock accounts."""
+
+FORGET: Final = 300.0
+"""Seconds after which a target that nobody asked about is forgotten."""
+
+Answer = RawBeans | SourceError
+Place = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class JmxTarget:
+    """One process to ask. `key` names it for the caller, in the answers; host and port may change from poll to poll."""
+
+    key: str
+    host: str
+    port: int
+    user: str | None = None
+    password: SecretSource | None = None
+    kind: Kind = "broker"
+
+    @property
+    def place(self) -> Place:
+        """A target that moved is another one to us: a call that hangs at its old address must not hold it up."""
+        return (self.key, self.host, self.port)
+
+
+@dataclass(slots=True)
+class Slot:
+    """One target at one address. Ids grow, so an answer to a later request than the awaited one is recognised."""
+
+    used: float
+    """Monotonic time of the latest poll that wanted it."""
+    outstanding: int | None = None
+    """Id of the request that has been sent and not answered; there is never a second one."""
+    since: float = 0.0
+    answered: int = -1
+    answer: Answer | None = None
+    password: Secret | None = None
+    """With which the latest request was sent."""
+    refused_until: float = 0.0
+
+    def sent(self, number: int, now: float, password: Secret | None) -> None:
+        """A request is under way."""
+        self.outstanding, self.since, self.password = number, now, password
+
+    def take(self, reply: Reply, now: float) -> None:
+        """Its reply has arrived."""
+        self.outstanding, self.answered, self.answer = None, reply.id, result(reply, now)
+        if isinstance(self.answer, AuthenticationError):
+            self.refused_until = now + AUTH_HOLD
+
+    def overdue(self, now: float, after: float) -> bool:
+        """Whether its call hangs."""
+        return self.outstanding is not None and now - self.since > after
+
+    def held_back(self, now: float, password: Secret | None) -> bool:
+        """Whether this very password was refused a short while ago."""
+        return isinstance(self.answer, AuthenticationError) and now < self.refused_until and password == self.password
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What one poll wants of one target: settled by `answer`, which may be that to an earlier poll's request."""
+
+    target: JmxTarget
+    slot: Slot
+    awaited: int = -1
+    late: bool = False
+    """The awaited request is an earlier poll's: its success is this poll's too, its failure is not."""
+    answer: Answer | None = None

@@ -1,0 +1,236 @@
+"""One set of standard Kafka client properties, for kafka-python and for confluent-kafka.
+
+The spellings of librdkafka and of Java are both understood. A property that is known and has no effect here (a
+consumer's, say) is kept in `ignored`, which the application logs once; an unknown one is an error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kafka_warden.clients.kafka.known_properties import KNOWN
+from kafka_warden.clients.kafka.sasl import MECHANISMS, Credentials, sasl_credentials
+from kafka_warden.clients.kafka.ssl_properties import SSL_EFFECTIVE, checked, tls_files
+from kafka_warden.clients.kafka.tls import TlsClient
+from kafka_warden.clients.secrets import FileWatch, Secret, SecretSource
+from kafka_warden.clients.strict import Address, did_you_mean, parse_address
+from kafka_warden.errors import ConfigError, SecretError
+
+ALIASES: Final = {"metadata.broker.list": "bootstrap.servers", "sasl.mechanisms": "sasl.mechanism"}
+
+SECRET_PROPERTIES: Final = frozenset(
+    {
+        "sasl.jaas.config",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.assertion.private.key.pem",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.config",
+        "sasl.password",
+        "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.keystore.key",
+        "ssl.keystore.password",
+        "ssl.truststore.password",
+        "ssl_key",
+    },
+)
+"""Properties with a secret value: from `<property>.file` or the environment, never from a file's text or a flag."""
+
+PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+DEFAULT_PORT: Final = 9092
+LARGEST_REPLY: Final = 1 << 28
+"""Bytes. The 1 MB of kafka-python is too little for the metadata of a large cluster."""
+_INT_MAX: Final = (1 << 31) - 1
+
+_EFFECTIVE: Final = SSL_EFFECTIVE | {
+    "bootstrap.servers",
+    "client.id",
+    "receive.message.max.bytes",
+    "request.timeout.ms",
+    "sasl.jaas.config",
+    "sasl.mechanism",
+    "sasl.password",
+    "sasl.username",
+    "security.protocol",
+    "socket.connection.setup.timeout.ms",
+    "socket.timeout.ms",
+}
+
+_SASL_ONLY: Final = ("sasl.jaas.config", "sasl.password", "sasl.username")
+_SSL_ONLY: Final = (
+    "ssl.ca.location",
+    "ssl.ca.pem",
+    "ssl.certificate.location",
+    "ssl.key.location",
+    "ssl.key.password",
+    "ssl.keystore.location",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaClientSettings:
+    """What the connections of this program need. Made by `translate`."""
+
+    bootstrap: tuple[Address, ...]
+    security_protocol: str
+    sasl_mechanism: str | None
+    credentials: Credentials | None
+    tls: TlsClient | None
+    client_id: str
+    receive_message_max_bytes: int
+    request_timeout: float | None
+    """Seconds, where one is set: `request.timeout.ms` or `socket.timeout.ms`."""
+    connect_timeout: float | None
+    """Seconds, where one is set: `socket.connection.setup.timeout.ms`."""
+    ignored: tuple[str, ...]
+    """Known properties that have no effect here."""
+    _watch: FileWatch
+    _last_login: list[tuple[str, Secret]]
+
+    def ssl_context(self) -> Any:
+        """Return the `ssl.SSLContext` for a new connection, made anew when a file changed; `None` without TLS."""
+        return self.tls.context() if self.tls else None
+
+    def connection_options(self) -> dict[str, Any]:
+        """Return the arguments of a new kafka-python KafkaConnection, with the password as it is now."""
+        options: dict[str, Any] = {
+            "client_id": self.client_id,
+            "security_protocol": self.security_protocol,
+            "receive_message_max_bytes": self.receive_message_max_bytes,
+        }
+        if self.request_timeout is not None:
+            options["request_timeout_ms"] = int(1000 * self.request_timeout)
+        if self.credentials is not None:
+            username, password = self._login(self.credentials)
+            options["sasl_mechanism"] = self.sasl_mechanism
+            options["sasl_plain_username"], options["sasl_plain_password"] = username, password.reveal()
+        return options
+
+    def changed(self) -> bool:
+        """Tell whether a file with a secret, key or certificate changed since the previous call."""
+        return self._watch.changed()
+
+    def _login(self, credentials: Credentials) -> tuple[str, Secret]:
+        try:
+            self._last_login[:] = [credentials.read()]
+        except SecretError:
+            # A file that is gone or half written for a moment, as during a rotation: the next change is noticed.
+            if not self._last_login:
+                raise
+        return self._last_login[0]
+
+
+def canonical(name: str) -> str:
+    """Return the one name of a property that has two."""
+    return ALIASES.get(name, name)
+
+
+def check_name(name: str) -> None:
+    """Refuse a property that no Kafka client knows.
+
+    Raises:
+        ConfigError: with the nearest known name.
+    """
+    if name not in KNOWN:
+        shown = " ".join(name.split())
+        raise ConfigError(f"kafka.{shown}: no Kafka client has this property{did_you_mean(name, KNOWN)}")
+
+
+def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource] | None = None) -> KafkaClientSettings:
+    """Check the properties and turn them into settings. Every file that they name is read once, to see that it can be.
+
+    Args:
+        properties: standard client properties. A secret one is taken too: where from it may come, the caller decides.
+        secrets: the secret ones by name, from files or the environment.
+
+    Raises:
+        ConfigError: one line that names the property.
+    """
+    plain, hidden = _split(properties, secrets or {})
+    protocol = checked(plain, "security.protocol", _protocol, "PLAINTEXT")
+    _refuse_unused_security(protocol, plain, hidden)
+    mechanism = checked(plain, "sasl.mechanism", _mechanism, "") if protocol.startswith("SASL") else None
+    credentials = sasl_credentials(plain, hidden, mechanism) if mechanism else None
+    files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
+    watched = (*(credentials.paths() if credentials else ()), *(files.paths() if files else ()))
+    return KafkaClientSettings(
+        bootstrap=_bootstrap(plain),
+        security_protocol=protocol,
+        sasl_mechanism=mechanism,
+        credentials=credentials,
+        tls=TlsClient(files) if files else None,
+        client_id=plain.get("client.id", "kafka-warden"),
+        receive_message_max_bytes=checked(plain, "receive.message.max.bytes", _positive, str(LARGEST_REPLY)),
+        request_timeout=_seconds(plain, "request.timeout.ms", "socket.timeout.ms"),
+        connect_timeout=_seconds(plain, "socket.connection.setup.timeout.ms"),
+        ignored=tuple(sorted({*plain, *hidden} - _EFFECTIVE)),
+        _watch=FileWatch(watched),
+        _last_login=[],
+    )
+
+
+def _split(
+    properties: Mapping[str, str],
+    secrets: Mapping[str, SecretSource],
+) -> tuple[dict[str, str], dict[str, SecretSource]]:
+    plain: dict[str, str] = {}
+    hidden = {canonical(name): secret for name, secret in secrets.items()}
+    for name, value in properties.items():
+        check_name(name)
+        if name in SECRET_PROPERTIES:
+            hidden.setdefault(name, Secret(value))
+        elif canonical(name) in plain:
+            raise ConfigError(f"kafka.{name}: set either this or {canonical(name)}, not both")
+        else:
+            plain[canonical(name)] = value
+    return plain, hidden
+
+
+def _refuse_unused_security(protocol: str, plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> None:
+    given = {*plain, *hidden}
+    for needed, names, choice in (("SASL", _SASL_ONLY, "SASL_SSL"), ("SSL", _SSL_ONLY, "SSL or SASL_SSL")):
+        unused = sorted(given.intersection(names))
+        if unused and needed not in protocol.split("_"):
+            raise ConfigError(
+                f"kafka.{unused[0]}: no effect with security.protocol {protocol}; set that to {choice}, or remove this",
+            )
+
+
+def _bootstrap(plain: Mapping[str, str]) -> tuple[Address, ...]:
+    def read(text: str) -> tuple[Address, ...]:
+        found = tuple(parse_address(part, default_port=DEFAULT_PORT) for part in text.split(",") if part.strip())
+        if not found:
+            raise ValueError(
+                "missing; name one broker or more as host:port, here, with --bootstrap-servers or in"
+                " KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS",
+            )
+        return found
+
+    return checked(plain, "bootstrap.servers", read, "")
+
+
+def _protocol(text: str) -> str:
+    if text.upper() not in PROTOCOLS:
+        raise ValueError(f"expected one of {', '.join(PROTOCOLS)}, got {text!r}{did_you_mean(text.upper(), PROTOCOLS)}")
+    return text.upper()
+
+
+def _mechanism(text: str) -> str:
+    if text.upper() not in MECHANISMS:
+        found = f"{text!r} is not supported" if text else "missing"
+        raise ValueError(f"{found}; expected one of {', '.join(MECHANISMS)}")
+    return text.upper()
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:11]) <= _INT_MAX):
+        raise ValueError(f"expected a whole number from 1 to {_INT_MAX}, got {text!r}")
+    return int(text)
+
+
+def _seconds(plain: Mapping[str, str], *names: str) -> float | None:
+    given = [checked(plain, name, _positive, "") / 1000 for name in names if name in plain]
+    return given[0] if given else None

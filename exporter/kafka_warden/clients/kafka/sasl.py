@@ -1,0 +1,108 @@
+"""SASL of a Kafka client: PLAIN and SCRAM, with a password or with Java's `sasl.jaas.config`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from kafka_warden.clients.secrets import Secret, SecretSource
+from kafka_warden.errors import ConfigError, SecretError
+
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_JAAS: Final = re.compile(r"\s*([\w.$]+)\s+\w+\s+(.*?);\s*", re.DOTALL)
+_OPTION: Final = re.compile(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""", re.DOTALL)
+_MODULES: Final = {"PlainLoginModule": "PLAIN", "ScramLoginModule": "SCRAM"}
+
+
+class Credentials(Protocol):
+    """A user name and a password, read anew for each connection."""
+
+    def read(self) -> tuple[str, Secret]:
+        """Return user name and password as they are now, or raise SecretError."""
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files that they come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordCredentials:
+    """`sasl.username` and `sasl.password`."""
+
+    username: str
+    password: SecretSource
+
+    def read(self) -> tuple[str, Secret]:
+        """Return user name and password as they are now, or raise SecretError."""
+        return self.username, self.password.read()
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the file that the password comes from, if it comes from one."""
+        return self.password.paths()
+
+
+@dataclass(frozen=True, slots=True)
+class JaasCredentials:
+    """`sasl.jaas.config`, for the login modules of PLAIN and SCRAM."""
+
+    config: SecretSource
+    mechanism: str
+
+    def read(self) -> tuple[str, Secret]:
+        """Return user name and password as they are now, or raise SecretError."""
+        return parse_jaas(self.config.read(), self.mechanism)
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the file that the text comes from, if it comes from one."""
+        return self.config.paths()
+
+
+def parse_jaas(config: Secret, mechanism: str) -> tuple[str, Secret]:
+    """Read user name and password out of `org.apache...ScramLoginModule required username="u" password="p";`.
+
+    Raises:
+        SecretError: it is something else. The message quotes none of it.
+    """
+    found = _JAAS.fullmatch(config.reveal())
+    if found is None:
+        raise SecretError('kafka.sasl.jaas.config: expected <login module> required username="..." password="...";')
+    module, options = found.groups()
+    if not mechanism.startswith(_MODULES.get(module.rpartition(".")[2], "none")):
+        raise SecretError(f"kafka.sasl.jaas.config: the login module does not do {mechanism}")
+    values = {name: _unescape(double or single or bare) for name, double, single, bare in _OPTION.findall(options)}
+    if not values.get("username") or "password" not in values:
+        raise SecretError("kafka.sasl.jaas.config: username or password is missing")
+    return values["username"], Secret(values["password"])
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+
+
+def sasl_credentials(properties: Mapping[str, str], secrets: Mapping[str, SecretSource], mechanism: str) -> Credentials:
+    """Choose what to log in with, and read it once, so that a mistake shows at the start.
+
+    Raises:
+        ConfigError: something is missing, or there is too much of it.
+    """
+    username, password, jaas = (
+        properties.get("sasl.username"),
+        secrets.get("sasl.password"),
+        secrets.get("sasl.jaas.config"),
+    )
+    if jaas is not None and (username is not None or password is not None):
+        raise ConfigError("kafka.sasl.jaas.config: set either this or sasl.username and sasl.password, not both")
+    if jaas is None and not username:
+        raise ConfigError("kafka.sasl.username: missing; security.protocol asks for it")
+    if jaas is None and password is None:
+        raise ConfigError(
+            "kafka.sasl.password.file: missing; set it to the path of a file that holds the password of"
+            f" {username}, or set KAFKA_WARDEN_KAFKA_SASL_PASSWORD",
+        )
+    credentials: Credentials
+    if jaas is not None:
+        credentials = JaasCredentials(jaas, mechanism)
+    else:
+        credentials = PasswordCredentials(username or "", password or Secret(""))
+    credentials.read()
+    return credentials

@@ -1,0 +1,215 @@
+"""Passwords and keys: values that do not print, and the files they come from.
+
+A file that holds a secret must not be readable by group or others. Two exceptions, because there the platform decides
+on the mode and nobody but the container sees the file: Kubernetes secret volumes (mode 0644 by default; recognised by
+their `..data` link) and files that are mount points of their own, as container engines make them. A file of mode 0440
+or 0640 that belongs to root and to a group of this process is fine everywhere: so `fsGroup` hands secrets out.
+"""
+
+import hmac
+import os
+import stat
+import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NoReturn, Protocol
+
+from kafka_warden.clients.strict import reason
+from kafka_warden.errors import SecretError
+
+REDACTED: Final = "<redacted>"
+_LARGEST: Final = 64 * 1024
+_SHORTEST_SCRUBBED: Final = 5
+"""Shorter values would turn up in innocent text and leave no readable line."""
+
+_known: weakref.WeakValueDictionary[int, "Secret"] = weakref.WeakValueDictionary()
+
+
+class Secret:
+    """A text that only `reveal` shows: not `str`, `repr`, `format`, `vars`, pickling or an f-string."""
+
+    __slots__ = ("__weakref__", "_value")
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        _known[id(self)] = self
+
+    def reveal(self) -> str:
+        """Return the value itself, for the one call that needs it."""
+        return self._value
+
+    def read(self) -> "Secret":
+        """Return itself, so that a secret from the environment is used as one from a file is."""
+        return self
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files that it comes from: none."""
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._value.encode(), other._value.encode())
+
+    __hash__ = None  # type: ignore[assignment]  # a hash would be one more trace of the value
+
+    def __repr__(self) -> str:
+        return REDACTED
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(REDACTED, spec)
+
+    def __copy__(self) -> "Secret":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Secret":
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a Secret cannot be pickled")
+
+
+class SecretSource(Protocol):
+    """A `Secret`, or a `SecretFile` that is read anew each time."""
+
+    def read(self) -> Secret:
+        """Return the secret as it is now, or raise SecretError."""
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files that it comes from, for a `FileWatch`."""
+
+
+class SecretFile:
+    """A file whose whole content is one secret; one newline at its end does not belong to it."""
+
+    __slots__ = ("_watch", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._watch = FileWatch((path,))
+
+    def __repr__(self) -> str:
+        return f"SecretFile({str(self.path)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SecretFile) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def read(self) -> Secret:
+        """Read the file.
+
+        Raises:
+            SecretError: it cannot be read, is empty, is not text, or others may read it; the message says what to do.
+        """
+        try:
+            with self.path.open("rb") as file:
+                _refuse_shared(self.path, os.fstat(file.fileno()))
+                content = file.read(_LARGEST + 1)
+        except (OSError, ValueError) as failure:
+            raise SecretError(f"{self.path}: cannot read the secret: {reason(failure)}") from None
+        return Secret(_text(self.path, content))
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the file."""
+        return (self.path,)
+
+    def changed(self) -> bool:
+        """Tell whether the file was written or replaced since the previous call, or since this object was made."""
+        return self._watch.changed()
+
+
+def _text(path: Path, content: bytes) -> str:
+    if len(content) > _LARGEST:
+        raise SecretError(f"{path}: larger than {_LARGEST} bytes: not a secret")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise SecretError(f"{path}: not UTF-8 text") from None
+    text = text.removesuffix("\n").removesuffix("\r")
+    if not text:
+        raise SecretError(f"{path}: the file is empty; write the secret into it")
+    return text
+
+
+def _refuse_shared(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise SecretError(f"{path}: not a regular file")
+    shared = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    handed_out = shared == stat.S_IRGRP and status.st_uid == 0 and status.st_gid in (*os.getgroups(), os.getegid())
+    if shared and not handed_out and not _in_secret_volume(path) and not _is_mount_point(path):
+        raise SecretError(
+            f"{path}: mode {stat.S_IMODE(status.st_mode):04o} lets others read this secret; run: chmod 600 {path}",
+        )
+
+
+def _in_secret_volume(path: Path) -> bool:
+    # Kubernetes: name -> ..data/name and ..data -> ..2026_11_21_08_15_01.123456789
+    real = Path(os.path.realpath(path))
+    return real.parent.name.startswith("..") and (real.parent.parent / "..data").is_symlink()
+
+
+def _is_mount_point(path: Path) -> bool:
+    """Tell whether a container engine mounted this very file, as Docker does with secrets.
+
+    os.path.ismount() compares devices, which every file of an overlay whose layers lie on several disks passes.
+    """
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return any(line.split(" ", 5)[4] == os.path.realpath(path) for line in mounts.splitlines())
+
+
+class FileWatch:
+    """Notices that files were written or replaced, through symbolic links too."""
+
+    __slots__ = ("_paths", "_seen")
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._paths = tuple(paths)
+        self._seen = self._signature()
+
+    def also(self, paths: Iterable[Path]) -> "FileWatch":
+        """Return a watch over more files, which remembers how these were."""
+        more = FileWatch(paths)
+        watch = FileWatch(())
+        watch._paths, watch._seen = self._paths + more._paths, self._seen + more._seen
+        return watch
+
+    def changed(self) -> bool:
+        """Tell whether any file differs from how it was at the previous call. A file that is gone does not count."""
+        now = self._signature()
+        changed = any(new is not None and new != old for new, old in zip(now, self._seen, strict=True))
+        self._seen = tuple(old if new is None else new for new, old in zip(now, self._seen, strict=True))
+        return changed
+
+    def _signature(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_status(path) for path in self._paths)
+
+
+def _status(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def scrub(text: str) -> str:
+    """Replace every secret that is in memory by `<redacted>`, whatever put it into this text."""
+    for value in _known_values():
+        if value in text:
+            text = text.replace(value, REDACTED)
+    return text
+
+
+def _known_values() -> Iterator[str]:
+    # A list made in one step: other threads make secrets meanwhile.
+    secrets = [reference() for reference in _known.valuerefs()]
+    values = {secret.reveal() for secret in secrets if secret is not None}
+    # The longest first: a password may contain another one.
+    yield from sorted((value for value in values if len(value) >= _SHORTEST_SCRUBBED), key=len, reverse=True)

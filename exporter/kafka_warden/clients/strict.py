@@ -1,0 +1,121 @@
+"""What people write by hand, read strictly: YAML files, addresses, durations, and the name they probably meant."""
+
+import difflib
+import ipaddress
+import re
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from kafka_warden.errors import ConfigError
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_QUOTED: Final = re.compile(r"'(?!<)[^']{3,}'")
+_PORTS: Final = 65536
+_UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION: Final = re.compile(
+    "".join(rf"(?:(?P<{unit}>\d{{1,9}}(?:\.\d{{1,9}})?){unit})?" for unit in _UNITS), re.ASCII
+)
+
+
+class Address(NamedTuple):
+    """A host (name, IPv4 or IPv6 address without brackets; empty: every interface) and a TCP port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str, *, default_port: int | None = None, listen: bool = False) -> Address:
+    """Read `host:port`, `[IPv6]:port` or, where `listen` allows it, `:port` for every interface and port 0 for any.
+
+    Raises:
+        ValueError: what was expected instead.
+    """
+    # What stands before an @ may be a password.
+    expected = f"expected host:port or [IPv6 address]:port, got {text.rpartition('@')[2]!r}"
+    host, separator, port = text.strip().rpartition(":")
+    if not separator or port.endswith("]"):
+        host, port = text.strip(), "" if default_port is None else str(default_port)
+    if host.startswith("[") and host.endswith("]"):
+        host = str(_ipv6(host[1:-1], expected))
+    elif not _NAME.fullmatch(host) and not (listen and not host):
+        raise ValueError(expected)
+    if not (port.isascii() and port.isdigit() and (0 if listen else 1) <= int(port[:6]) < _PORTS):
+        raise ValueError(expected)
+    return Address(host, int(port))
+
+
+def _ipv6(text: str, expected: str) -> ipaddress.IPv6Address:
+    try:
+        return ipaddress.IPv6Address(text)
+    except ValueError:
+        raise ValueError(expected) from None
+
+
+def parse_duration(text: str) -> float | None:
+    """Read `500ms`, `10s`, `1h30m` ..., larger units first, as seconds; `None` when it is anything else."""
+    found = _DURATION.fullmatch(text.strip())
+    parts = {unit: number for unit, number in found.groupdict().items() if number} if found else {}
+    return sum(float(number) * _UNITS[unit] for unit, number in parts.items()) if parts else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean X?` for the known name nearest to `name`, or nothing when none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def reason(failure: Exception) -> str:
+    """Return why a file could not be read, without its path, on one line. A path with a NUL gives a ValueError."""
+    return " ".join(str(getattr(failure, "strerror", None) or failure).split())
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """PyYAML's safe loader takes the last of two equal keys silently; this one refuses the file."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            if isinstance(key_node, yaml.ScalarNode) and key_node.tag != "tag:yaml.org,2002:merge":
+                if key_node.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key_node.value} stands here twice", key_node.start_mark
+                    )
+                seen.add(key_node.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a file that holds one YAML mapping with text keys; an empty file is an empty mapping.
+
+    Raises:
+        ConfigError: it cannot be read, or is anything else. The message quotes no value, which may be secret.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
+    except OSError as failure:
+        raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: the file is not UTF-8 text") from None
+    except yaml.MarkedYAMLError as failure:
+        raise ConfigError(f"{path}: not valid YAML: {_problem(failure)}") from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise ConfigError(f"{path}: not valid YAML") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected keys and values, such as `poll:`, at the top of the file")
+    return {str(key): value for key, value in content.items()}
+
+
+def _problem(failure: yaml.MarkedYAMLError) -> str:
+    # PyYAML quotes aliases and tags, and `password: *hunter2` makes an alias of what was meant as a value.
+    problem = _QUOTED.sub("'...'", failure.problem or "cannot be parsed")
+    mark = failure.problem_mark or failure.context_mark
+    place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    return " ".join(f"{problem}{place}".split())

@@ -1,0 +1,140 @@
+"""What was set, by whom: the file, the environment and the flags, each as entries by dotted key."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES
+from kafka_warden.clients.strict import did_you_mean, read_yaml
+from kafka_warden.config.options import BY_KEY, FLAGS
+from kafka_warden.errors import ConfigError
+
+PREFIX: Final = "KAFKA_WARDEN_"
+CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
+JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a password
+"""Settable in the environment only; in a file the key is `jmx.password_file`."""
+
+_KAFKA: Final = "kafka."
+_SECTIONS: Final = frozenset(
+    ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
+)
+_SERVICE_LINK: Final = re.compile(r"(.*_)?SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
+"""What Kubernetes puts into every pod's environment for a service whose name starts with `kafka-warden`."""
+_LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value, and for messages the place where it was set."""
+
+    value: Any
+    where: str
+    folder: Path | None = None
+    """From where a relative path counts: the file's folder; `None`: the working directory."""
+
+
+Entries = dict[str, Entry]
+
+
+def from_file(path: Path) -> Entries:
+    """Read the configuration file.
+
+    Raises:
+        ConfigError: the file cannot be read, or a key in it is unknown or not allowed there.
+    """
+    return dict(_walk(path, "", read_yaml(path)))
+
+
+def _walk(path: Path, section: str, content: Mapping[Any, Any]) -> Iterator[tuple[str, Entry]]:
+    for name, value in content.items():
+        key = " ".join(f"{section}{name}".split())
+        where = f"{path}: {key}"
+        dotted = "." in str(name)
+        if section == _KAFKA or (key in BY_KEY and not dotted):
+            _refuse_secret(key, where)
+            yield key, Entry(value, where, path.absolute().parent)
+        elif dotted or (key not in _SECTIONS and key != "kafka"):
+            raise ConfigError(f"{where}: unknown key{_hint(key)}")
+        elif isinstance(value, Mapping):
+            yield from _walk(path, f"{key}.", value)
+        elif value is not None:
+            raise ConfigError(f"{where}: expected keys and values below it")
+
+
+def _refuse_secret(key: str, where: str) -> None:
+    name = key.removeprefix(_KAFKA)
+    if key.startswith(_KAFKA) and name in SECRET_PROPERTIES:
+        raise ConfigError(
+            f"{where}: a secret does not belong into this file; set {name}.file to the path of a file that holds it,"
+            f" or the environment variable {variable(key)}",
+        )
+
+
+def _hint(key: str) -> str:
+    if key == JMX_PASSWORD:
+        return f"; set jmx.password_file to the path of a file that holds it, or {variable(key)}"
+    if key in BY_KEY or key in _SECTIONS or key.startswith(_KAFKA):
+        return f"; write it below {key.partition('.')[0]}:"
+    return did_you_mean(key, (*BY_KEY, *_SECTIONS, "kafka"))
+
+
+def variable(key: str) -> str:
+    """Return the environment variable of a key."""
+    return PREFIX + key.upper().replace(".", "_")
+
+
+_VARIABLES: Final = {variable(key): key for key in (*BY_KEY, JMX_PASSWORD)}
+
+
+def from_environment(environment: Mapping[str, str]) -> Entries:
+    """Read the variables that start with `KAFKA_WARDEN_`. `KAFKA_WARDEN_KAFKA_A_B` is the Kafka property `a.b`.
+
+    Raises:
+        ConfigError: a variable is unknown.
+    """
+    found: Entries = {}
+    for name, value in environment.items():
+        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE or _LINK_VALUE.match(value):
+            continue
+        if name in _VARIABLES:
+            found[_VARIABLES[name]] = Entry(value, name)
+        elif _SERVICE_LINK.fullmatch(name.removeprefix(PREFIX)):
+            continue
+        elif name.startswith(f"{PREFIX}KAFKA_"):
+            found[_KAFKA + name.removeprefix(f"{PREFIX}KAFKA_").lower().replace("_", ".")] = Entry(value, name)
+        else:
+            raise ConfigError(
+                f"{name}: unknown environment variable{did_you_mean(name, (*_VARIABLES, CONFIG_VARIABLE))}"
+            )
+    return found
+
+
+def from_flags(flags: Mapping[str, str]) -> Entries:
+    """Take the flags by their name, such as `--listen`."""
+    return {FLAGS[flag]: Entry(value, flag) for flag, value in flags.items()}
+
+
+def merge(*layers: Entries) -> Entries:
+    """Lay entries over each other; a later layer wins, also over another spelling of the same thing."""
+    merged: Entries = {}
+    for layer in layers:
+        for key in layer:
+            for other in _other_spellings(key):
+                if other not in layer:
+                    merged.pop(other, None)
+        merged |= layer
+    return merged
+
+
+def _other_spellings(key: str) -> tuple[str, ...]:
+    if key == JMX_PASSWORD:
+        return ("jmx.password_file",)
+    name = key.removeprefix(_KAFKA)
+    aliases = [pair for pair in ALIASES.items() if name in pair]
+    return (
+        *(f"{_KAFKA}{other}" for pair in aliases for other in pair if other != name),
+        f"{key}.file",
+        key.removesuffix(".file"),
+    )

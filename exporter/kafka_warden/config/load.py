@@ -1,0 +1,225 @@
+"""Flags over environment over file over defaults, checked and typed."""
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.clients.jmx.protocol import TlsFiles
+from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
+from kafka_warden.clients.kafka.ssl_properties import PATHS
+from kafka_warden.clients.secrets import Secret, SecretFile, SecretSource
+from kafka_warden.clients.strict import reason
+from kafka_warden.config import values
+from kafka_warden.config.given import (
+    CONFIG_VARIABLE,
+    JMX_PASSWORD,
+    Entries,
+    Entry,
+    from_environment,
+    from_file,
+    from_flags,
+    merge,
+)
+from kafka_warden.config.options import DEFAULT_DEADLINE, OPTIONS, Option
+from kafka_warden.config.types import (
+    Config,
+    ControllersConfig,
+    HistoryConfig,
+    JmxConfig,
+    JmxController,
+    KafkaConfig,
+    LimitsConfig,
+    LogConfig,
+    MovesConfig,
+    ParquetConfig,
+    PollConfig,
+    TopicsConfig,
+    WebConfig,
+)
+from kafka_warden.errors import ConfigError, SecretError
+
+_KAFKA_KEY: Final = re.compile(r"kafka\.([^:]+): (.*)", re.DOTALL)
+_SHORTEST_INTERVAL: Final = 0.1
+_HOUR: Final = 3600.0
+
+
+def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
+    """Read the whole configuration, and once every file with a secret or certificate that it names, to see that it can.
+
+    Args:
+        flags: those of `FLAGS` that were given, by their name, such as `--listen`.
+        environment: `os.environ`.
+        file: the argument of `--config`; without it `KAFKA_WARDEN_CONFIG` may name a file.
+
+    Raises:
+        ConfigError: one line that names the file, variable or flag, the key, and what is expected.
+    """
+    if file is None and environment.get(CONFIG_VARIABLE):
+        file = Path(environment[CONFIG_VARIABLE])
+    entries = merge(from_file(file) if file else {}, from_environment(environment), from_flags(flags))
+    read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
+    return Config(
+        kafka=_kafka(entries, file),
+        jmx=_jmx(read, entries),
+        controllers=ControllersConfig(read["controllers.bootstrap"], read["controllers.quota_window"]),
+        poll=_poll(read, entries),
+        topics=TopicsConfig(read["topics.allow"], read["topics.deny"]),
+        web=WebConfig(read["web.listen"], read["web.config_file"]),
+        limits=LimitsConfig(
+            series=read["limits.series"],
+            max_broker_partitions=read["limits.max_broker_partitions"] or math.inf,
+            max_partitions=read["limits.max_partitions"] or math.inf,
+        ),
+        network_bytes_per_second=read["network.bytes_per_second"],
+        moves=MovesConfig(read["moves.deadline"], read["moves.grace"]),
+        state_path=read["state.path"],
+        history=_history(read, entries),
+        log=LogConfig(read["log.level"], read["log.format"]),
+        given=frozenset(entries),
+    )
+
+
+def _read(option: Option, entry: Entry | None) -> Any:
+    if entry is None:
+        if option.default is None:
+            return None
+        entry = Entry(option.default, option.key)
+    try:
+        value = option.read(entry.value)
+    except ValueError as failure:
+        raise ConfigError(f"{entry.where}: {failure}") from None
+    return _located(value, entry) if option.path else value
+
+
+def _located(value: str, entry: Entry) -> Path:
+    return (entry.folder or Path()) / value
+
+
+def _poll(read: Mapping[str, Any], entries: Entries) -> PollConfig:
+    interval, deadline = read["poll.interval"], read["poll.deadline"]
+    if interval < _SHORTEST_INTERVAL:
+        raise ConfigError(f"{_where(entries, 'poll.interval')}: expected 100ms or more, got {interval * 1000:g}ms")
+    if deadline is None:
+        deadline = min(DEFAULT_DEADLINE, interval / 2)
+    if deadline >= interval:
+        raise ConfigError(
+            f"{_where(entries, 'poll.deadline')}: expected less than poll.interval ({interval:g}s), got {deadline:g}s",
+        )
+    return PollConfig(interval, deadline, read["poll.log_dirs"])
+
+
+def _history(read: Mapping[str, Any], entries: Entries) -> HistoryConfig:
+    path, roll, retention = (read[f"history.parquet.{name}"] for name in ("path", "roll", "retention"))
+    if roll > _HOUR:
+        raise ConfigError(f"{_where(entries, 'history.parquet.roll')}: expected 1h or less, got {roll:g}s")
+    if retention < _HOUR:
+        where = _where(entries, "history.parquet.retention")
+        raise ConfigError(f"{where}: expected 1h or more, got {retention:g}s")
+    parquet = ParquetConfig(path, roll, retention) if path is not None else None
+    return HistoryConfig(read["history.interval"], parquet, read["history.kafka.topic"])
+
+
+def _jmx(read: Mapping[str, Any], entries: Entries) -> JmxConfig:
+    user, password = read["jmx.user"], _jmx_password(entries)
+    if user is not None and password is None:
+        raise ConfigError(f"{_where(entries, 'jmx.user')}: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD")
+    if user is None and password is not None:
+        where = _where(entries, JMX_PASSWORD if JMX_PASSWORD in entries else "jmx.password_file")
+        raise ConfigError(f"{where}: needs jmx.user, too")
+    return JmxConfig(
+        port=read["jmx.port"],
+        brokers=read["jmx.brokers"],
+        controllers=tuple(JmxController(node, address) for node, address in read["jmx.controllers"]),
+        user=user,
+        password=password,
+        tls=_jmx_tls(read, entries),
+    )
+
+
+def _jmx_password(entries: Entries) -> SecretSource | None:
+    if JMX_PASSWORD in entries:
+        if "jmx.password_file" in entries:
+            raise ConfigError(f"{entries[JMX_PASSWORD].where}: set either this or jmx.password_file, not both")
+        return _secret(entries[JMX_PASSWORD], in_file=False)
+    entry = entries.get("jmx.password_file")
+    return _secret(entry, in_file=True) if entry else None
+
+
+def _jmx_tls(read: Mapping[str, Any], entries: Entries) -> TlsFiles | None:
+    ca, cert, key = (read[f"jmx.tls.{name}_file"] for name in ("ca", "cert", "key"))
+    if not any(option.startswith("jmx.tls.") for option in entries):
+        return None
+    if ca is None or (cert is None) != (key is None):
+        missing = "ca_file" if ca is None else "cert_file" if cert is None else "key_file"
+        given = next(option for option in entries if option.startswith("jmx.tls."))
+        raise ConfigError(f"{_where(entries, given)}: needs jmx.tls.{missing}, too")
+    for name, path in (("ca", ca), ("cert", cert), ("key", key)):
+        _check_readable(path, _where(entries, f"jmx.tls.{name}_file"))
+    return TlsFiles(str(ca), cert and str(cert), key and str(key), read["jmx.tls.registry"])
+
+
+def _check_readable(path: Path | None, where: str) -> None:
+    try:
+        if path is not None:
+            path.read_bytes()
+    except (OSError, ValueError) as failure:
+        raise ConfigError(f"{where}: cannot read {str(path)!r}: {reason(failure)}") from None
+
+
+def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
+    properties: dict[str, str] = {}
+    secrets: dict[str, SecretSource] = {}
+    given = {key.removeprefix("kafka."): entry for key, entry in entries.items() if key.startswith("kafka.")}
+    for name, entry in given.items():
+        secret = name.removesuffix(".file")
+        if secret in SECRET_PROPERTIES:
+            if secret in secrets:
+                raise ConfigError(f"{entry.where}: set either {secret} or {secret}.file, not both")
+            secrets[secret] = _secret(entry, in_file=name != secret)
+        else:
+            properties[name] = _property(name, entry)
+    try:
+        return KafkaConfig(properties, secrets, translate(properties, secrets))
+    except ConfigError as failure:
+        raise ConfigError(_placed(str(failure), given, file)) from None
+
+
+def _property(name: str, entry: Entry) -> str:
+    try:
+        check_name(name)
+        value = values.property_value(entry.value)
+    except ConfigError as failure:
+        raise ConfigError(_placed(str(failure), {name: entry}, None)) from None
+    except ValueError as failure:
+        raise ConfigError(f"{entry.where}: {failure}") from None
+    return str(_located(value, entry)) if name in PATHS and value != "probe" else value
+
+
+def _secret(entry: Entry, *, in_file: bool) -> SecretSource:
+    try:
+        text = values.text(entry.value)
+        source = SecretFile(_located(text, entry)) if in_file else Secret(text)
+        source.read()
+    except SecretError as failure:
+        raise SecretError(f"{entry.where}: {failure}") from None
+    except ValueError:
+        raise ConfigError(f"{entry.where}: expected {'the path of a file' if in_file else 'a secret'}") from None
+    return source
+
+
+def _placed(message: str, given: Entries, file: Path | None) -> str:
+    """Put the place where the property was set in front of a message that starts with its name."""
+    found = _KAFKA_KEY.fullmatch(message)
+    if found is None:
+        return f"{file}: {message}" if file else message
+    name, rest = found.groups()
+    entry = given.get(name, given.get(name.removesuffix(".file")))
+    if entry is not None:
+        return f"{entry.where}: {rest}"
+    return f"{file}: {message}" if file else message
+
+
+def _where(entries: Entries, key: str) -> str:
+    return entries[key].where if key in entries else key

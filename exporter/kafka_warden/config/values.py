@@ -1,0 +1,237 @@
+"""Reads single values, as YAML gives them or as text from the environment or a flag. No I/O.
+
+Each function raises a ValueError that says what was expected, for the caller to put the key in front.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import yaml
+
+from kafka_warden.clients.strict import Address, did_you_mean, parse_address, parse_duration
+
+T = TypeVar("T")
+
+_PORTS: Final = 65536
+_RATE_UNITS: Final = {
+    "B": 1.0,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 1024.0,
+    "MiB": 1024.0**2,
+    "GiB": 1024.0**3,
+    "kbit": 1e3 / 8,
+    "Mbit": 1e6 / 8,
+    "Gbit": 1e9 / 8,
+}
+_RATE: Final = re.compile(rf"(\d{{1,18}}(?:\.\d{{1,9}})?)\s?({'|'.join(_RATE_UNITS)})/s", re.ASCII)
+
+
+def duration(value: object) -> float:
+    """Read a duration above zero, such as `500ms`, `10s` or `1h30m`, as seconds."""
+    seconds = parse_duration(value) if isinstance(value, str) else None
+    if not seconds:
+        raise _unexpected("expected a duration with its unit, such as 500ms, 10s or 1h30m", value)
+    return seconds
+
+
+def whole_number(value: object) -> int:
+    """Read a whole number from 1 on."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,18}", value.strip(), re.ASCII):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _unexpected("expected a whole number above 0", value)
+    return value
+
+
+def port(value: object) -> int:
+    """Read a TCP port."""
+    try:
+        number = whole_number(value)
+    except ValueError:
+        number = _PORTS
+    if number >= _PORTS:
+        raise _unexpected(f"expected a port from 1 to {_PORTS - 1}", value)
+    return number
+
+
+def positive_number(value: object) -> float:
+    """Read a finite number above zero."""
+    unexpected = _unexpected("expected a number above 0", value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise unexpected
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise unexpected from None
+    if not math.isfinite(number) or number <= 0:
+        raise unexpected
+    return number
+
+
+def rate(value: object) -> float:
+    """Read bytes per second above zero: a number, or one with its unit, such as `125MB/s` or `1Gbit/s`."""
+    found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        return positive_number(value if found is None else float(found[1]) * _RATE_UNITS[found[2]])
+    except ValueError:
+        if not isinstance(value, str):
+            raise
+        raise _unexpected("expected bytes per second above 0, such as 125000000 or 125MB/s", value) from None
+
+
+def share(value: object) -> float:
+    """Read a share above 0 and up to 1, such as `30%` or `0.3`."""
+    percent = isinstance(value, str) and value.strip().endswith("%")
+    try:
+        number = positive_number(str(value).strip().removesuffix("%") if percent else value)
+    except ValueError:
+        number = math.inf
+    number = number / 100 if percent else number
+    if number > 1:
+        raise _unexpected("expected a share above 0% and up to 100%, such as 30%", value)
+    return number
+
+
+def boolean(value: object) -> bool:
+    """Read true or false."""
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise _unexpected("expected true or false", value)
+    return value
+
+
+def text(value: object) -> str:
+    """Read text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise _unexpected("expected text", value)
+    return value
+
+
+def topic(value: object) -> str:
+    """Read the name of a topic."""
+    name = text(value)
+    if not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) or name in (".", ".."):
+        raise _unexpected(
+            "expected the name of a topic: up to 249 letters, digits, dots, underscores and hyphens", value
+        )
+    return name
+
+
+def choice(*options: str) -> Callable[[object], str]:
+    """Make the reader of one of several words."""
+
+    def read(value: object) -> str:
+        word = value.strip().lower() if isinstance(value, str) else ""
+        if word not in options:
+            raise ValueError(f"expected one of {', '.join(options)}, got {_shown(value)}{did_you_mean(word, options)}")
+        return word
+
+    return read
+
+
+def address(value: object) -> Address:
+    """Read `host:port` or `[IPv6]:port`."""
+    return parse_address(text(value))
+
+
+def listen_address(value: object) -> Address:
+    """Read the same, or `:port` for every interface; port 0 is any free one."""
+    return parse_address(text(value), listen=True)
+
+
+def addresses(value: object) -> tuple[Address, ...]:
+    """Read a list of addresses."""
+    return tuple(address(item) for item in _items(value))
+
+
+def numbered_addresses(value: object) -> dict[int, Address]:
+    """Read a mapping of node id to address; as text `1=host:port,2=host:port`."""
+    value = _parsed(value, "=")
+    if not isinstance(value, Mapping):
+        raise _unexpected('expected ids with addresses, such as {1: "host:port"}', value)
+    return {_node(key): address(item) for key, item in value.items()}
+
+
+def maybe_numbered_addresses(value: object) -> tuple[tuple[int | None, Address], ...]:
+    """Read a mapping of node id to address, or a list of addresses whose ids are not known."""
+    value = _parsed(value, "=")
+    if isinstance(value, Mapping):
+        return tuple(numbered_addresses(value).items())
+    return tuple((None, item) for item in addresses(value))
+
+
+def patterns(value: object) -> tuple[re.Pattern[str], ...]:
+    """Read a list of regular expressions."""
+    return tuple(_pattern(item) for item in _items(value))
+
+
+def property_value(value: object) -> str:
+    """Read the value of a Kafka client property: text, a number, true or false, or a list of these."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(property_value(item) for item in value)
+    if not isinstance(value, str | int | float):
+        raise _unexpected("expected text", value)
+    return str(value)
+
+
+def _pattern(value: object) -> re.Pattern[str]:
+    try:
+        return re.compile(text(value))
+    except (re.error, OverflowError, RecursionError) as failure:
+        raise ValueError(f"{_shown(value)} is not a regular expression: {failure}") from None
+
+
+def _node(value: object) -> int:
+    if isinstance(value, str) and value.strip().isdecimal() and value.isascii():
+        value = int(value[:18])
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _unexpected("expected a node id, which is a whole number", value)
+    return value
+
+
+def _items(value: object) -> list[Any]:
+    value = _parsed(value)
+    if not isinstance(value, list):
+        raise _unexpected("expected a list", value)
+    return value
+
+
+def _parsed(value: object, separator: str = "") -> object:
+    """Give text the shape that YAML would: `[...]` and `{...}` as there, else items between commas."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip()[:1] in ("[", "{"):
+        try:
+            return yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ValueError(f"cannot be read as YAML: {_shown(value)}") from None
+    items = [item.strip() for item in value.split(",") if item.strip()]
+    if separator and items and all(separator in item for item in items):
+        return dict(item.split(separator, 1) for item in items)
+    return items
+
+
+_LONGEST_SHOWN: Final = 60
+
+
+def _unexpected(expected: str, value: object) -> ValueError:
+    return ValueError(f"{expected}, got {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "keys and values"
+    if isinstance(value, list):
+        return "a list"
+    shown = repr(value) if isinstance(value, str) else str(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."

@@ -1,0 +1,170 @@
+"""One turn: poll, judge, render, swap the page. Knows when what is shown is too old to be shown."""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import structlog
+
+from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.derive import Derived, Memory, derive
+from kafka_warden.derive.saved import from_document, to_document
+from kafka_warden.errors import PollAbandonedError, StateError
+from kafka_warden.exposition import Exposition, Rendered
+from kafka_warden.history.poll import Remembered
+from kafka_warden.history.recorder import Recorder
+from kafka_warden.model import Bools, Parameters, Snapshot
+from kafka_warden.poller import SHOWN_FOR, Poller
+from kafka_warden.state import StateFile
+from kafka_warden.web.page import Page, PageHolder
+
+log = structlog.get_logger(__name__)
+
+SAVE_SECONDS: Final = 30.0
+"""Between two savings: what a crash may forget. A clean stop forgets nothing."""
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What the page shows."""
+
+    snapshot: Snapshot | None = None
+    view: View | None = None
+
+
+class Cycle:
+    """Everything between the timer and the page."""
+
+    def __init__(
+        self,
+        poller: Poller,
+        parameters: Parameters,
+        shows_topic: Callable[[str], bool],
+        build: Build,
+        state: StateFile | None = None,
+        history: Recorder | None = None,
+    ) -> None:
+        self.holder = PageHolder()
+        self._poller = poller
+        self._parameters = parameters
+        self._shows_topic = shows_topic
+        self._build = build
+        self._exposition = Exposition(parameters.series_budget)
+        self._memory: Memory | None = None
+        self._judged: Snapshot | None = None
+        self._state = state
+        self._history = history
+        self._saved_at = -math.inf
+        self._restarted = False
+        self._shown = _Shown()
+        self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
+        self._rendering = threading.RLock()
+        self._publish(None)
+
+    def once(self) -> None:
+        """Poll once and show what was seen. Never raises: the next turn may go better."""
+        try:
+            snapshot = self._poller.poll()
+        except PollAbandonedError:
+            return
+        except Exception:
+            log.exception("the poll failed; this is a bug, please report it")
+            snapshot = self._shown.snapshot
+        try:
+            self._show(snapshot)
+        except Exception:
+            log.exception("the snapshot could not be judged; this is a bug, please report it")
+            # Should what is remembered be the cause, the next poll judges without it.
+            self._memory = None
+            self._publish(None)
+
+    def save(self) -> None:
+        """Write down what a restart must not forget. Never raises."""
+        if self._state is None or self._memory is None or self._judged is None:
+            return
+        try:
+            self._state.save(to_document(self._memory, self._judged))
+        except Exception:
+            log.exception("the state could not be written down; this is a bug, please report it")
+        self._saved_at = self._judged.clock
+
+    def expire(self) -> None:
+        """Take numbers off the page that nobody renewed for three intervals."""
+        with self._rendering:
+            if self._shown.view is not None and not self._fresh(self._shown.snapshot):
+                self._publish(None)
+
+    def _show(self, snapshot: Snapshot | None) -> None:
+        if snapshot is None or not self._fresh(snapshot):
+            self._publish(None)
+            return
+        if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
+            # The page stays; two judgements of a large cluster at once would be a fifth of its memory.
+            self._shown.view = None
+            view = View(
+                derived=self._judge(snapshot),
+                sidecar=self._sidecar(snapshot),
+                topics=self._allowed(snapshot.topics),
+                parameters=self._parameters,
+            )
+            self._shown = _Shown(snapshot, view)
+        self._publish(self._shown.view)
+        self.holder.ready = True
+        if snapshot.clock - self._saved_at >= SAVE_SECONDS:
+            self.save()
+
+    def _judge(self, snapshot: Snapshot) -> Derived:
+        document = None
+        remembered = Remembered.KEPT if self._memory is not None else Remembered.NOTHING
+        if self._memory is None and not self._restarted:
+            self._restarted = True
+            self._memory, document = self._restored(snapshot)
+            remembered = Remembered.RESTORED if self._memory is not None else Remembered.NOTHING
+        self._memory, derived = derive(snapshot, self._memory, self._parameters)
+        self._judged = snapshot
+        if self._history is not None:
+            self._history.record(snapshot, derived, remembered, document)
+        return derived
+
+    def _restored(self, snapshot: Snapshot) -> tuple[Memory | None, Mapping[str, Any] | None]:
+        """Remember what the process before wrote down of this cluster; beside it the document, where it is of use."""
+        document = self._state.load() if self._state is not None else None
+        if self._state is None or document is None:
+            return None, None
+        try:
+            return from_document(document, snapshot), document
+        except StateError as problem:
+            self._state.refuse(problem)
+            return None, None
+
+    def _publish(self, view: View | None) -> None:
+        with self._rendering:
+            rendered = self._exposition.render(self._sidecar(self._shown.snapshot), view)
+            self.holder.page = _page(rendered)
+            if view is None:
+                self._shown.view = None
+
+    def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
+        return Sidecar(
+            self._poller.status,
+            self._build,
+            snapshot.time if snapshot is not None else None,
+            sinks=self._history.status if self._history is not None else {},
+        )
+
+    def _fresh(self, snapshot: Snapshot | None) -> bool:
+        oldest = time.monotonic() - SHOWN_FOR * self._parameters.poll_interval
+        return snapshot is not None and snapshot.clock >= oldest
+
+    def _allowed(self, topics: tuple[str, ...]) -> Bools:
+        if self._topics[0] is not topics:
+            self._topics = (topics, np.array([self._shows_topic(topic) for topic in topics], dtype=bool))
+        return self._topics[1]
+
+
+def _page(rendered: Rendered) -> Page:
+    return Page(rendered.text, rendered.text_gzip, rendered.openmetrics, rendered.openmetrics_gzip)

@@ -1,0 +1,97 @@
+"""Brokers and partitions at large: states, counts, under-replication (judgement.md 2), room for partitions (8)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.derive.frame import Frame
+from kafka_warden.formulas.limits import is_counted
+from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, BrokerState, Ints, Longs, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """B brokers, P partitions."""
+
+    states: dict[int, BrokerState]
+    replicas: Longs
+    """(B,) hosted, adding ones included."""
+    leaders: Longs
+    """(B,)"""
+    counted: Longs
+    """(B,) hosted replicas that count against KIP-578's limit."""
+    partitions: int
+    """Partitions that count against the cluster's limit, each once."""
+    under_replicated: Bools
+    """(P,) a replica other than an adding one is missing from the ISR."""
+    under_replicated_known: bool
+    """False while reassignments are not told and a replica that is missing may be one that is being added."""
+    under_min_isr: Bools
+    at_min_isr: Bools
+    min_isr_known: bool
+    """False while min.insync.replicas of a topic is not."""
+    offline: Bools
+    adding: Longs
+    """(B,) replicas being added."""
+    removing: Longs
+
+
+def derive_cluster(frame: Frame) -> Cluster:
+    """Count what one snapshot shows."""
+    snapshot = frame.snapshot
+    replicas, partitions = snapshot.replicas, snapshot.partitions
+    left_out = [index for index, name in enumerate(snapshot.topics) if not is_counted(name)]
+    counts = ~np.isin(partitions.topic, left_out)
+    in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
+    factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
+    smallest = _min_isr(frame, factor)
+    under = under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions))
+    return Cluster(
+        states=_states(frame),
+        replicas=_count(frame, np.ones(len(replicas), bool)),
+        leaders=_count(frame, frame.is_leader),
+        counted=_count(frame, counts[replicas.partition]),
+        partitions=int(counts.sum()),
+        under_replicated=under,
+        under_replicated_known=snapshot.reassignments_known or not under.any(),
+        under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
+        at_min_isr=(in_isr == smallest) & (factor > 1),
+        min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
+        offline=partitions.leader == UNKNOWN,
+        adding=_count(frame, replicas.adding),
+        removing=_count(frame, replicas.removing),
+    )
+
+
+def under_replicated(partition: Ints, in_isr: Bools, adding: Bools, partitions: int) -> Bools:
+    """Tell (P,) whether (replicas - adding) has a member outside the ISR: moves neither cause nor mask it."""
+    missing = np.bincount(partition[~in_isr & ~adding], minlength=partitions)
+    under: Bools = missing > 0
+    return under
+
+
+def _min_isr(frame: Frame, factor: Longs) -> Longs:
+    configs = frame.snapshot.topic_configs
+    configured = [configs[name].min_insync_replicas if name in configs else 1 for name in frame.snapshot.topics]
+    by_topic = np.array(configured, dtype=np.int64)
+    partitions = frame.snapshot.partitions
+    wanted = by_topic[partitions.topic] if len(by_topic) else np.zeros(0, np.int64)
+    return np.minimum(wanted, factor)
+
+
+def _count(frame: Frame, rows: Bools) -> Longs:
+    return np.bincount(frame.host[rows], minlength=len(frame.brokers))
+
+
+def _states(frame: Frame) -> dict[int, BrokerState]:
+    return {broker: _state(frame, broker) for broker in frame.snapshot.brokers}
+
+
+def _state(frame: Frame, broker: int) -> BrokerState:
+    known = frame.snapshot.brokers[broker]
+    if known.gone:
+        return BrokerState.GONE
+    if known.fenced:
+        return BrokerState.FENCED
+    status = frame.snapshot.status.get((Source.OFFSETS, str(broker) or NO_BROKER))
+    return BrokerState.ACTIVE if status is not None and status.up else BrokerState.UNANSWERING

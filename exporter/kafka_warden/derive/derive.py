@@ -1,0 +1,108 @@
+"""From a snapshot to everything that is judged of it: (snapshot, memory) -> (memory, Derived)."""
+
+from dataclasses import dataclass
+
+from kafka_warden.derive.ages import Ages, derive_ages
+from kafka_warden.derive.cluster import Cluster, derive_cluster
+from kafka_warden.derive.flows import derive_flows, derive_inbound
+from kafka_warden.derive.frame import Frame, frame
+from kafka_warden.derive.lag import Lag, derive_lag
+from kafka_warden.derive.leaders import compacted, elected, leader_logs
+from kafka_warden.derive.logs import LogCounts, derive_logs
+from kafka_warden.derive.memory import Memory, remembered
+from kafka_warden.derive.moves import Move, derive_moves
+from kafka_warden.derive.mutations import ClientMutations, derive_mutations
+from kafka_warden.derive.replicas import Replicas, derive_replicas
+from kafka_warden.derive.throttles import Throttles, at_rates, derive_throttles
+from kafka_warden.derive.throttling import Throttling, derive_throttling
+from kafka_warden.derive.tiered import Tiered, derive_tiered
+from kafka_warden.derive.totals import Totals, bound_by_sides, derive_totals
+from kafka_warden.formulas import bytes_in as bytes_in_formulas
+from kafka_warden.formulas import mean_rate
+from kafka_warden.model import Floats, Parameters, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Everything that is judged of one snapshot."""
+
+    frame: Frame
+    lag: Lag
+    bytes_in: Floats
+    """(P,) bytes per second appended to each partition, NaN where unknown."""
+    cluster: Cluster
+    ages: Ages
+    replicas: Replicas
+    throttles: Throttles
+    throttling: Throttling
+    moves: tuple[Move, ...]
+    totals: Totals
+    mutations: tuple[ClientMutations, ...]
+    clamped: int
+    """Negative lags set to 0 since the sidecar started."""
+    tiered: Tiered
+    log_counts: dict[int, LogCounts]
+    """By broker; those whose log dirs are not answered are missing."""
+
+
+def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
+    """Judge a snapshot by itself and by what is remembered of those before it."""
+    seen = frame(snapshot)
+    before = remembered(memory, seen)
+    logs, cleaned = leader_logs(seen), compacted(seen)
+    anew = elected(before.bytes_in.previous, logs)
+    rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in, logs, cleaned)
+    per_offset = rates_memory.per_offset
+    lag = derive_lag(seen, before.known_end, before.bytes_in.previous.end, per_offset, anew, cleaned, before.weights)
+    cluster = derive_cluster(seen)
+    ages = derive_ages(seen, cluster.under_replicated, before.out_since, before.under_since)
+    throttles = derive_throttles(seen, bytes_in, parameters.network_bytes_per_second)
+    replicas_memory, replicas = derive_replicas(
+        seen, lag, logs, throttles, per_offset, anew, before.known_end, before.replicas
+    )
+    mean_memory, mean = mean_rate.step(before.mean_in, seen.snapshot.clock, bytes_in)
+    inbound = derive_inbound(mean, bytes_in, mean_rate.spanned(mean_memory))
+    lasting = at_rates(seen, throttles, inbound.least)
+    flows = derive_flows(seen, lag, lasting, inbound)
+    moves_memory = before.moves
+    moves: tuple[Move, ...] = ()
+    if seen.snapshot.reassignments_known:
+        moves_memory, moves = derive_moves(seen, lag, flows, lasting, inbound.mean, moves_memory, parameters)
+    throttling_memory, throttling = derive_throttling(
+        seen, lag, lasting, flows, inbound.mean, moves_memory, before.throttling, parameters
+    )
+    moves = bound_by_sides(moves, flows, throttling.side_etas)
+    clamped = lag.clamped + before.clamped
+    tiered_memory, tiered = derive_tiered(seen, per_offset, before.tiered)
+    gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps)
+    kept = Memory(
+        keys=seen.keys,
+        bytes_in=rates_memory,
+        mean_in=mean_memory,
+        known_end=lag.end,
+        weights=lag.weights,
+        out_since=ages.out_since,
+        under_since=ages.under_since,
+        replicas=replicas_memory,
+        moves=moves_memory,
+        clamped=clamped,
+        throttling=throttling_memory,
+        tiered=tiered_memory,
+        log_gaps=gaps_memory,
+    )
+    return kept, Derived(
+        frame=seen,
+        lag=lag,
+        bytes_in=bytes_in,
+        cluster=cluster,
+        ages=ages,
+        replicas=replicas,
+        throttles=throttles,
+        throttling=throttling,
+        moves=moves,
+        totals=derive_totals(seen, moves, throttles, throttling, bytes_in),
+        mutations=derive_mutations(seen.snapshot),
+        clamped=clamped,
+        tiered=tiered,
+        log_counts=gaps,
+    )

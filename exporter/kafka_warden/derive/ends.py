@@ -1,0 +1,100 @@
+"""The log ends of the last minute, thinned so that their number is bounded however often the cluster is polled.
+
+Columns that a poll makes anyway are kept by reference: at 10 s a poll this is seven pairs of columns of the partitions
+and three of the replicas. They follow the rows of the latest snapshot, so nothing is matched against older snapshots.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeVar
+
+import numpy as np
+
+from kafka_warden.formulas.rows import carry
+from kafka_warden.model import UNKNOWN, Bools, Floats, Longs
+
+HORIZON: Final = 60.0
+"""Seconds of the monotonic clock that it reaches back: five quota windows."""
+
+LEADER_GRAIN: Final = HORIZON / 12
+"""Seconds between two kept polls of the leaders, older than the last `DENSE`: what lies between is interpolated."""
+
+DENSE: Final = 3
+"""Polls before the latest that are kept however close they are: these tell who has caught up, and who has come back."""
+
+FOLLOWER_GRAINS: Final = 4
+"""Kept polls of the followers in a quota window, older than the last `DENSE`."""
+
+
+class _Sample(Protocol):
+    @property
+    def clock(self) -> float: ...
+
+
+Sample = TypeVar("Sample", bound=_Sample)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderEnds:
+    """What the leaders told in one poll. P partitions."""
+
+    clock: float
+    at: Floats
+    """(P,) monotonic seconds of each answer."""
+    end: Longs
+    """(P,) `UNKNOWN` where none was told, or by a leader of another epoch than the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerEnds:
+    """Where the replicas were in one poll. R replicas."""
+
+    clock: float
+    end: Longs
+    """(R,) last known end."""
+    messages: Longs
+    """(R,) lag."""
+
+
+def append_leaders(history: tuple[LeaderEnds, ...], now: LeaderEnds, elected: Bools) -> tuple[LeaderEnds, ...]:
+    """Add what leaders told in this poll; what was told before an election (P,) is not comparable and is blanked."""
+    if elected.any():
+        history = tuple(replace(seen, end=np.where(elected, UNKNOWN, seen.end)) for seen in history)
+    return _append(history, now, HORIZON, LEADER_GRAIN, DENSE)
+
+
+def append_followers(history: tuple[FollowerEnds, ...], now: FollowerEnds, window: float) -> tuple[FollowerEnds, ...]:
+    """Add where the replicas are in this poll, and keep what a look back by a quota window in seconds needs."""
+    return _append(history, now, window, window / FOLLOWER_GRAINS, DENSE)
+
+
+def look_back(history: tuple[FollowerEnds, ...], seconds: float) -> FollowerEnds | None:
+    """Return the latest poll that lies at least so many seconds before the last one; `None` if none does."""
+    clock = history[-1].clock if history else 0.0
+    return next((seen for seen in reversed(history) if clock - seen.clock >= seconds), None)
+
+
+def realign_leaders(history: tuple[LeaderEnds, ...], partitions: Longs) -> tuple[LeaderEnds, ...]:
+    """Bring the polls to other rows: row i is the old row `partitions[i]`, or new where that is `UNKNOWN`."""
+    return tuple(
+        LeaderEnds(seen.clock, carry(seen.at, partitions, 0.0), carry(seen.end, partitions, UNKNOWN))
+        for seen in history
+    )
+
+
+def realign_followers(history: tuple[FollowerEnds, ...], replicas: Longs) -> tuple[FollowerEnds, ...]:
+    """Bring the polls to other rows: row i is the old row `replicas[i]`, or new where that is `UNKNOWN`."""
+    return tuple(
+        FollowerEnds(seen.clock, carry(seen.end, replicas, UNKNOWN), carry(seen.messages, replicas, UNKNOWN))
+        for seen in history
+    )
+
+
+def _append(history: tuple[Sample, ...], now: Sample, reach: float, grain: float, dense: int) -> tuple[Sample, ...]:
+    """Keep what is younger than the reach and one poll beyond it, and of older than dense ones one a grain."""
+    samples = (*history, now)
+    first = max((index for index, seen in enumerate(samples) if now.clock - seen.clock >= reach), default=0)
+    kept = samples[first:]
+    leaving = len(kept) - 2 - dense
+    if leaving > 0 and kept[leaving].clock - kept[leaving - 1].clock < grain:
+        return kept[:leaving] + kept[leaving + 1 :]
+    return kept

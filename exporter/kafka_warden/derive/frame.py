@@ -1,0 +1,74 @@
+"""What every derivation needs of a snapshot: brokers as indices, and which replica leads what."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.formulas.rows import Keys
+from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A snapshot beside its index columns. B brokers, P partitions, R replicas."""
+
+    snapshot: Snapshot
+    brokers: Ints
+    """(B,) broker ids, ascending."""
+    host: Ints
+    """(R,) index of the broker that hosts the replica."""
+    led_by: Ints
+    """(P,) index of the leader, `UNKNOWN` where there is none."""
+    is_leader: Bools
+    """(R,)"""
+    leader_end: Longs
+    """(P,) log end of the leader, `UNKNOWN` where it did not tell."""
+
+    @property
+    def keys(self) -> Keys:
+        """What tells the rows apart."""
+        partitions, replicas = self.snapshot.partitions, self.snapshot.replicas
+        return Keys(
+            self.snapshot.topics,
+            self.snapshot.topic_ids,
+            partitions.topic,
+            partitions.number,
+            replicas.partition,
+            replicas.broker,
+        )
+
+    def find_replica(self, topic: int, number: int, broker: int) -> int | None:
+        """Find the row of a replica: tables are sorted by topic, partition number and partition row."""
+        partitions, replicas = self.snapshot.partitions, self.snapshot.replicas
+        # Numbers of another type would have each of these columns copied for every replica that is looked for.
+        first, last = np.searchsorted(partitions.topic, np.array([topic, topic + 1], partitions.topic.dtype))
+        partition = int(first + np.searchsorted(partitions.number[first:last], number))
+        if partition >= last or partitions.number[partition] != number:
+            return None
+        ends = np.array([partition, partition + 1], replicas.partition.dtype)
+        first, last = np.searchsorted(replicas.partition, ends)
+        found = np.flatnonzero(replicas.broker[first:last] == broker)
+        return int(first + found[0]) if len(found) else None
+
+    def per_broker(self, values: np.ndarray) -> dict[int, float]:
+        """Turn a column (B,) into broker id to value, unknown (NaN) left out."""
+        return {
+            broker: value
+            for broker, value in zip(self.brokers.tolist(), values.tolist(), strict=True)
+            if value == value  # noqa: PLR0124  # NaN is the one value that is not itself
+        }
+
+
+def frame(snapshot: Snapshot) -> Frame:
+    """Index a snapshot."""
+    partitions, replicas = snapshot.partitions, snapshot.replicas
+    brokers = np.unique(np.concatenate([np.fromiter(snapshot.brokers, np.int32), replicas.broker])).astype(np.int32)
+    has_leader = partitions.leader_row != UNKNOWN
+    is_leader = np.zeros(len(replicas), bool)
+    is_leader[partitions.leader_row[has_leader]] = True
+    leader_end = np.full(len(partitions), UNKNOWN, np.int64)
+    leader_end[has_leader] = replicas.end[partitions.leader_row[has_leader]]
+    host = np.searchsorted(brokers, replicas.broker).astype(np.int32)
+    led_by = np.full(len(partitions), UNKNOWN, np.int32)
+    led_by[has_leader] = host[partitions.leader_row[has_leader]]
+    return Frame(snapshot, brokers, host, led_by, is_leader, leader_end)

@@ -1,0 +1,58 @@
+"""Replicas without a log and logs without a replica: signs of a cluster past its limits (judgement.md 8; KIP-578).
+
+The metadata and a broker's disks are not told at one instant: a topic that has just been made or deleted is in one and
+not yet in the other. So only what two answers in a row agree on counts, a minute apart (option poll.log_dirs).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kafka_warden.model import LogGaps, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """Of one broker; `None` is unknown."""
+
+    without_log: int | None
+    """Replicas that the metadata assigns to the broker, and of which it shows no log."""
+    stray: int | None
+    """Logs on its disks that the metadata does not assign to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The latest answer of one broker, and what it makes of the one before."""
+
+    gaps: LogGaps
+    counts: LogCounts
+
+
+@dataclass(frozen=True, slots=True)
+class LogsMemory:
+    """What is carried from poll to poll."""
+
+    brokers: Mapping[int, Seen] = field(default_factory=dict)
+
+
+def derive_logs(snapshot: Snapshot, memory: LogsMemory) -> tuple[LogsMemory, dict[int, LogCounts]]:
+    """Compare each broker's answer with the one before; brokers that do not answer are missing."""
+    seen = {broker: _see(memory.brokers.get(broker), gaps) for broker, gaps in snapshot.log_gaps.items()}
+    return LogsMemory(seen), {broker: answer.counts for broker, answer in seen.items()}
+
+
+def _see(before: Seen | None, gaps: LogGaps) -> Seen:
+    if before is not None and before.gaps.at == gaps.at:
+        return before
+    previous = before.gaps if before is not None else None
+    missing = _agreed(previous.missing if previous is not None else None, gaps.missing)
+    return Seen(gaps, LogCounts(missing, _agreed(previous.stray if previous is not None else None, gaps.stray)))
+
+
+def _agreed(before: frozenset[tuple[object, ...]] | None, now: frozenset[tuple[object, ...]] | None) -> int | None:
+    """Count what both answers have; of the first one alone only that there is nothing can be told."""
+    if now is None:
+        return None
+    if not now:
+        return 0
+    return len(before & now) if before is not None else None

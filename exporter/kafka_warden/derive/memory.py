@@ -1,0 +1,92 @@
+"""What the folds carry from poll to poll, and how it follows the rows of the latest snapshot."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kafka_warden.derive.adding import Weights
+from kafka_warden.derive.adding import blank as no_weights
+from kafka_warden.derive.adding import realign as realign_weights
+from kafka_warden.derive.ages import never
+from kafka_warden.derive.frame import Frame
+from kafka_warden.derive.logs import LogsMemory
+from kafka_warden.derive.moves import MovesMemory
+from kafka_warden.derive.moves import realign as realign_moves
+from kafka_warden.derive.replicas import ReplicasMemory, empty_memory
+from kafka_warden.derive.replicas import realign as realign_replicas
+from kafka_warden.derive.throttling import ThrottlingMemory
+from kafka_warden.derive.throttling import realign as realign_throttling
+from kafka_warden.derive.tiered import TieredMemory
+from kafka_warden.derive.tiered import realign as realign_tiered
+from kafka_warden.formulas import bytes_in, mean_rate
+from kafka_warden.formulas.bytes_in import BytesIn
+from kafka_warden.formulas.mean_rate import MeanRate
+from kafka_warden.formulas.rows import Keys, carry, match_partitions, match_replicas
+from kafka_warden.model import UNKNOWN, Floats, Longs
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """In the rows of the snapshot that was seen last. P partitions, R replicas; times are monotonic seconds."""
+
+    keys: Keys
+    bytes_in: BytesIn
+    known_end: Longs
+    """(R,) last known log ends."""
+    weights: Weights
+    """(R,) of what adding replicas lack."""
+    out_since: Floats
+    """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
+    under_since: Floats
+    """(P,) since when the partition has been under-replicated."""
+    replicas: ReplicasMemory
+    mean_in: MeanRate = field(default_factory=MeanRate)
+    moves: MovesMemory = field(default_factory=MovesMemory)
+    throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
+    tiered: TieredMemory = field(default_factory=TieredMemory)
+    log_gaps: LogsMemory = field(default_factory=LogsMemory)
+    clamped: int = 0
+    """Negative lags set to 0 since the sidecar started."""
+
+
+def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memory:
+    """Bring a memory to other rows: row i of `keys` is the old row of that number, new where it is `UNKNOWN`."""
+    return Memory(
+        keys=keys,
+        bytes_in=bytes_in.realign(memory.bytes_in, partitions),
+        known_end=carry(memory.known_end, replicas, UNKNOWN),
+        weights=realign_weights(memory.weights, replicas),
+        out_since=carry(memory.out_since, replicas, np.nan),
+        under_since=carry(memory.under_since, partitions, np.nan),
+        replicas=realign_replicas(memory.replicas, partitions, replicas),
+        mean_in=mean_rate.realign(memory.mean_in, partitions),
+        moves=realign_moves(memory.moves, partitions, replicas),
+        throttling=realign_throttling(memory.throttling, replicas),
+        tiered=realign_tiered(memory.tiered, partitions),
+        log_gaps=memory.log_gaps,
+        clamped=memory.clamped,
+    )
+
+
+def blank(seen: Frame) -> Memory:
+    """Begin a memory, with nothing known of any row of the first snapshot."""
+    partitions, replicas = len(seen.led_by), len(seen.host)
+    return Memory(
+        keys=seen.keys,
+        bytes_in=bytes_in.blank(partitions),
+        known_end=np.full(replicas, UNKNOWN, np.int64),
+        weights=no_weights(replicas),
+        out_since=never(replicas),
+        under_since=never(partitions),
+        replicas=empty_memory(replicas),
+    )
+
+
+def remembered(memory: Memory | None, seen: Frame) -> Memory:
+    """Bring the memory to the rows of this snapshot; without one, begin it."""
+    if memory is None:
+        return blank(seen)
+    if memory.keys.same(seen.keys):
+        return memory
+    partitions = match_partitions(memory.keys, seen.keys)
+    return take(memory, seen.keys, partitions, match_replicas(memory.keys, seen.keys, partitions))

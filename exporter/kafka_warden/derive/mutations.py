@@ -1,0 +1,88 @@
+"""The controller mutation quota of every client that has a bucket (KIP-599; judgement.md 6)."""
+
+import math
+from dataclasses import dataclass, replace
+
+from kafka_warden.formulas import mutation as formulas
+from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.model import ProcessBeans, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMutations:
+    """One client on the active controller. `None` is unknown."""
+
+    user: str
+    client_id: str
+    tokens: float
+    rate: float | None
+    throttle: float | None
+    quota: float | None
+    burst: float | None
+    delay: float | None
+
+
+def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
+    """Join the beans of the active controller with the configured quotas; empty when the beans are not known.
+
+    Tokens and rates need no quotas: without them R, B and the delay of a client that is short of tokens are unknown.
+    """
+    beans = active_controller(snapshot)
+    if beans is None:
+        return ()
+    configured = {
+        (entity.user, entity.client_id): entity.values[formulas.QUOTA_KEY]
+        for entity in snapshot.quotas or ()
+        if formulas.QUOTA_KEY in entity.values
+    }
+    return tuple(
+        _client(snapshot, configured, bean.user, bean.client_id, dict(bean.values))
+        for bean in beans.mutations
+        if "tokens" in bean.values
+    )
+
+
+def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
+    """Return the beans of the active controller: others keep stale buckets for an hour.
+
+    The quorum names it. One whose id is not configured is the only one that calls itself active, in this very poll:
+    what a controller said before it lost its role, or died, is kept for three polls.
+    """
+    by_id = snapshot.controller_beans.get(str(snapshot.controller))
+    if by_id is not None:
+        return by_id if by_id.values.get("active_controller_count", 1) == 1 else None
+    claiming = [
+        beans
+        for name, beans in snapshot.controller_beans.items()
+        if beans.values.get("active_controller_count") == 1
+        and beans.at >= snapshot.clock
+        and (snapshot.controller is None or not name.isdecimal())
+    ]
+    return claiming[0] if len(claiming) == 1 else None
+
+
+def _client(
+    snapshot: Snapshot,
+    configured: dict[formulas.Entity, float],
+    user: str | None,
+    client_id: str | None,
+    values: dict[str, float],
+) -> ClientMutations:
+    quota, tokens = formulas.resolve(configured, user, client_id), values["tokens"]
+    window = snapshot.controller_window
+    samples, seconds = (window.samples, window.seconds) if window is not None else (None, None)
+    shown = formulas.shown(tokens, quota.rate, samples, seconds)
+    client = ClientMutations(
+        user=user or "",
+        client_id=client_id or "",
+        tokens=shown.tokens,
+        rate=values.get("mutation_rate"),
+        throttle=values.get("throttle_time"),
+        quota=shown.rate,
+        burst=shown.burst,
+        delay=formulas.admission_delay(NUMBERS, shown.tokens, shown.rate),
+    )
+    if math.isinf(quota.rate) and tokens <= formulas.UNLIMITED_TOKENS:
+        # No quotas were told, or this one is younger than the last answer: its rate is not known, not unlimited.
+        return replace(client, tokens=tokens, quota=None, burst=None, delay=None if tokens < 0 else 0.0)
+    return client

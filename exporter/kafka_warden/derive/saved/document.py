@@ -1,0 +1,101 @@
+"""The part of the memory that survives a restart, as a document of plain JSON values and back.
+
+What is kept: since when (out of the ISR, behind, under-replicated, a problem, a stalled copy), and where a move started
+from (its least remaining, its cause, its last change). Rates, samples and windows are learned anew in a few polls.
+Times are Unix seconds, because the monotonic clock ends with the machine.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_warden.derive.frame import frame
+from kafka_warden.derive.memory import Memory, remembered, take
+from kafka_warden.derive.saved import moves, problems, rows
+from kafka_warden.derive.saved.values import Clock
+from kafka_warden.derive.throttle_problems import ProblemsMemory
+from kafka_warden.derive.throttling import ThrottlingMemory
+from kafka_warden.derive.tiered import TieredMemory
+from kafka_warden.errors import StateError
+from kafka_warden.formulas import bytes_in
+from kafka_warden.model import BrokerConfig, Snapshot
+
+FORMAT: Final = 1
+"""Changes with the meaning of the document: another one is not read."""
+
+Document = Mapping[str, Any]
+
+
+def to_document(memory: Memory, snapshot: Snapshot) -> Document:
+    """Write down what must survive. `snapshot` is the one that the memory saw last."""
+    replicas = np.flatnonzero(rows.lasting_replicas(memory, snapshot))
+    of_replicas = memory.keys.partition[replicas]
+    partitions = np.unique(np.concatenate([np.flatnonzero(rows.lasting_partitions(memory)), of_replicas]))
+    kept = take(memory, rows.subset(memory.keys, partitions, replicas), partitions, replicas)
+    clock = Clock(snapshot)
+    moving, pairs = moves.write_moves(memory.moves, clock)
+    return {
+        "format": FORMAT,
+        "cluster_id": snapshot.cluster_id,
+        "saved_at": snapshot.time,
+        "partitions": rows.write_partitions(kept, clock),
+        "replicas": rows.write_replicas(kept, clock),
+        "moves": moving,
+        "pairs": pairs,
+        "throttle_problems": problems.write_held(memory.throttling.problems.held, clock),
+        "tiered_problems": problems.write_holdings(memory.tiered.problems, clock),
+    }
+
+
+def from_document(document: Document, snapshot: Snapshot) -> Memory:
+    """Read it back, for the first snapshot of a new process; rows that are gone by now are dropped by the next step.
+
+    Raises:
+        StateError: it is of another cluster or format, or damaged.
+    """
+    found, cluster = document.get("format"), document.get("cluster_id")
+    if found != FORMAT:
+        raise StateError(f"its format is {found!r}, and this version reads {FORMAT}")
+    if cluster != snapshot.cluster_id:
+        raise StateError(f"it belongs to the cluster {cluster!r}, and this is {snapshot.cluster_id!r}")
+    try:
+        memory = _read(document, Clock(snapshot))
+        return _after_absence(memory, snapshot, snapshot.time - float(document["saved_at"]))
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as problem:
+        raise StateError(f"it is damaged: {type(problem).__name__}: {problem}") from problem
+
+
+def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory:
+    """Forget since when followers lag that are in the ISR: within replica.lag.time.max they have caught up."""
+    configs = snapshot.broker_configs.values()
+    longest = max((config.replica_lag_time_max for config in configs), default=BrokerConfig().replica_lag_time_max)
+    if seconds <= longest:
+        return memory
+    kept = remembered(memory, frame(snapshot))
+    in_isr, before = snapshot.replicas.in_isr, kept.replicas
+    caught_up_at, passed_at = (np.where(in_isr, np.nan, times) for times in (before.caught_up_at, before.passed_at))
+    return replace(kept, replicas=replace(before, caught_up_at=caught_up_at, passed_at=passed_at))
+
+
+def _read(document: Document, clock: Clock) -> Memory:
+    partitions, replicas = document["partitions"], document["replicas"]
+    return Memory(
+        keys=rows.read_keys(partitions, replicas),
+        bytes_in=bytes_in.blank(len(partitions)),
+        known_end=np.array([row["end"] for row in replicas], np.int64),
+        weights=rows.read_weights(replicas),
+        out_since=clock.column(replicas, "out_since"),
+        under_since=clock.column(partitions, "under_since"),
+        replicas=rows.read_replicas(replicas, clock),
+        moves=moves.read_moves(document["moves"], document["pairs"], clock),
+        throttling=ThrottlingMemory(
+            ProblemsMemory(
+                held=problems.read_held(document["throttle_problems"], clock), in_sync=rows.read_in_sync(replicas)
+            )
+        ),
+        tiered=TieredMemory(
+            rows.read_copying(partitions, clock), problems.read_holdings(document["tiered_problems"], clock)
+        ),
+    )

@@ -1,0 +1,45 @@
+"""How moments and other values are written."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kafka_warden.formulas.folds import Minimum
+from kafka_warden.model import Floats, Snapshot
+
+Row = Mapping[str, Any]
+"""One entry of a table of the document: plain JSON values."""
+
+
+class Clock:
+    """Monotonic seconds of one process to Unix seconds and back; `None` and NaN stand for unknown."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._zero = snapshot.time - snapshot.clock
+        self._now = snapshot.clock
+
+    def write(self, at: float) -> float | None:
+        """Turn a moment of this process into Unix seconds."""
+        return None if at != at else self._zero + at  # noqa: PLR0124  # NaN is the one value that is not itself
+
+    def read(self, time: float | None) -> float:
+        """Turn Unix seconds into a moment of this process, which may lie before its start."""
+        # The wall clock may have been set back since: nothing began later than now.
+        return np.nan if time is None else min(float(time) - self._zero, self._now)
+
+    def column(self, rows: Sequence[Row], name: str) -> Floats:
+        """Read one column of a table."""
+        return np.array([self.read(row[name]) for row in rows], np.float64)
+
+
+def write_minimum(minimum: Minimum | None, clock: Clock) -> Row | None:
+    """Write down the least value of a stall clock, and when it was reached."""
+    if minimum is None:
+        return None
+    return {"value": minimum.value, "at": clock.write(minimum.at), "samples": minimum.samples}
+
+
+def read_minimum(row: Row | None, clock: Clock) -> Minimum | None:
+    """Read it back."""
+    return None if row is None else Minimum(float(row["value"]), clock.read(row["at"]), int(row["samples"]))

@@ -1,0 +1,235 @@
+"""Tiered storage (judgement.md 7): what is overdue, since when nothing is copied, and what is wrong with the quotas.
+
+Of a topic: the sum of what is overdue of its partitions, and the longest that one of them has stalled, both withheld
+while a part is unknown. Of a broker: problems of what it leads, where tiered storage is on and some topic uses it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kafka_warden.derive.frame import Frame
+from kafka_warden.formulas import tiered as formulas
+from kafka_warden.formulas import tiered_problems as problems
+from kafka_warden.formulas.folds import agreed, since
+from kafka_warden.formulas.rows import carry
+from kafka_warden.formulas.tiered_problems import Problem
+from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
+
+Key = tuple[int, Problem]
+"""Broker id and problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One problem of one broker as the last polls saw it."""
+
+    shown: bool
+    seen: bool
+    start: float | None = None
+    """Monotonic time of the first of the polls that saw it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TieredMemory:
+    """What is carried from poll to poll."""
+
+    copying: formulas.Copying | None = None
+    """(P,); `None` while no topic has remote storage."""
+    problems: Mapping[Key, Holding] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiered:
+    """T topics; NaN is unknown, and stands for topics that are not copied, too."""
+
+    overdue: Floats
+    """(T,) bytes."""
+    stalled: Floats
+    """(T,) seconds."""
+    problems: Mapping[Key, float]
+    """Seconds, 0 where the problem is not there; what cannot be told is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    """What the configurations of T topics tell."""
+
+    known: Bools
+    remote: Bools
+    copied: Bools
+    """Those with remote storage but for those whose copying is switched off: there nothing can be overdue."""
+    segment: Floats
+
+
+def derive_tiered(frame: Frame, per_offset: Floats, memory: TieredMemory) -> tuple[TieredMemory, Tiered]:
+    """Judge tiered storage.
+
+    Args:
+        frame: the snapshot.
+        per_offset: (P,) learned bytes per offset, NaN where unknown.
+        memory: in the rows of this snapshot.
+    """
+    topics = _topics(frame)
+    if not topics.remote.any():
+        nothing = np.full(len(topics.remote), np.nan)
+        return TieredMemory(), Tiered(nothing, nothing, {})
+    copying, overdue, stalled = _partitions(frame, topics, per_offset, memory.copying)
+    facts = _facts(frame, topics, overdue)
+    clock = frame.snapshot.clock
+    judged = {key: _hold(memory.problems.get(key), clock, holds) for key, holds in facts.items()}
+    return (
+        TieredMemory(copying, {key: held for key, (held, _) in judged.items() if held is not None}),
+        Tiered(
+            overdue=_of_topics(frame, topics, overdue, np.add),
+            stalled=_of_topics(frame, topics, stalled, np.maximum),
+            problems={key: seconds for key, (_, seconds) in judged.items() if seconds is not None},
+        ),
+    )
+
+
+def realign(memory: TieredMemory, partitions: Longs) -> TieredMemory:
+    """Bring the memory to new rows: `partitions` (P,) has the old row of each, `UNKNOWN` for a new partition."""
+    if memory.copying is None:
+        return memory
+    old = memory.copying
+    moved = formulas.Copying(carry(old.tiered, partitions, UNKNOWN), carry(old.since, partitions, np.nan))
+    return replace(memory, copying=moved)
+
+
+def _topics(frame: Frame) -> _Topics:
+    configs = [frame.snapshot.topic_configs.get(name) for name in frame.snapshot.topics]
+    return _Topics(
+        known=np.array([config is not None for config in configs], bool),
+        remote=np.array([config is not None and config.remote_storage for config in configs], bool),
+        copied=np.array(
+            [config is not None and config.remote_storage and not config.remote_copy_disabled for config in configs],
+            bool,
+        ),
+        segment=np.array([config.segment_bytes if config is not None else np.nan for config in configs], float),
+    )
+
+
+def _partitions(
+    frame: Frame, topics: _Topics, per_offset: Floats, before: formulas.Copying | None
+) -> tuple[formulas.Copying, Floats, Floats]:
+    """Tell the state of the fold, overdue bytes and seconds (P,); those of topics that are not copied are NaN."""
+    table = frame.snapshot.partitions
+    copied = topics.copied[table.topic]
+    told = np.where(copied, table.tiered, UNKNOWN)
+    latest = told if before is None else formulas.latest_tiered(before.tiered, told, frame.leader_end)
+    overdue = formulas.partition_overdue(frame.leader_end, table.start, latest, per_offset, topics.segment[table.topic])
+    state, stalled = formulas.stalled(before, frame.snapshot.clock, latest, overdue)
+    # What lies in remote storage is deleted when a topic leaves it: should it come back, it begins anew.
+    state = formulas.Copying(np.where(copied, state.tiered, UNKNOWN), np.where(copied, state.since, np.nan))
+    return state, overdue, stalled
+
+
+def _of_topics(frame: Frame, topics: _Topics, column: Floats, combine: np.ufunc) -> Floats:
+    """Combine a column (P,) by topic; NaN where one of its partitions is."""
+    topic, combined = frame.snapshot.partitions.topic, np.zeros(len(topics.copied))
+    combine.at(combined, topic, np.nan_to_num(column))
+    unknown = np.bincount(topic[np.isnan(column)], minlength=len(combined)) > 0
+    return np.where(unknown | ~topics.copied, np.nan, combined)
+
+
+def _facts(frame: Frame, topics: _Topics, overdue: Floats) -> dict[Key, bool | None]:
+    """Tell of every broker that has tiered storage which problems hold now."""
+    overdue_of = _overdue_of_brokers(frame, topics, overdue)
+    segment_of = _segment_of_brokers(frame, topics)
+    rates = _consumer_rates(frame)
+    facts: dict[Key, bool | None] = {}
+    for place, broker in enumerate(frame.brokers.tolist()):
+        config = frame.snapshot.broker_configs.get(broker)
+        if config is None:
+            continue
+        copying = _of_copying(frame, broker, config, overdue_of[place], segment_of[place])
+        of_broker = copying | _of_fetching(frame, broker, config, rates)
+        facts |= {(broker, problem): holds for problem, holds in of_broker.items()}
+    return facts
+
+
+def _of_copying(
+    frame: Frame, broker: int, config: BrokerConfig, overdue: bool | None, segment: tuple[float, bool]
+) -> dict[Problem, bool | None]:
+    quota = config.remote_copy_quota
+    if quota is None:
+        return {}
+    rate = _bean(frame, broker, "remote_copy_byte_rate")
+    largest, complete = segment
+    below = problems.copy_quota_below_segment(quota, largest, config.remote_copy_window)
+    return {
+        Problem.COPY_HELD_BACK: problems.copy_held_back(rate, quota, overdue),
+        Problem.COPY_QUOTA_BELOW_SEGMENT: problems.either(below, False if complete else None),
+    }
+
+
+def _of_fetching(
+    frame: Frame, broker: int, config: BrokerConfig, rates: dict[problems.Entity, float] | None
+) -> dict[Problem, bool | None]:
+    quota = config.remote_fetch_quota
+    if quota is None:
+        return {}
+    rate = _bean(frame, broker, "remote_fetch_byte_rate")
+    throttle = _bean(frame, broker, "remote_fetch_throttle_time_max")
+    return {
+        Problem.FETCH_HELD_BACK: problems.fetch_held_back(rate, quota, throttle),
+        Problem.CLIENT_FETCH_QUOTA_ABOVE: problems.client_fetch_quota_above(quota, rates),
+    }
+
+
+def _bean(frame: Frame, broker: int, name: str) -> float | None:
+    """Read a rate or a throttle time: 0 when JMX answered without it, as Kafka makes these when first needed."""
+    beans = frame.snapshot.broker_beans.get(broker)
+    return None if beans is None else beans.values.get(name, 0.0)
+
+
+def _overdue_of_brokers(frame: Frame, topics: _Topics, overdue: Floats) -> list[bool | None]:
+    """Tell (B,) whether something that a broker leads is overdue. One partition is enough, and settles it."""
+    late = _led_any(frame, overdue > 0)
+    unknown = _led_any(frame, np.isnan(overdue) & (topics.copied | ~topics.known)[frame.snapshot.partitions.topic])
+    return [_settled(held, blurred) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
+
+
+def _settled(holds: bool, unknown: bool) -> bool | None:
+    return True if holds else None if unknown else False
+
+
+def _segment_of_brokers(frame: Frame, topics: _Topics) -> list[tuple[float, bool]]:
+    """Tell (B,) the largest segment of the copied topics that a broker leads, 0 for none.
+
+    Beside it whether that is all: not while the configuration of a topic that it leads is not known.
+    """
+    topic = frame.snapshot.partitions.topic
+    rows = (frame.led_by != UNKNOWN) & topics.copied[topic]
+    largest = np.zeros(len(frame.brokers))
+    np.maximum.at(largest, frame.led_by[rows], topics.segment[topic[rows]])
+    complete = ~_led_any(frame, ~topics.known[topic])
+    return list(zip(largest.tolist(), complete.tolist(), strict=True))
+
+
+def _led_any(frame: Frame, rows: Bools) -> Bools:
+    led = frame.led_by[rows & (frame.led_by != UNKNOWN)]
+    any_led: Bools = np.bincount(led, minlength=len(frame.brokers)) > 0
+    return any_led
+
+
+def _consumer_rates(frame: Frame) -> dict[problems.Entity, float] | None:
+    quotas = frame.snapshot.quotas
+    if quotas is None:
+        return None
+    key = problems.FETCH_QUOTA_KEY
+    return {(entity.user, entity.client_id): entity.values[key] for entity in quotas if key in entity.values}
+
+
+def _hold(before: Holding | None, clock: float, holds: bool | None) -> tuple[Holding | None, float | None]:
+    """Let one problem come or go after two polls that agree, and tell its age; unknown neither starts nor ends it.
+
+    A rate over 11 s dips below its quota each time that a segment leaves the window, without anything getting better.
+    """
+    if holds is None:
+        return before, None
+    shown, seen = agreed(before.shown if before else None, before.seen if before else None, holds)
+    start, seconds = since(before.start if before else None, clock, shown or seen)
+    return Holding(shown, seen, start), seconds if shown and seconds is not None else 0.0

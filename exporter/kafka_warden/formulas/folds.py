@@ -1,0 +1,93 @@
+"""What depends on the order of polls, as `step(state, sample) -> (state, out)`: once a poll live, replayed in Spark.
+
+Times are seconds of one clock, the caller's: monotonic when live, so that a stepped wall clock changes nothing. A
+clock that stands still or goes backwards yields ages of 0, never negative ones. Source: design.md 1; judgement.md 1, 5.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from kafka_warden.formulas.ops import Bools, Floats
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def since(start: float | None, clock: float, holds: bool | None) -> tuple[float | None, float | None]:
+    """For how long a condition has held without a break: `(start, seconds)`, None while it does not hold.
+
+    An unknown condition (`holds` None) neither starts nor ends the period: the clock runs on if it ran.
+    Used for `replica_out_of_sync_seconds`, `*_problem_seconds` and every other "since". judgement.md 1, 4.
+    """
+    if holds is False:
+        return None, None
+    if start is None and holds is None:
+        return None, None
+    begun = clock if start is None else min(start, clock)
+    return begun, clock - begun
+
+
+def since_rows(start: Floats, clock: float, holds: Bools) -> tuple[Floats, Floats]:
+    """`since` for R rows at once; NaN where the condition does not hold. Shapes (R,); seconds."""
+    begun = np.where(holds, np.where(np.isnan(start), clock, np.minimum(start, clock)), np.nan)
+    return begun, clock - begun
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """State of the stall clock: the least value so far, when it was reached, and how many samples followed."""
+
+    value: float
+    at: float
+    samples: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """For how long there was no new minimum: in seconds and in samples (polls) that each failed to bring one."""
+
+    seconds: float = 0.0
+    samples: int = 0
+
+
+def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Minimum | None, Stall | None]:
+    """Now less the last *new minimum* of `value` (bytes or messages that remain): judgement.md 5, "Stalled".
+
+    A move that advances while inbound outruns it makes no new minimum: it is stalled. An unknown value keeps the state
+    and gives no answer. Start anew (state None) when what is summed changes: other partitions, another leader.
+    """
+    if value is None:
+        return state, None
+    if state is None or value < state.value:
+        return Minimum(value, clock), Stall()
+    after = Minimum(state.value, min(state.at, clock), state.samples + 1)
+    return after, Stall(clock - after.at, after.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Steady(Generic[Key]):
+    """State of the change clock: what was seen last, and since when it has been so."""
+
+    key: Key
+    at: float
+
+
+def steady(state: Steady[Key] | None, clock: float, key: Key) -> tuple[Steady[Key], float]:
+    """Seconds since `key` (limit, list, leader and ISR, say) last changed; the first sight counts as a change.
+
+    judgement.md 4: slopes measured before a change are forgotten, and none is believed until it has settled.
+    """
+    if state is None or state.key != key:
+        return Steady(key, clock), 0.0
+    kept = Steady(key, min(state.at, clock))
+    return kept, clock - kept.at
+
+
+def agreed(shown: Key | None, candidate: Key | None, seen: Key) -> tuple[Key, Key]:
+    """A shown value changes only after two polls that agree: `(shown, candidate)`, the next state. judgement.md 2.
+
+    The first sight of a thing is shown at once: there is nothing before it to keep.
+    """
+    return (seen if shown is None or seen == candidate else shown), seen

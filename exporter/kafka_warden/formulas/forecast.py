@@ -1,0 +1,169 @@
+"""The day on which something that grows reaches its limit, with an interval that can be believed.
+
+A history of days is taken apart (`forecast_trend`, `forecast_shocks`), and thousands of paths are drawn that it allows
+(`forecast_paths`). The day that each of them reaches the limit first is what the interval is of: noise and the cycle of
+the week reach a limit before the trend does, and a slope that is unsure makes late days later than early ones earlier.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.formulas.forecast_line import crossing, straight_line
+from kafka_warden.formulas.forecast_paths import draw, simulate
+from kafka_warden.formulas.forecast_shocks import Shocks, find
+from kafka_warden.formulas.forecast_trend import SLOPE, WEEK, Kind, Trends
+from kafka_warden.formulas.ops import Floats, Longs
+
+LEAST_DAYS: Final = 14
+"""Days with a value below which nothing is said: two weeks."""
+LONGEST: Final = 90
+"""Days that are looked back at: older ones say little of a slope that bends."""
+PATHS: Final = 2000
+"""Of these the ends of a 90 % interval are the 100th and the 1900th, which another seed moves by a day at most."""
+
+METHOD: Final = "local linear trend, averaged over its variances"
+
+_ROUNDED_TO: Final = {Kind.COUNT: 1 / math.sqrt(12)}
+"""Deviation of what is rounded to whole numbers."""
+_NEGLIGIBLE: Final = 1e-5
+"""Of the greatest value: less than that is nobody's growth."""
+
+
+class Outcome(StrEnum):
+    """What can be said of the day."""
+
+    REACHED = "reached"
+    """The limit is reached already."""
+    WITHIN = "within"
+    """More likely than not it is within the horizon."""
+    BEYOND = "beyond"
+    """More likely than not it is not."""
+    UNLIMITED = "unlimited"
+    """There is no limit."""
+    NO_LIMIT_KNOWN = "limit_unknown"
+    """There may be one; nobody tells."""
+    TOO_SHORT = "too_short"
+    """There are too few days of history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """H days after a history, each by itself."""
+
+    days: Longs
+    """(H,)"""
+    median: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Days count as those of the history do; `None` is not within the horizon, or not known (`outcome` tells)."""
+
+    outcome: Outcome
+    history_days: int
+    """Days with a value that this stands on."""
+    now: float | None
+    """The last value."""
+    growth_per_day: float | None = None
+    """Of the trend as it is now, steps at the rate at which they came."""
+    day: int | None = None
+    """Half of the paths have reached the limit by then."""
+    day_low: int | None = None
+    day_high: int | None = None
+    baseline_day: int | None = None
+    """When a straight line does; not cut off at the horizon."""
+    band: Band | None = None
+
+
+def forecast(
+    days: Longs,
+    values: Floats,
+    limit: float | None,
+    kind: Kind,
+    *,
+    horizon: int = 90,
+    level: float = 0.9,
+    seed: int = 0,
+) -> Forecast:
+    """Tell when a limit is reached.
+
+    Args:
+        days: (n,) whole days, ascending; days without a value are left out.
+        values: (n,) one for each, in the unit of the limit.
+        limit: `+inf` where there is none, `None` where it is not known.
+        kind: what the values are of.
+        horizon: days after the last one to look at.
+        level: of the interval, between 0 and 1: as much is left out below as above.
+        seed: of the draws; the same gives the same.
+    """
+    recent = days > days.max(initial=0) - LONGEST
+    days, values = days[recent], values[recent].astype(np.float64)
+    count = len(days)
+    reached = _reached(days, values, limit, kind)
+    now = float(values[-1]) if count else None
+    if count < LEAST_DAYS:
+        short = Outcome.TOO_SHORT if reached is None else Outcome.REACHED
+        return Forecast(short, count, now, day=reached, day_low=reached, day_high=reached)
+    resolution = _ROUNDED_TO.get(kind, max(_NEGLIGIBLE * float(np.abs(values).max()), _NEGLIGIBLE))
+    shocks, trends = find(days, values, kind, resolution)
+    chance = np.random.default_rng(seed)
+    paths = simulate(days, shocks, draw(trends, PATHS, chance), horizon, chance)
+    low, median, high = (reached,) * 3 if reached is not None else _days(paths, days, limit, level)
+    line = straight_line(days, values)
+    return Forecast(
+        outcome=_outcome(limit, reached, median),
+        history_days=count,
+        now=now,
+        growth_per_day=_growth(trends, shocks, count),
+        day=median,
+        day_low=low,
+        day_high=high,
+        baseline_day=reached if reached is not None or limit is None else crossing(*line, limit, int(days[-1])),
+        band=_band(paths, days, level),
+    )
+
+
+def _reached(days: Longs, values: Floats, limit: float | None, kind: Kind) -> int | None:
+    """The last day on which the limit was reached, where it is: a flow rests at weekends, and is not below it then."""
+    if limit is None or not len(days):
+        return None
+    recent = days > days[-1] - (WEEK if kind is Kind.FLOW else 1)
+    over = days[recent & (values >= limit)]
+    return int(over[-1]) if len(over) else None
+
+
+def _days(paths: Floats, days: Longs, limit: float | None, level: float) -> tuple[int | None, ...]:
+    """Day by which as many of the paths have reached the limit as the interval leaves out, half, and all but those."""
+    if limit is None:
+        return (None, None, None)
+    over = paths >= limit
+    first = np.where(over.any(axis=1), over.argmax(axis=1), np.inf)
+    found = np.quantile(first, [(1 - level) / 2, 0.5, (1 + level) / 2], method="inverted_cdf")
+    return tuple(int(days[-1] + 1 + day) if math.isfinite(day) else None for day in found.tolist())
+
+
+def _outcome(limit: float | None, reached: int | None, median: int | None) -> Outcome:
+    if limit is None:
+        return Outcome.NO_LIMIT_KNOWN
+    if math.isinf(limit):
+        return Outcome.UNLIMITED
+    if reached is not None:
+        return Outcome.REACHED
+    return Outcome.BEYOND if median is None else Outcome.WITHIN
+
+
+def _growth(trends: Trends, shocks: Shocks, count: int) -> float:
+    means = trends.weights @ trends.means
+    sizes = means[len(means) - len(shocks.at) :]
+    return float(means[SLOPE] + sizes[shocks.stays].sum() / count)
+
+
+def _band(paths: Floats, days: Longs, level: float) -> Band:
+    low, median, high = np.quantile(paths, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
+    return Band(days[-1] + 1 + np.arange(paths.shape[1]), median, low, high)

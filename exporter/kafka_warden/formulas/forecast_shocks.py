@@ -1,0 +1,62 @@
+"""Days that nothing before them explains: a step that stays (a topic made or deleted), a spike that is over next day.
+
+What sticks out is taken out of the trend, and comes back in what may happen: as often as it was seen, as large as it
+was. Found one after the other, the greatest first (Chen and Liu, Joint Estimation of Model Parameters and Outlier
+Effects in Time Series, JASA 88, 1993), each by how far it is from what all other days say (externally studentized).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.formulas.forecast_trend import Kind, Trends, fit, studentized
+from kafka_warden.formulas.ops import Bools, Floats, Longs
+
+STICKS_OUT: Final = 4.5
+"""In standard errors. Ordinary noise reaches that in three of 1,000 histories of 42 days, as tried."""
+RARE: Final = 10
+"""One shock in so many days at most: what is more frequent is how the series moves, which the trend has."""
+AT_EDGE: Final = 2
+"""The first and last days can be no step: one day or two cannot tell a step from a spike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shocks:
+    """What was found. K shocks."""
+
+    at: Longs
+    """(K,) index of the day."""
+    stays: Bools
+    """(K,) a step, not a spike."""
+
+    def columns(self, count: int) -> Floats:
+        """(count, K) what each adds to each day, for a size of 1: steps to the days before them, taken away."""
+        index = np.arange(count)[:, None]
+        found: Floats = np.where(self.stays, -1.0 * (index < self.at), 1.0 * (index == self.at))
+        return found
+
+
+NONE: Final = Shocks(np.zeros(0, np.int64), np.zeros(0, np.bool_))
+
+
+def find(days: Longs, values: Floats, kind: Kind, resolution: float) -> tuple[Shocks, Trends]:
+    """Find the shocks of a history, and the trend without them. Arguments as `forecast_trend.fit`."""
+    found, count = NONE, len(days)
+    candidates = _candidates(count)
+    trends = fit(days, values, found.columns(count), kind, resolution)
+    for _ in range(count // RARE):
+        best = int(np.argmax(trends.weights))
+        far = studentized(days, values, found.columns(count), candidates.columns(count), best, resolution)
+        worst = int(np.argmax(far))
+        if not far[worst] > STICKS_OUT:
+            break
+        found = Shocks(np.append(found.at, candidates.at[worst]), np.append(found.stays, candidates.stays[worst]))
+        trends = fit(days, values, found.columns(count), kind, resolution)
+    return found, trends
+
+
+def _candidates(count: int) -> Shocks:
+    steps, spikes = np.arange(AT_EDGE, count - AT_EDGE), np.arange(count)
+    stays = np.concatenate([np.ones(len(steps), np.bool_), np.zeros(len(spikes), np.bool_)])
+    return Shocks(np.concatenate([steps, spikes]), stays)

@@ -1,0 +1,209 @@
+"""A trend that may bend, seen through noise: what its level and slope may be, and how sure that is. Exact, no fitting.
+
+Level and slope wander (a local linear trend: Harvey, Forecasting, Structural Time Series Models and the Kalman Filter,
+1989, ch. 2), around them lie a cycle of the week and noise that is correlated from day to day, AR(1). How much of each
+there is nobody knows: every point of a grid counts by how well it explains the history (its marginal likelihood), so
+that the answer is as unsure as that is. One best point would promise too much.
+
+Time runs backwards from the day after the history: what happens after that day depends on the history through that
+day's level, slope, cycle and noise only, which are the coefficients here. Days without a value are left out.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.formulas.ops import Floats, Longs
+
+WEEK: Final = 7
+CYCLE_FROM: Final = 21
+"""Days from which on a cycle of the week is looked for: three of each day of the week."""
+
+CORRELATIONS: Final = (0.0, 0.3, 0.6, 0.8, 0.9)
+"""Of the noise of one day with that of the next."""
+WANDERS: Final = (0.0, 0.01, 0.1, 0.3, 1.0, 10.0)
+"""Variance of the level's steps from day to day, in variances of the noise. The last: there is hardly any noise."""
+BENDS: Final = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""Variance of the slope's change from day to day, in variances of the noise."""
+
+GRID: Final[Floats] = np.array(list(product(CORRELATIONS, WANDERS, BENDS)))
+"""(G, 3) correlation, wander, bend."""
+
+
+class Kind(Enum):
+    """What a series is of. It tells what is likely before there is any history: weights of `WANDERS`."""
+
+    COUNT = (0.01, 0.01, 0.01, 0.01, 0.06, 0.9)
+    """Things that are made and deleted, partitions for one: exact, and what came stays. A walk, with no noise on it."""
+    STOCK = (0.02, 0.03, 0.15, 0.3, 0.35, 0.15)
+    """What adds up and is cleared away, bytes on a disk for one: it keeps some of what each day brings."""
+    FLOW = (0.6, 0.2, 0.1, 0.05, 0.03, 0.02)
+    """A rate, bytes in for one: a busy day is over the day after."""
+
+    @property
+    def prior(self) -> Floats:
+        """(G,) logarithms of weights of the grid."""
+        shares = np.array(list(product([1 / len(CORRELATIONS)] * len(CORRELATIONS), self.value, BEND_SHARES)))
+        found: Floats = np.log(shares).sum(axis=1)
+        return found
+
+
+BEND_SHARES: Final = (0.4, 0.2, 0.15, 0.12, 0.09, 0.04)
+"""Weights of `BENDS`: mostly a slope stays what it is, for as long as anybody plans."""
+
+LEVEL, SLOPE, NOISE, CYCLE = range(4)
+"""Where these coefficients stand; the cycle's six only in a history that is long enough, the shocks' come last."""
+
+MOST_GROWN: Final = 4.0
+"""A size that is further off than this says little about a cycle."""
+
+TINY: Final = 1e-6
+"""Share of a candidate that is left when it is nothing but what the trend has already."""
+
+CACHED: Final = 4
+"""Different sets of days that are kept, some 10 MB each: series of one history mostly share theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trends:
+    """What each point of the grid makes of a history. C coefficients: level, slope, noise, cycle, then the shocks'."""
+
+    weights: Floats
+    """(G,) how likely each is, 1 in all."""
+    means: Floats
+    """(G, C) of the coefficients on the day after the history."""
+    roots: Floats
+    """(G, C, C) of their covariance, in variances of the noise: root @ root.T."""
+    squares: Floats
+    """(G,) sum of squared residuals."""
+    freedom: int
+    """Degrees of freedom."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Whitening:
+    roots: Floats
+    """(G, n, n) that turn the noise of each point of the grid into independent noise."""
+    logs: Floats
+    """(G,) logarithm of the determinant of its covariance."""
+
+
+def cycle(days: Longs) -> Floats:
+    """(n, 6) the cycle of the week, in six numbers that the seventh balances. `days`: (n,) any whole days."""
+    columns = np.vstack([np.eye(WEEK - 1), -np.ones(WEEK - 1)])
+    rows: Floats = columns[np.asarray(days) % WEEK]
+    return rows
+
+
+def fit(days: Longs, values: Floats, shocks: Floats, kind: Kind, resolution: float) -> Trends:
+    """Tell what level, slope and cycle may be on the day after the last.
+
+    Args:
+        days: (n,) whole days, ascending, some may be missing.
+        values: (n,) one for each, known.
+        shocks: (n, k) what known shocks add to each day, for a size of 1.
+        kind: what they are of.
+        resolution: what values are rounded to, or less than anybody asks about, in their unit; above 0.
+    """
+    seen = _seen(days, values, shocks)
+    design = np.swapaxes(seen.design, 1, 2)
+    normal = design @ seen.design
+    inverse = np.linalg.inv(normal)
+    means = (inverse @ (design @ seen.values[:, :, None]))[:, :, 0]
+    residuals = seen.values - (seen.design @ means[:, :, None])[:, :, 0]
+    freedom = len(days) - (means.shape[1] - 1)
+    squares = (residuals**2).sum(axis=1) + freedom * resolution**2
+    logs = kind.prior - 0.5 * (seen.logs + np.linalg.slogdet(normal)[1] + freedom * np.log(squares))
+    weights = np.exp(logs - logs.max())
+    means[:, 0] += values.mean()
+    # A sum of the two halves is symmetric to the last bit.
+    symmetric: Floats = (inverse + np.swapaxes(inverse, 1, 2)) / 2
+    roots = np.asarray(np.linalg.cholesky(symmetric), np.float64)
+    return Trends(weights / weights.sum(), means, roots, squares, freedom)
+
+
+def studentized(
+    days: Longs, values: Floats, shocks: Floats, candidates: Floats, best: int, resolution: float
+) -> Floats:
+    """Tell how far each of `candidates` (n, m) is from what all else says, in standard errors (m,).
+
+    By one point of the grid, the `best`. The other arguments are those of `fit`.
+    """
+    seen = _seen(days, values, shocks)
+    design, rows = seen.design[best], np.zeros((len(days) + 1, candidates.shape[1]))
+    rows[:-1] = seen.roots[best] @ candidates
+    basis = np.linalg.qr(design)[0]
+    rest = rows - basis @ (basis.T @ rows)
+    residuals = seen.values[best] - basis @ (basis.T @ seen.values[best])
+    freedom = len(days) - (design.shape[1] - 1)
+    lengths = (rest**2).sum(axis=0)
+    usable = lengths > TINY * (rows**2).sum(axis=0)
+    explained = np.zeros(len(lengths))
+    np.divide((rest.T @ residuals) ** 2, lengths, out=explained, where=usable)
+    left = np.maximum(residuals @ residuals - explained, 0.0) + freedom * resolution**2
+    found: Floats = np.sqrt(explained * (freedom - 1) / left)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A history in which the noise of each point of the grid is independent. The last row holds the noise's prior."""
+
+    design: Floats
+    """(G, n + 1, C)"""
+    values: Floats
+    """(G, n + 1)"""
+    roots: Floats
+    """(G, n, n)"""
+    logs: Floats
+    """(G,)"""
+
+
+def _seen(days: Longs, values: Floats, shocks: Floats) -> _Seen:
+    back = (days[-1] + 1 - days).astype(np.float64)
+    white = _whitening(tuple(back.tolist()))
+    known = [np.ones(len(days)), -back, np.zeros(len(days))]
+    weekly = [cycle(days) * growing(days, values)[:, None]] if has_cycle(days) else []
+    rows = np.column_stack([*known, *weekly, shocks])
+    plain = np.repeat(rows[None], len(GRID), axis=0)
+    plain[:, :, NOISE] = GRID[:, :1] ** back
+    prior = np.zeros((len(GRID), 1, rows.shape[1]))
+    prior[:, 0, NOISE] = 1.0
+    design = np.concatenate([white.roots @ plain, prior], axis=1)
+    # Centred, so that the squares of large values do not drown what is left of them.
+    whitened = white.roots @ (values - values.mean())
+    return _Seen(design, np.pad(whitened, ((0, 0), (0, 1))), white.roots, white.logs)
+
+
+def growing(days: Longs, values: Floats) -> Floats:
+    """Tell the size of each day (n,) beside that of the day after the last: a cycle grows with what goes through it."""
+    back = (days[-1] + 1 - days).astype(np.float64)
+    slope, level = np.polyfit(-back, values, 1)
+    if not level > 0:
+        return np.ones(len(days))
+    found: Floats = np.clip((level - slope * back) / level, 1 / MOST_GROWN, MOST_GROWN)
+    return found
+
+
+def has_cycle(days: Longs) -> bool:
+    """Whether the history is long enough to look for a cycle of the week."""
+    return int(days[-1] - days[0]) + 1 >= CYCLE_FROM and len(np.unique(days % WEEK)) == WEEK
+
+
+@lru_cache(maxsize=CACHED)
+def _whitening(back: tuple[float, ...]) -> _Whitening:
+    """Decompose the covariance of all points of the grid. `back`: days before the day after the last."""
+    ago = np.array(back)
+    apart, both = np.abs(ago[:, None] - ago[None]), ago[:, None] + ago[None]
+    near, far = np.minimum(ago[:, None], ago[None]), np.maximum(ago[:, None], ago[None])
+    correlation, wander, bend = (GRID[:, index, None, None] for index in range(3))
+    # 0 ** 0 is 1: noise without correlation still is noise.
+    noise = correlation**apart - correlation**both
+    covariance = noise + wander * near + bend * near**2 * (3 * far - near) / 6
+    lower = np.linalg.cholesky(covariance)
+    logs = 2 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+    return _Whitening(np.linalg.inv(lower), logs)

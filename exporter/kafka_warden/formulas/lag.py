@@ -1,0 +1,169 @@
+"""How far followers are behind, in messages and in bytes, and the sums that are withheld when a part is missing.
+
+judgement.md 1; KIP-73, SumReplicaLag. Offsets are log ends as each broker told them itself, the follower asked first.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_warden.formulas.ops import UNKNOWN, Arithmetic, Bools, Floats, Ints, Longs, Ops, V
+
+UNEVEN: Final = 10.0
+"""How much heavier or lighter than all of its log the part that a replica lacks may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Lag per replica, `UNKNOWN` where it cannot be told, and how many negative differences were set to 0."""
+
+    values: Longs
+    clamped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """One sum per group, NaN where a part of it is unknown, and how many parts are."""
+
+    values: Floats
+    unknown: Longs
+
+
+def replica_lag_messages(ops: Ops[V], leader_end: V, follower_end: V) -> V:
+    """Messages that the follower lacks, never below 0: the two ends are not read at one instant. judgement.md 1."""
+    return ops.greatest(leader_end - follower_end, ops.lit(0.0))
+
+
+def bytes_per_offset(ops: Ops[V], size: V, end: V, start: V) -> V:
+    """Bytes of one offset of a log: its local size over its local offsets, 0 for an empty log. judgement.md 1.
+
+    All three of the leader and of one instant, or growth between two instants makes the quotient too low.
+    """
+    return ops.divide(size, ops.greatest(end - start, ops.lit(0.0)), ops.lit(0.0))
+
+
+def replica_lag_bytes(ops: Ops[V], messages: V, held: V, per_offset: V) -> V:
+    """Bytes that the follower must copy: messages x bytes per offset. judgement.md 1.
+
+    `held` is what the leader still has locally (end less local start): a new replica cannot copy what retention
+    or tiering has taken away, though its lag in messages counts it.
+    """
+    copied: V = ops.greatest(ops.least(messages, held), ops.lit(0.0)) * per_offset
+    return copied
+
+
+def last_known(end: Longs, before: Longs) -> Longs:
+    """Ends with those of brokers that do not answer replaced by the last ones they told: an upper bound of their lag.
+
+    `before`: (R,) last known ends, `UNKNOWN` where there never was one. judgement.md 1; design.md 2.5.
+    """
+    return np.where(end == UNKNOWN, before, end)
+
+
+def messages(end: Longs, leader_end: Longs, elected: Bools | None = None) -> Messages:
+    """Lag of R replicas in messages. Shapes (R,); `UNKNOWN` in either end gives `UNKNOWN`.
+
+    Where the leader is newly `elected`, a follower's end above the leader's is of the old epoch and will be truncated:
+    its lag is unknown, not 0. judgement.md 1.
+    """
+    known = (end != UNKNOWN) & (leader_end != UNKNOWN)
+    difference = leader_end - end
+    negative = known & (difference < 0)
+    if elected is not None:
+        known = known & ~(negative & elected)
+    values = np.where(known, np.maximum(difference, 0), UNKNOWN)
+    return Messages(values, int(np.count_nonzero(negative & known)))
+
+
+def to_copy(lag: Longs, held: Longs) -> Longs:
+    """Offsets that R replicas must copy, at most what their leader holds. Shapes (R,).
+
+    `held`: offsets that the leader has locally, `UNKNOWN` if its start is; then nothing is capped.
+    """
+    return np.where(held == UNKNOWN, lag, np.minimum(lag, held))
+
+
+def weighed(lacking: Longs, per_offset: Floats) -> Floats:
+    """Bytes of R runs of offsets, NaN where unknown. Shapes (R,).
+
+    `per_offset`: of the leader's log, NaN before the first answer of log dirs. No offsets are no bytes, whatever else
+    is unknown.
+    """
+    known = np.where(lacking == UNKNOWN, np.nan, lacking * per_offset)
+    return np.where(lacking == 0, 0.0, known)
+
+
+def lag_bytes_by_size(size: Longs, leader_size: Longs, cleaned: Floats | float = 0.0) -> Floats:
+    """Lag of R adding replicas whose local log starts where their leader's does: the sizes' difference. judgement.md 1.
+
+    Both sizes of one poll. `cleaned`: what cleaning has changed the difference by. NaN where a size is unknown, never
+    negative.
+    """
+    known = (size != UNKNOWN) & (leader_size != UNKNOWN)
+    return np.where(known, np.maximum(leader_size - size + cleaned, 0), np.nan)
+
+
+def cleaned(then: Longs, leader_then: Longs, size: Longs, leader_size: Longs, before: Floats) -> Floats:
+    """What cleaning has changed the difference of R sizes by, and not what is to be copied; `before`, and since.
+
+    A log that got smaller was cleaned: of the follower's nothing has to be copied again, and of the leader's as large a
+    share was still to be copied as of all of it. What both lose together was deleted, or cleaned alike. 0 where one of
+    the sizes of then is `UNKNOWN`.
+    """
+    known = (then != UNKNOWN) & (leader_then != UNKNOWN)
+    own, leaders = np.maximum(then - size, 0), np.maximum(leader_then - leader_size, 0)
+    both = np.minimum(own, leaders)
+    left = np.clip(leader_then - then + before, 0, leader_then)
+    share = left / np.where(leader_then > 0, leader_then, 1)
+    return np.where(known, before - (own - both) + (leaders - both) * (1 - share), 0.0)
+
+
+def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -> Floats:
+    """What the offsets weigh that R adding replicas lack, NaN where `by_size` is or nothing is lacking. Shapes (R,).
+
+    `average`: bytes per offset of the leader's whole log. Ends are told before sizes: of the last few offsets the
+    quotient can be anything, so it is kept within `UNEVEN` times the average.
+    """
+    usable = (by_size > 0) & (lacking > 0)
+    quotient = np.where(usable, by_size, np.nan) / np.where(usable, lacking, 1)
+    return np.clip(quotient, average / UNEVEN, average * UNEVEN)
+
+
+def least_bytes(lacking: Longs, average: Floats) -> Floats:
+    """The least that the offsets weigh that R adding replicas lack, NaN where unknown; `average` as of the above."""
+    return np.where(lacking > 0, lacking * average / UNEVEN, np.nan)
+
+
+def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Sums:
+    """Sums of `parts` (R,) by `group` (R,), each in [0, groups) or `UNKNOWN`; withheld where a part is NaN.
+
+    `of` picks the rows that count (the followers, say). Rows of group `UNKNOWN` belong to no sum. design.md 2.6.
+    """
+    counted = group != UNKNOWN if of is None else of & (group != UNKNOWN)
+    rows, values = group[counted], parts[counted]
+    missing = np.isnan(values)
+    unknown = np.bincount(rows[missing], minlength=groups)
+    total = np.bincount(rows, weights=np.where(missing, 0.0, values), minlength=groups)
+    return Sums(np.where(unknown > 0, np.nan, total), unknown.astype(np.int64))
+
+
+def as_parts(values: Longs) -> Floats:
+    """Integers with `UNKNOWN` as floats with NaN, which is how `sums` takes its parts."""
+    return np.where(values == UNKNOWN, np.nan, values.astype(np.float64))
+
+
+def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> Any:
+    """The rule before KIP-16, `replica.lag.max.messages`, kept to compare with. Hands-free Kafka replication."""
+    return lag >= limit
+
+
+def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> Any:
+    """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. judgement.md 1; hands-free."""
+    return behind > limit
+
+
+def late_rows(behind: Floats, limit: Floats) -> Bools:
+    """`out_of_sync_by_time` for K rows; nobody is late whose time behind or whose limit is not known (NaN)."""
+    late: Bools = behind > limit
+    return late

@@ -1,0 +1,157 @@
+"""How fast a throttled move really goes: the law of throttle-law.md, measured over 33 runs on Kafka 4.1.1.
+
+A *flow* is one fetcher, leader -> target. Bytes and seconds throughout. Per flow: the headroom c that in-sync traffic
+leaves of its limits, the burst B that passes before it is counted, gross = what is copied, net = gross less what
+producers add to the partitions that are still behind.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from kafka_warden.formulas.ops import NUMBERS, Ops, V
+
+BACKOFF: Final = 1.0
+"""`replica.fetch.backoff.ms`: a throttled follower looks again only after it, so a window has that much less to use."""
+
+LEAST_USABLE: Final = 1e-3
+"""Seconds: more than nothing, as a flow without a limit copies all that it can in a window of 1 s, too."""
+
+HALF_POLL: Final = 0.5
+"""The window comes round again once a fetch has noticed, half a `replica.fetch.backoff.ms` later in the mean."""
+
+CERTAIN_LOSS: Final = -0.1
+"""Law's net below this share of gross is a loss beyond the law's own error, which is within 13 % of gross."""
+
+FLAT_SLOPE_SECONDS: Final = 36.0
+"""A measured slope that is not positive over this long is believed: throttle-law.md, "This move can never end"."""
+
+
+class Verdict(StrEnum):
+    """Whether a flow ever catches up at its present limits and inbound rate."""
+
+    CONVERGES = "converges"
+    DOES_NOT_CONVERGE = "does_not_converge"
+    """The law says so, by less than its own error: no page on that alone."""
+    NEVER = "never"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A broker's replication quota window, `replication.quota.window.num` x `size.seconds`."""
+
+    samples: int = 11
+    size: float = 1.0
+
+    @property
+    def seconds(self) -> float:
+        """For how long a sample counts."""
+        return self.samples * self.size
+
+    @property
+    def usable(self) -> float:
+        """Seconds of a window in which a throttled fetch looks at the quota: 10 by default."""
+        return max(self.seconds - BACKOFF, LEAST_USABLE)
+
+    @property
+    def period(self) -> float:
+        """Seconds after which a lone burst is followed by the next: 11.5 by default."""
+        return self.seconds + HALF_POLL
+
+    @property
+    def settling(self) -> float:
+        """Seconds after a change before a slope is believed, and the grain of every slope: 12 by default."""
+        return self.seconds + BACKOFF
+
+
+DEFAULT_WINDOW: Final = Window()
+
+
+def burst(ops: Ops[V], lagging_partitions: V, fetch_max_bytes: V, response_max_bytes: V) -> V:
+    """B: bytes of one fetch response of a flow, all of which passes before it is counted. judgement.md 4."""
+    return ops.least(lagging_partitions * fetch_max_bytes, response_max_bytes)
+
+
+def gross(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -> V:
+    """Bytes a second that a flow copies: 0 if c <= 0, else B / 11.5 s x (floor(10 s x c / B) + 1). throttle-law.md.
+
+    `+inf` where no limit binds (c is `+inf`); 0 where nothing lags (B is 0). Never more than c + B / 11 s.
+    """
+    nothing = ops.lit(0.0)
+    bursts = ops.floor(ops.divide(window.usable * headroom, burst, nothing)) + 1.0
+    # Infinity x 0 has no value, so a flow without a burst takes a burst of 1 byte into the product.
+    copied = ops.when(burst > 0, burst, ops.lit(1.0)) * bursts * (1.0 / window.period)
+    return ops.when((headroom <= 0) | (burst <= 0), nothing, copied)
+
+
+def net(gross: V, bytes_in: V) -> V:
+    """Bytes a second by which a flow gains on its leader; negative when inbound outruns it. judgement.md 4."""
+    gained: V = gross - bytes_in
+    return gained
+
+
+def ceiling(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -> V:
+    """The most that a flow can copy, c + B / 11 s, and 0 if c <= 0: no run exceeded it. throttle-law.md."""
+    return ops.when(headroom <= 0, ops.lit(0.0), headroom + burst * (1.0 / window.seconds))
+
+
+def verdict(
+    headroom: float | None,
+    burst: float,
+    bytes_in: float | None,
+    slope: float | None = None,
+    slope_seconds: float = 0.0,
+    window: Window = DEFAULT_WINDOW,
+) -> Verdict:
+    """Whether a flow ends, by throttle-law.md, "This move can never end". Rules in order; the first that knows decides.
+
+    Args:
+        headroom: c of the flow; None when it cannot be told.
+        burst: B of the flow.
+        bytes_in: inbound rate of the flow's lagging partitions; None when it cannot be told.
+        slope: measured net rate (positive when remaining shrinks) over `slope_seconds`, None when none is believed.
+        slope_seconds: how long that slope was watched without a change.
+        window: the quota window of the side that binds.
+    """
+    if headroom is not None and headroom <= 0:
+        return Verdict.NEVER
+    if headroom is None or bytes_in is None:
+        return _by_slope(slope, slope_seconds)
+    return _by_law(headroom, burst, bytes_in, slope, slope_seconds, window)
+
+
+def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DEFAULT_WINDOW) -> bool:
+    """Whether the throttle can be why a flow loses: the law's net is not clearly above 0. False without a limit.
+
+    A flow that does not gain though the law says it must is held up by something else.
+    """
+    if headroom == float("inf"):
+        return False
+    copied = gross(NUMBERS, headroom, burst, window)
+    return net(copied, bytes_in) <= -CERTAIN_LOSS * copied
+
+
+def _by_law(
+    headroom: float, burst: float, bytes_in: float, slope: float | None, slope_seconds: float, window: Window
+) -> Verdict:
+    measured = _by_slope(slope, slope_seconds)
+    if headroom == float("inf"):
+        return measured
+    if burst <= 0:
+        return Verdict.CONVERGES
+    if ceiling(NUMBERS, headroom, burst, window) <= bytes_in:
+        return Verdict.NEVER
+    if measured is not Verdict.UNKNOWN:
+        return measured
+    copied = gross(NUMBERS, headroom, burst, window)
+    gained = net(copied, bytes_in)
+    if gained > 0:
+        return Verdict.CONVERGES
+    return Verdict.NEVER if gained < CERTAIN_LOSS * copied else Verdict.DOES_NOT_CONVERGE
+
+
+def _by_slope(slope: float | None, slope_seconds: float) -> Verdict:
+    if slope is None or slope_seconds < FLAT_SLOPE_SECONDS:
+        return Verdict.UNKNOWN
+    return Verdict.NEVER if slope <= 0 else Verdict.CONVERGES

@@ -1,0 +1,79 @@
+"""The mean of a rate over three quota windows or so: what comes in for a poll tells little of a bursty producer.
+
+throttle-law.md: "in" is measured over 30 s at least, and the law takes means. Arrays have one row per partition (P).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.formulas.rows import carry
+
+SPAN: Final = 36.0
+"""Seconds that a mean spans, once so much has been seen."""
+
+GRAIN: Final = SPAN / 12
+"""Seconds between two sums that are kept, older than the last: bounds their number however often is polled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What had come in by a poll since the first, as far as it is known."""
+
+    clock: float
+    bytes: Floats
+    """(P,)"""
+    seconds: Floats
+    """(P,) that the bytes came in."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRate:
+    """State of the fold: sums of the last polls, oldest first."""
+
+    sums: tuple[Sums, ...] = ()
+
+
+def step(state: MeanRate, clock: float, rates: Floats) -> tuple[MeanRate, Floats]:
+    """Add the rates (P,) since the previous poll: `(state, mean)`, each time-weighted, in the unit of `rates`.
+
+    NaN is unknown: such a poll counts for nothing, and a row of which nothing is known over the whole span is NaN.
+    """
+    nothing = Sums(clock, np.zeros(len(rates)), np.zeros(len(rates)))
+    before = state.sums[-1] if state.sums else nothing
+    elapsed = np.where(np.isnan(rates), 0.0, max(clock - before.clock, 0.0))
+    now = Sums(clock, before.bytes + np.nan_to_num(rates) * elapsed, before.seconds + elapsed)
+    sums = _thin((*state.sums, now))
+    seconds = now.seconds - sums[0].seconds
+    mean = np.full(len(rates), np.nan)
+    np.divide(now.bytes - sums[0].bytes, seconds, out=mean, where=seconds > 0)
+    return MeanRate(sums), mean
+
+
+def realign(state: MeanRate, rows: Longs) -> MeanRate:
+    """The state with row i taken from the old row `rows[i]`, nothing known where that is `UNKNOWN`."""
+    return MeanRate(
+        tuple(Sums(seen.clock, carry(seen.bytes, rows, 0.0), carry(seen.seconds, rows, 0.0)) for seen in state.sums)
+    )
+
+
+def spanned(state: MeanRate) -> Floats:
+    """Seconds of which the last means (P,) are."""
+    seconds: Floats = state.sums[-1].seconds - state.sums[0].seconds
+    return seconds
+
+
+def at_least(mean: Floats, rates: Floats) -> Floats:
+    """What certainly comes in (P,): the mean, or the present rate where that is lower. A burst passes, a load ends."""
+    return np.fmin(mean, rates)
+
+
+def _thin(sums: tuple[Sums, ...]) -> tuple[Sums, ...]:
+    """Keep what the span reaches and one beyond; sums add up, so one that is too close to its neighbour can go."""
+    first = max((index for index, seen in enumerate(sums) if sums[-1].clock - seen.clock >= SPAN), default=0)
+    *kept, last = sums[first:]
+    if len(kept) > 1 and kept[-1].clock - kept[-2].clock < GRAIN:
+        kept.pop()
+    return (*kept, last)

@@ -1,0 +1,255 @@
+"""Reassignments: what remains, how fast, until when; MoveRatio and MoveTime of KIP-73.
+
+judgement.md 5; throttle-law.md. Bytes and seconds. `stuck.py` says whether a move is stuck and why.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+
+from kafka_warden.formulas.law import DEFAULT_WINDOW, Window
+from kafka_warden.formulas.ops import NUMBERS, UNKNOWN, Floats, Ints, Longs, Ops, V
+
+Key = TypeVar("Key", bound=Hashable)
+
+BELIEVED_WINDOWS: Final = 2
+"""A slope replaces the law once it spans this many times 12 s ... (throttle-law.md: errors of measured slopes)"""
+
+BELIEVED_BURSTS: Final = 5
+"""... and this many bursts, or their graininess is larger than the law's error."""
+
+SLOPE_ERROR: Final = 1 / math.sqrt(6)
+"""Standard error of a slope in bursts per span: both of its ends are off by anything up to a burst."""
+
+LAW_ERROR: Final = 0.06
+"""Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs (throttle-law.md)."""
+
+DRIFT: Final = 0.06
+"""Standard error, in shares of the gross rate, of taking the last two minutes of flows that share a limit for the next.
+
+Such flows have turns, and faster and slower minutes together: 7 % in the mean over three moves (bench/README.md, ETA).
+"""
+
+EXPLAINED: Final = 3.0
+"""Standard errors by which law and slope may differ and still be about the same thing."""
+
+LONGEST_SLOPE: Final = 3
+"""Slopes span at most this many times 12 s: past 36 s they gain nothing, and B and inbound have changed."""
+
+ROUNDING: Final = 1e-6
+"""Seconds by which 12 s may be missed: clocks are floats."""
+
+USE_OF_LIMIT: Final = 0.8
+"""What a move gets out of a limit, rounded down from the 0.84 that was measured: waits cost 5 to 16 %."""
+
+
+def progress(ops: Ops[V], copied: V, remaining: V) -> V:
+    """Share of a replica that is copied, copied / (copied + remaining); 1 where there is nothing to copy."""
+    whole: V = copied + remaining
+    return ops.divide(copied, whole, ops.lit(1.0))
+
+
+def eta(ops: Ops[V], remaining: V, net: V) -> V:
+    """Seconds until nothing remains at that net rate: 0 if nothing does, `+inf` if the rate is not above 0."""
+    nothing = ops.lit(0.0)
+    at_rate = ops.divide(remaining, ops.greatest(net, nothing), ops.lit(math.inf))
+    return ops.when(remaining <= 0, nothing, at_rate)
+
+
+def slope(
+    times: Sequence[float],
+    values: Sequence[float],
+    window: Window = DEFAULT_WINDOW,
+    longest: int = LONGEST_SLOPE,
+) -> tuple[float, float] | None:
+    """Change per second of a series and the seconds it spans: the longest multiple of 12 s that the series covers.
+
+    None below 12 s, which is noise: bursts come every 11.5 s. The value at the start of the span is interpolated.
+    `times` ascend; samples from before a change are the caller's to leave out. judgement.md 5.
+    """
+    span = _span(times, window, longest)
+    if not span:
+        return None
+    return (values[-1] - float(np.interp(times[-1] - span, times, values))) / span, span
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A line through a series."""
+
+    rate: float
+    """Change per second."""
+    seconds: float
+    """That it spans."""
+    ahead: float = 0.0
+    """The last value less the line's: what a burst was early, negative what it is late."""
+
+
+def trend(
+    times: Sequence[float], values: Sequence[float], window: Window = DEFAULT_WINDOW, longest: int = LONGEST_SLOPE
+) -> Trend | None:
+    """The line of least squares over the span that `slope` takes; None where that has none.
+
+    Bursts make a series of steps, and the two polls that `slope` stands on may lie anywhere on theirs: over many polls
+    that evens out, and the line tells where between two steps the last poll lies. Arguments as of `slope`.
+    """
+    span = _span(times, window, longest)
+    if not span:
+        return None
+    start = times[-1] - span
+    first = int(np.searchsorted(times, start, side="right"))
+    seen = np.array([start, *times[first:]]) - times[-1]
+    told = np.array([float(np.interp(start, times, values)), *values[first:]])
+    x, y = seen - seen.mean(), told - told.mean()
+    rate = float((x * y).sum() / (x * x).sum())
+    return Trend(rate, span, float(told[-1] - told.mean() + rate * seen.mean()))
+
+
+def _span(times: Sequence[float], window: Window, longest: int) -> float:
+    """Seconds of the longest multiple of 12 s that a series covers; 0 where it covers none."""
+    covered = times[-1] - times[0] if len(times) else 0.0
+    return window.settling * min(int((covered + ROUNDING) / window.settling), longest)
+
+
+def first_kept(times: Sequence[float], oldest: float) -> int:
+    """Index of the first sample to keep: the last one before `oldest`, so that any two polls make a slope.
+
+    `times` ascend, seconds. 0 where nothing is older.
+    """
+    return max(int(np.searchsorted(times, oldest, side="right")) - 1, 0)
+
+
+def believed_net(
+    law_net: float | None,
+    measured: tuple[float, float] | None,
+    copied: float,
+    burst: float,
+    window: Window = DEFAULT_WINDOW,
+    drift: float = 0.0,
+) -> float | None:
+    """The net rate that an ETA stands on: the law's at first, then with the measured one, weighed by their errors.
+
+    A slope is looked at once it spans 24 s and five bursts B. Its ends may each fall anywhere between two bursts; the
+    law is off by a share of the gross rate. Where they differ by more than both errors explain, the law is about
+    another bottleneck, and the slope stands alone. Without a throttle (`law_net` is `+inf`) or a law, whatever was
+    measured. `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes seen in that
+    span. `drift`: `DRIFT` where flows share a limit. judgement.md 5, ETA; docs/throttle-law.md.
+    """
+    if law_net is None or math.isinf(law_net):
+        return None if measured is None else measured[0]
+    if measured is None:
+        return law_net
+    rate, seconds = measured
+    if seconds < BELIEVED_WINDOWS * window.settling or copied < BELIEVED_BURSTS * burst:
+        return law_net
+    of_slope, of_law = SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds
+    if not _agree(law_net, rate, of_slope, of_law):
+        return rate
+    to_come = drift * copied / seconds
+    weight = of_law**2 / (of_law**2 + of_slope**2 + to_come**2) if of_law > 0 else 1.0
+    return weight * rate + (1 - weight) * law_net
+
+
+def is_bound(law_net: float, measured: tuple[float, float], copied: float, burst: float) -> bool:
+    """Whether a measured net rate is what the law says, as far as the errors of both explain: its limit holds it back.
+
+    Arguments as of `believed_net`.
+    """
+    rate, seconds = measured
+    return _agree(law_net, rate, SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds)
+
+
+def _agree(law_net: float, rate: float, of_slope: float, of_law: float) -> bool:
+    return abs(rate - law_net) <= EXPLAINED * math.hypot(of_slope, of_law)
+
+
+def remaining_by_line(ops: Ops[V], remaining: V, ahead: V, grain: V) -> V:
+    """Bytes that remain, counted from the line through the steps of bursts and not from the step of the last poll.
+
+    `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
+    correction never takes more than half of what remains.
+    """
+    half = grain * 0.5
+    off = ops.least(ops.greatest(ahead, half * -1.0), half)
+    return ops.greatest(remaining + off, remaining * 0.5)
+
+
+def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:
+    """Which of several (flows, or broker and side) ends last, and in how many seconds. judgement.md 5, ETA of all.
+
+    None when nothing remains. Where a net rate is unknown the whole is unknown, unless another one never ends.
+    """
+    busy = {key: amount for key, amount in remaining.items() if amount > 0}
+    rates = {key: net.get(key) for key in busy}
+    seconds = {key: eta(NUMBERS, busy[key], rate) for key, rate in rates.items() if rate is not None}
+    if not seconds:
+        return None
+    worst = max(seconds, key=lambda key: seconds[key])
+    if len(seconds) < len(busy) and math.isfinite(seconds[worst]):
+        return None
+    return worst, seconds[worst]
+
+
+def move_ratio(ops: Ops[V], to_move: V, partitions: V) -> V:
+    """KIP-73's MoveRatio: partitions to be moved over all partitions; 0 for an empty cluster."""
+    return ops.divide(to_move, partitions, ops.lit(0.0))
+
+
+def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: V, max_bytes_in: V) -> V:
+    """KIP-73's MoveTime in seconds: MoveRatio x TotalLogSizePerBroker x #Brokers / (limit - max(BytesInPerSec)).
+
+    `+inf` when the limit is not above the busiest broker's inbound. It divides the cluster's bytes by one broker's
+    limit, so `bottleneck` stands beside it. The limit must be a real one. KIP-73 Q&A 1; judgement.md 5.
+    """
+    to_copy: V = ratio * log_size_per_broker * brokers
+    left: V = limit - max_bytes_in
+    return eta(ops, to_copy, left)
+
+
+def move_time_of_cluster(
+    ratio: float, limit: float, sizes: Longs, led_by: Ints | Longs, bytes_in: Floats, brokers: int
+) -> float | None:
+    """MoveTime from what a cluster tells: bytes of R replicas, and what comes in for L led partitions by their leaders.
+
+    `sizes` (R,) `UNKNOWN` where not told; `led_by` (L,) leaders as small indices; `bytes_in` (L,) bytes per second, NaN
+    where unknown. None while a part is unknown, and without a broker.
+    """
+    if not brokers or (sizes == UNKNOWN).any() or np.isnan(bytes_in).any():
+        return None
+    busiest = float(np.bincount(led_by, weights=bytes_in).max(initial=0.0))
+    return move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, float(brokers), limit, busiest)
+
+
+def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:
+    """Least limit of one (broker, side) that ends its moves in `deadline` seconds. judgement.md 4; throttle-law.md.
+
+    Everything that counts against it, in-sync floor, inbound of the arriving replicas and what remains spread over the
+    deadline, over 0.8.
+    """
+    limit: V = (floor + bytes_in + remaining * (1.0 / deadline)) * (1.0 / USE_OF_LIMIT)
+    return limit
+
+
+def least_deadline(ops: Ops[V], floor: V, bytes_in: V, remaining: V, limit: V) -> V:
+    """Least deadline in seconds that one (broker, side) meets at a limit: `needed_limit` solved for its deadline.
+
+    `+inf` where floor and inbound alone are more than a move gets out of the limit; 0 where nothing remains.
+    """
+    left: V = limit * USE_OF_LIMIT - floor - bytes_in
+    return eta(ops, remaining, left)
+
+
+def recommended_limit(
+    needed: Sequence[float], lower_bounds: Sequence[float], upper_bounds: Sequence[float]
+) -> float | None:
+    """Lowest throttle for all brokers that ends the moves in time, inside KIP-73's bounds; None when none fits.
+
+    None too when nothing moves (`needed` is empty). Bounds are those of the brokers that take part.
+    """
+    if not needed:
+        return None
+    limit = max([*needed, *lower_bounds])
+    return limit if limit <= min(upper_bounds, default=math.inf) else None

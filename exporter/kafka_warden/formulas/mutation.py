@@ -1,0 +1,119 @@
+"""The controller mutation quota of KIP-599: a bucket of K tokens that refills at R a second up to a burst B.
+
+judgement.md 6; kafka-facts.md 4. A token is one partition created, deleted or added. Unlimited is `+inf`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kafka_warden.formulas.ops import Ops, V
+
+QUOTA_KEY: Final = "controller_mutation_rate"
+
+DEFAULT: Final = ""
+"""In an entity: the default of that part. `None` means that the entity has no such part."""
+
+UNLIMITED_TOKENS: Final = 1e15
+"""Kafka shows Long.MAX x 11 tokens for a client without a quota; no real burst comes near. kafka-facts.md 4."""
+
+Entity = tuple[str | None, str | None]
+"""(user, client id) of a configured quota."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The quota that applies to one client: R in mutations per second, `+inf` without one, and whose it is."""
+
+    rate: float = math.inf
+    entity: Entity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutations:
+    """K, R and B of one client as the page shows them."""
+
+    tokens: float
+    rate: float
+    burst: float | None
+    """None when the controller's quota window is not known."""
+
+
+def burst(rate: V, samples: V, window: V) -> V:
+    """B = R x samples x window seconds, the controller's own `controller.quota.window.*`. KIP-599; judgement.md 6."""
+    most: V = rate * samples * window
+    return most
+
+
+def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
+    """Seconds until the next mutation is admitted: -K / R when K < 0, else 0. KIP-599; judgement.md 6.
+
+    `+inf` when R is 0 and tokens are missing. The document's "-K * R" is a slip: its own example divides.
+    """
+    missing = ops.greatest(-tokens, ops.lit(0.0))
+    return ops.when(missing > 0, ops.divide(missing, rate, ops.lit(math.inf)), ops.lit(0.0))
+
+
+def refill(ops: Ops[V], tokens: V, rate: V, burst: V, elapsed: V) -> V:
+    """K after `elapsed` seconds without a mutation: min(B, K + R x elapsed). Time going back adds nothing."""
+    return ops.least(tokens + rate * ops.greatest(elapsed, ops.lit(0.0)), burst)
+
+
+def is_unlimited(tokens: float, rate: float) -> bool:
+    """Whether that client has no quota: none resolves, or its tokens are those of Long.MAX. judgement.md 6."""
+    return math.isinf(rate) or tokens > UNLIMITED_TOKENS
+
+
+def shown(tokens: float, rate: float, samples: float | None, window: float | None) -> Mutations:
+    """K, R and B for the page: all three `+inf` for a client without a quota, B unknown without the window."""
+    if is_unlimited(tokens, rate):
+        return Mutations(math.inf, math.inf, math.inf)
+    return Mutations(tokens, rate, None if samples is None or window is None else burst(rate, samples, window))
+
+
+def resolve(quotas: Mapping[Entity, float], user: str | None, client_id: str | None) -> Quota:
+    """The quota of a (user, client id), by Kafka's order. `quotas`: configured entity to R, with `""` as a default.
+
+    Exact pair, user + default client, user, default user + client, default user + default client, default user, client,
+    default client. A part that is None (the bean has no such tag) takes no entity that needs it. judgement.md 6.
+    """
+    order: tuple[Entity, ...] = (
+        (user, client_id),
+        (user, DEFAULT),
+        (user, None),
+        (DEFAULT, client_id),
+        (DEFAULT, DEFAULT),
+        (DEFAULT, None),
+        (None, client_id),
+        (None, DEFAULT),
+    )
+    for entity in order:
+        if entity in quotas and _fits(entity, user, client_id):
+            return Quota(quotas[entity], entity)
+    return Quota()
+
+
+def _fits(entity: Entity, user: str | None, client_id: str | None) -> bool:
+    needs_user, needs_client = entity[0] is not None, entity[1] is not None
+    return (not needs_user or user is not None) and (not needs_client or client_id is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """State of the token bucket: K tokens as of `at` seconds. A new one is full."""
+
+    tokens: float
+    at: float
+
+
+def admit(bucket: Bucket, clock: float, cost: float, rate: float, most: float) -> tuple[Bucket, bool]:
+    """One request of `cost` mutations at `clock`: admitted iff K >= 0, and then K -= cost, below 0 if need be. KIP-599.
+
+    Strict mode (CreateTopics v6+, DeleteTopics v5+, CreatePartitions v3+): a rejected request takes nothing.
+    """
+    now = max(clock, bucket.at)
+    tokens = min(most, bucket.tokens + rate * (now - bucket.at))
+    if tokens < 0:
+        return Bucket(tokens, now), False
+    return replace(bucket, tokens=min(most, tokens - cost), at=now), True

@@ -1,0 +1,129 @@
+"""The state of a follower: a table of which the first match wins, shown once two polls agree. judgement.md 2.
+
+K rows, one per follower that is looked at. States travel as indices into `STATES`, small enough for every replica.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Longs
+
+Codes = NDArray[np.int8]
+
+THROTTLED_SHARE: Final = 0.9
+"""A throttled rate of at least this share of the limit is a throttle that binds. judgement.md 2, 4."""
+
+ENOUGH_SAMPLES: Final = 3
+"""Fewer polls than this judge nothing."""
+
+
+class ReplicaState(StrEnum):
+    """Values of the label `state` of `replica_state`, in the order of the table."""
+
+    OFFLINE = "offline"
+    LEADER_UNAVAILABLE = "leader_unavailable"
+    UNKNOWN = "unknown"
+    IN_SYNC = "in_sync"
+    MOVING = "moving"
+    BOOTSTRAPPING = "bootstrapping"
+    THROTTLED = "throttled"
+    STUCK = "stuck"
+    SLOW = "slow"
+    RECOVERING = "recovering"
+
+
+STATES: Final = tuple(ReplicaState)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerFacts:
+    """What the state of K followers follows from. Bools unless said otherwise; what is not known is False."""
+
+    broker_available: Bools
+    """Unfenced, in metadata, and the log dir is online."""
+    leader_available: Bools
+    """There is a leader, and it answers."""
+    answers: Bools
+    """The follower's broker answers us."""
+    samples: Longs
+    """Polls in which this follower was seen."""
+    in_isr: Bools
+    behind: Bools
+    """Behind for longer than the leader's `replica.lag.time.max.ms`: `lag.out_of_sync_by_time`."""
+    adding: Bools
+    move_removes: Bools
+    """Its partition's reassignment also removes a replica."""
+    restarted: Bools
+    """`restarted_log` during this absence from the ISR; persisted over restarts of the sidecar."""
+    throttled: Bools
+    """`throttle_binds` for its broker or its leader, and listed on that side."""
+    advancing: Bools
+    """Its end grew over the quota window."""
+    leader_ahead: Bools
+    shrinking: Bools
+    """Its lag in bytes shrank over the quota window."""
+
+
+def throttle_binds(listed: Bools, rate: Floats, limit: Floats) -> Bools:
+    """Whether a listed replica is held back: a throttled rate of at least 0.9 of the limit; NaN does not bind. (K,).
+
+    A limit of 0 holds back at any rate, also at one that is not known.
+    """
+    binds: Bools = listed & np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= THROTTLED_SHARE * limit)
+    return binds
+
+
+def restarted_log(
+    before: Bools, in_isr: Bools, end: Longs, end_before: Longs, leader_start: Longs, leader_end: Longs
+) -> Bools:
+    """Whether a replica began anew during its present absence from the ISR. (K,), the next state of a fold.
+
+    Its end fell, or it was first seen (`end_before` is `UNKNOWN`) at or below its leader's start.
+    It ends with the absence. An end that lay above its new leader's is truncated to it: that is no new log.
+    """
+    known = end != UNKNOWN
+    truncated = (leader_end != UNKNOWN) & (end_before > leader_end)
+    fell = known & (end_before != UNKNOWN) & (end < end_before) & ~truncated
+    first_at_start = known & (end_before == UNKNOWN) & (leader_start != UNKNOWN) & (end <= leader_start)
+    restarted: Bools = ~in_isr & (before | fell | first_at_start)
+    return restarted
+
+
+def state(facts: FollowerFacts) -> Codes:
+    """The state of each follower in this poll, as indices into `STATES`. (K,). First match wins. judgement.md 2."""
+    out = ~facts.in_isr
+    rules: tuple[tuple[Bools, ReplicaState], ...] = (
+        (~facts.broker_available, ReplicaState.OFFLINE),
+        (~facts.leader_available, ReplicaState.LEADER_UNAVAILABLE),
+        (~facts.answers & facts.in_isr, ReplicaState.UNKNOWN),
+        (facts.samples < ENOUGH_SAMPLES, ReplicaState.UNKNOWN),
+        (facts.in_isr & ~facts.behind, ReplicaState.IN_SYNC),
+        (facts.adding & facts.move_removes, ReplicaState.MOVING),
+        (facts.adding | (out & facts.restarted), ReplicaState.BOOTSTRAPPING),
+        (out & facts.throttled, ReplicaState.THROTTLED),
+        (~facts.advancing & facts.leader_ahead, ReplicaState.STUCK),
+        (facts.advancing & ~facts.shrinking, ReplicaState.SLOW),
+    )
+    codes = [STATES.index(code) for _, code in rules]
+    chosen = np.select([rule for rule, _ in rules], codes, default=STATES.index(ReplicaState.RECOVERING))
+    return chosen.astype(np.int8)
+
+
+def judged_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Floats:
+    """Since when it can be told how a follower gets on: the next state of a fold, (K,); NaN while it cannot fetch.
+
+    A follower that comes back, or gets a leader again, or was `woken` from standing still is judged by what it has done
+    since: over the whole window its lag grew though it shrinks now, and it stood still though it runs.
+    """
+    since = np.where(np.isnan(before) | woken, clock, before)
+    return np.where(able, since, np.nan)
+
+
+def agreed(shown: Codes, candidate: Codes, seen: Codes) -> tuple[Codes, Codes]:
+    """`folds.agreed` for K rows: `(shown, candidate)`, the next state. A new row has `UNKNOWN` in both."""
+    settled = (shown == UNKNOWN) | (seen == candidate)
+    return np.where(settled, seen, shown), seen

@@ -1,0 +1,71 @@
+"""What a poll stands for among others: when it was, until when it speaks, and what was between it and the one before.
+
+Seconds, bytes and bytes per second. docs/pipeline-moves-backtest.md.
+"""
+
+import math
+from typing import Any, Final
+
+from kafka_warden.formulas.ops import Ops, V
+
+STEP: Final = 1.0
+"""Seconds by which a wall clock may be off its run's monotonic one; more is a step, and no slow correction."""
+
+SILENT_AFTER: Final = 3.0
+"""Usual intervals after which a poll no longer speaks: the page is taken down then, too (design.md 2)."""
+
+
+def steady_time(ops: Ops[V], time: V, clock: V, offset: V) -> V:
+    """Unix seconds of a poll, by the monotonic clock where the wall clock had been set wrong or was set.
+
+    `offset` is what wall and monotonic clock usually differ by in this run.
+    """
+    by_clock: V = clock + offset
+    off: V = time - by_clock
+    return ops.when((off > STEP) | (off < -STEP), by_clock, time)
+
+
+def silence(ops: Ops[V], usual: V, interval: V) -> V:
+    """Seconds after which a poll no longer speaks: of the usual interval in history, or of `poll.interval`."""
+    after: V = ops.greatest(usual, interval) * SILENT_AFTER
+    return after
+
+
+def held(ops: Ops[V], until_next: V, silent_after: V) -> V:
+    """Seconds for which what a poll told is taken to hold: until the next one, but not through a silence."""
+    return ops.least(ops.greatest(until_next, ops.lit(0.0)), silent_after)
+
+
+def growth(ops: Ops[V], size: V, before: V) -> V:
+    """Bytes that a log grew by between two polls, not below 0: what retention deletes is no step back."""
+    return ops.greatest(size - before, ops.lit(0.0))
+
+
+def mean_rate(ops: Ops[V], amount: V, seconds: V) -> Any:
+    """What an amount comes to in a second; unknown of no time."""
+    return ops.divide(amount, seconds)
+
+
+def not_further(ops: Ops[V], stalled: V, between: V) -> V:
+    """Seconds of those between two polls in which a move got no further, from its age since it last did."""
+    return ops.least(stalled, between)
+
+
+def side_use(ops: Ops[V], floor: V, catch_up: V, limit: V) -> Any:
+    """Share of a broker's limit that is used: in-sync traffic that counts against it, and what moves copy.
+
+    0 without a limit, unknown at a limit of 0.
+    """
+    used: Any = ops.divide(floor + catch_up, limit)
+    return ops.when(limit >= math.inf, ops.lit(0.0), used)
+
+
+def relative_error(ops: Ops[V], predicted: V, taken: V) -> Any:
+    """By which share a prediction was too long, negative when too short: predicted / taken - 1. `+inf` for never."""
+    quotient: Any = ops.divide(predicted, taken)
+    return quotient if quotient is None else quotient - 1.0
+
+
+def share(ops: Ops[V], count: V, limit: V) -> Any:
+    """Share of a limit that is used: 0 without one, unknown at a limit of 0."""
+    return ops.divide(count, limit)

@@ -1,0 +1,142 @@
+"""KIP-73's throttle: its lists, what in-sync traffic takes of a limit (floor), what is left (headroom), its bounds.
+
+judgement.md 4; throttle-law.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes per second; a limit that is not set is
+`+inf`. Arrays: R rows per replica, P rows per partition, B per broker.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.formulas.lag import Sums, sums
+from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Ops, V
+
+WILDCARD = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledReplicas:
+    """One topic's throttled list of one side. `everything` is `*`: every partition on every broker."""
+
+    everything: bool = False
+    pairs: AbstractSet[tuple[int, int]] = frozenset()
+    """(partition, broker)."""
+
+    def names(self, partition: int, broker: int) -> bool:
+        """Whether the list names that replica."""
+        return self.everything or (partition, broker) in self.pairs
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.pairs)
+
+
+def parse_throttled(value: str) -> ThrottledReplicas:
+    """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`; kafka-facts.md 1.
+
+    Kafka validates the value, so an entry that is not of that form cannot be; were there one, it would name no replica.
+    """
+    text = value.strip()
+    if text == WILDCARD:
+        return ThrottledReplicas(everything=True)
+    entries = (entry.strip().partition(":") for entry in text.split(","))
+    return ThrottledReplicas(
+        pairs=frozenset((int(p), int(b)) for p, _, b in entries if p.isdecimal() and b.isdecimal())
+    )
+
+
+def listed_rows(lists: Mapping[int, ThrottledReplicas], topic: Ints, partition: Ints, broker: Ints) -> Bools:
+    """Which of R replicas the lists name. `lists` by topic index; `topic`, `partition`, `broker` are (R,)."""
+    listed: Bools = np.isin(topic, [index for index, names in lists.items() if names.everything])
+    rows = np.flatnonzero(np.isin(topic, [index for index, names in lists.items() if not names.everything]))
+    keys = zip(topic[rows].tolist(), partition[rows].tolist(), broker[rows].tolist(), strict=True)
+    listed[rows] = [lists[index].names(number, host) for index, number, host in keys]
+    return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """What floors and bounds are made of. R rows; broker, leader and partition are indices, not ids."""
+
+    partition: Ints
+    """Index into the P partitions."""
+    broker: Ints
+    """Index into the B brokers."""
+    is_leader: Bools
+    in_isr: Bools
+    leader_listed: Bools
+    """Named by its topic's leader list."""
+    follower_listed: Bools
+    """Named by its topic's follower list."""
+
+
+def leader_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+    """In-sync traffic that counts against each broker's leader limit: (B,), withheld where a rate is unknown.
+
+    Sum of in(p) x followers in the ISR over p listed and led there. It is counted and never held back. judgement.md 4.
+    """
+    following = replicas.in_isr & ~replicas.is_leader
+    followers = np.bincount(replicas.partition[following], minlength=len(bytes_in))
+    counted = replicas.is_leader & replicas.leader_listed & (followers[replicas.partition] > 0)
+    return sums(replicas.broker, (bytes_in * followers)[replicas.partition], brokers, counted)
+
+
+def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+    """In-sync traffic that counts against each broker's follower limit: (B,), withheld where a rate is unknown.
+
+    Sum of in(p) over p listed there whose replica there follows in sync. judgement.md 4.
+    """
+    counted = replicas.follower_listed & replicas.in_isr & ~replicas.is_leader
+    return sums(replicas.broker, bytes_in[replicas.partition], brokers, counted)
+
+
+def headroom(limit: V, floor: V) -> V:
+    """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic takes more.
+
+    judgement.md 4. `+inf` where no limit is set. The floor must be known: an unknown one leaves the headroom unknown.
+    """
+    left: V = limit - floor
+    return left
+
+
+def lower_bound(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+    """KIP-73's least throttle per broker, IN(b): in(p) summed over every replica it hosts, leaders included. (B,)."""
+    return sums(replicas.broker, bytes_in[replicas.partition], brokers)
+
+
+def upper_bound(replicas: Replicas, bytes_in: Floats, brokers: int, network: float) -> Sums:
+    """KIP-73's greatest throttle per broker, N - sum of in(p) / RF(p) over the replicas it hosts. (B,). KIP-73 Q&A 4.
+
+    `network` is N in bytes per second. 0 is the least: a network too small for its clients would make it negative.
+    """
+    factor = np.bincount(replicas.partition, minlength=len(bytes_in))
+    led = bytes_in / np.maximum(factor, 1)
+    share = sums(replicas.broker, led[replicas.partition], brokers)
+    return Sums(np.maximum(network - share.values, 0.0), share.unknown)
+
+
+def share_of_network(network: V, fraction: V) -> V:
+    """The throttle that costs clients at most `fraction` of the network: KIP-73 Q&A 1."""
+    limit: V = network * fraction
+    return limit
+
+
+def largest_fetch(ops: Ops[V], limit: V, brokers: V, window: V, network: V) -> V:
+    """Largest `replica.fetch.response.max.bytes` whose first responses pass within a window. KIP-73 Q&A 5.
+
+    window x min(limit x brokers, N) / brokers; equality is allowed. N is `+inf` where it is not configured.
+    """
+    return ops.divide(window * ops.least(limit * brokers, network), brokers, ops.lit(float("inf")))
+
+
+def count_listed(listed: Bools, broker: Ints, brokers: int) -> Ints:
+    """`replication_throttled_replicas`: listed replicas per broker, (B,). `broker` are indices."""
+    counts: Ints = np.bincount(broker[listed & (broker != UNKNOWN)], minlength=brokers).astype(np.int32)
+    return counts
+
+
+def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
+    """Parsed lists by topic index, those that name nothing left out."""
+    parsed = ((index, parse_throttled(value)) for index, value in values)
+    return {index: replicas for index, replicas in parsed if replicas}

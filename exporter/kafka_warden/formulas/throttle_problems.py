@@ -1,0 +1,153 @@
+"""What is wrong with a throttle: the table of problems, row by row, and the three polls for which one must hold.
+
+judgement.md 4; KIP-73 Q&A 4 and 5. Predicates are element by element over columns: K rows of replicas, or B brokers on
+one side. Limits are bytes per second, `+inf` where none is set and NaN where it is not known: an unknown limit never
+makes a problem.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.formulas.law import Verdict
+from kafka_warden.formulas.ops import Bools, Floats, Ints
+
+POLLS: Final = 3
+"""A problem is raised once it held in three polls in a row, and dropped after as many that could not tell."""
+
+
+class Problem(StrEnum):
+    """Values of the label `problem` of `replication_throttle_problem_seconds`."""
+
+    BLOCKED = "blocked"
+    BELOW_INBOUND = "below_inbound"
+    UNEVEN = "uneven"
+    LOPSIDED = "lopsided"
+    LEFT_BEHIND = "left_behind"
+    HOLDS_ORIGINAL = "holds_original"
+    FETCH_SIZE = "fetch_size"
+    IDLE_RATE = "idle_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """State of one problem's clock: since when it holds, in how many polls it did, how many in a row did not tell."""
+
+    since: float
+    polls: int = 1
+    untold: int = 0
+
+
+def persist(state: Held | None, clock: float, holds: bool | None) -> Held | None:
+    """The next state of a problem's clock. judgement.md 4, "for three polls".
+
+    A poll that cannot tell (`holds` None) neither begins a problem nor counts; the third in a row ends it, as what is
+    shown ends when nobody repeats it. `clock` is in monotonic seconds; one that goes backwards yields an age of 0.
+    """
+    if holds is None:
+        untold = None if state is None else replace(state, since=min(state.since, clock), untold=state.untold + 1)
+        return untold if untold is not None and untold.untold < POLLS else None
+    if not holds:
+        return None
+    return Held(clock) if state is None else Held(min(state.since, clock), state.polls + 1)
+
+
+def raised(state: Held, clock: float, grace: float = 0.0) -> float | None:
+    """Age of a problem in seconds since it began to hold; None before its third poll, and up to `grace` seconds."""
+    age = clock - state.since
+    return age if state.polls >= POLLS and age >= grace else None
+
+
+def blocked(limit: Floats, behind: Bools) -> Bools:
+    """Which of B brokers let nothing through though a listed replica is behind: limit 0. judgement.md 4. (B,)."""
+    zero: Bools = limit == 0
+    return zero & behind
+
+
+def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool | None:
+    """Whether a limit never lets its replicas catch up; None when that cannot be told. judgement.md 4, "Never".
+
+    A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: what does not gain although the law says that
+    it must is held up by something else.
+    """
+    if verdict is Verdict.UNKNOWN:
+        return None
+    return may_lose if limit > 0 and verdict is Verdict.NEVER else False
+
+
+def differing(group: Ints, limit: Floats, counted: Bools) -> Bools:
+    """Which of K rows are in a group whose set limits differ: `uneven`. KIP-73 Q&A 4; judgement.md 4. (K,).
+
+    `group` (K,) is the moving partition, `limit` (K,) that of the row's broker, `counted` (K,) rows whose partition the
+    lists of that side name. A limit that is not set or not known differs from none: `lopsided` names the former.
+    """
+    rows = counted & np.isfinite(limit)
+    groups = int(group.max()) + 1 if len(group) else 0
+    least, most = np.full(groups, np.inf), np.full(groups, -np.inf)
+    np.minimum.at(least, group[rows], limit[rows])
+    np.maximum.at(most, group[rows], limit[rows])
+    differ: Bools = rows & (least[group] < most[group])
+    return differ
+
+
+def leader_not_named(leader_listed: Bools, others_listed: Bools) -> Bools:
+    """Which of K moves have a leader that its list does not name, while it names others of them: `uneven`. (K,)."""
+    moved: Bools = others_listed & ~leader_listed
+    return moved
+
+
+def one_sided(ours_listed: Bools, our_limit: Floats, other_listed: Bools, other_limit: Floats) -> Bools:
+    """Which of K moves are held back on the other side and not on ours: `lopsided`. judgement.md 4. (K,).
+
+    A side holds a replica back when a list names it there and its broker has a rate.
+    """
+    held_there = other_listed & np.isfinite(other_limit)
+    free_here = ~np.isnan(our_limit) & ~(ours_listed & np.isfinite(our_limit))
+    return held_there & free_here
+
+
+def unlisted(listed: Bools, limit: Floats) -> Bools:
+    """Which of K moves no list names, on a broker with a rate: `lopsided`. (K,). `listed` on either side."""
+    free: Bools = ~listed & np.isfinite(limit)
+    return free
+
+
+def list_without_rate(limit: Floats, named: Bools, wildcard: Bools) -> Bools:
+    """Which of B brokers a list names that have no rate, so that nothing is held back: `lopsided`. (B,).
+
+    `named` (B,) one by one. `wildcard` (B,) by `*`, which names brokers that take no part in any move as well: that
+    counts only while no broker has a rate on that side.
+    """
+    unset = np.isinf(limit)
+    unused = bool(unset.all())
+    return unset & (named | (wildcard & unused))
+
+
+def left_behind(limit: Floats, listed: Bools, needed: Bools) -> Bools:
+    """Which of B brokers still have a rate and a list that nothing needs any more. judgement.md 4. (B,)."""
+    left: Bools = np.isfinite(limit) & listed & ~needed
+    return left
+
+
+def held_in_sync(before: Bools, throttled: Bools, in_isr: Bools) -> Bools:
+    """Which of R replicas were in the ISR since they are throttled: the next state of a fold. (R,). judgement.md 4."""
+    kept: Bools = throttled & (before | in_isr)
+    return kept
+
+
+def fetch_too_large(limit: Floats, listed: Bools, fetch: Floats, largest: Floats) -> Bools:
+    """Which of B brokers have a limit that one round of responses exceeds: `fetch_size`. KIP-73 Q&A 5. (B,).
+
+    `fetch` is `replica.fetch.response.max.bytes`, `largest` `throttle.largest_fetch`. A limit of 0 is `blocked`; one
+    whose lists name nothing there lets everything through.
+    """
+    too_large: Bools = listed & np.isfinite(limit) & (limit > 0) & (fetch > largest)
+    return too_large
+
+
+def idle_rate(limit: Floats, in_use: bool) -> Bools:
+    """Which of B brokers have a rate while no list anywhere names a replica: it throttles nothing. judgement.md 4."""
+    idle: Bools = np.isfinite(limit) & (not in_use)
+    return idle

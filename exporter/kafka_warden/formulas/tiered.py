@@ -1,0 +1,82 @@
+"""Tiered storage, KIP-956: what should have been copied to remote storage and has not been. judgement.md 7.
+
+The beans' own lag freezes while copying is held back or fails; this does not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.formulas.ops import ARRAYS, UNKNOWN, Floats, Longs, Ops, V
+
+NOTHING_TIERED = -2
+"""In a column of latest tiered offsets: the leader told that nothing has been copied. Kafka's own word for it is -1,
+which here is `UNKNOWN`: nobody told."""
+
+
+def overdue_bytes(ops: Ops[V], uncopied: V, per_offset: V, segment_bytes: V) -> V:
+    """Bytes of a partition that should have been copied: those beyond what an active segment may hold, never below 0.
+
+    `uncopied`: offsets that are not in remote storage; the active segment never is. judgement.md 7.
+    """
+    excess: V = uncopied * per_offset - segment_bytes
+    return ops.greatest(excess, ops.lit(0.0))
+
+
+def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
+    """Offsets (P,) not yet in remote storage. `tiered` is the highest one there, inclusive; none counts from the start.
+
+    All three must be known; a caller without an answer to `-5` leaves the partition out.
+    """
+    copied_to = np.where(tiered == NOTHING_TIERED, start, tiered + 1)
+    return np.maximum(end - np.maximum(copied_to, start), 0)
+
+
+def partition_overdue(end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats) -> Floats:
+    """Overdue bytes (P,), NaN where a part is not known. What has nothing uncopied needs no bytes per offset."""
+    known = (end != UNKNOWN) & (start != UNKNOWN) & (tiered != UNKNOWN)
+    uncopied = np.where(known, uncopied_offsets(end, start, tiered), np.nan)
+    weight = np.where(uncopied == 0, 0.0, per_offset)
+    return overdue_bytes(ARRAYS, uncopied, weight, segment_bytes)
+
+
+def latest_tiered(before: Longs, told: Longs, end: Longs) -> Longs:
+    """What is in remote storage (P,): what was told, or what was told before where that is more.
+
+    A broker that has just started, or begun to lead, tells nothing or too little until its own remote log manager has
+    looked (kafka-facts.md 7): all that is copied would be overdue for half a minute. What is once there stays there,
+    unless the log was cut below it. `UNKNOWN` where it is not told now.
+    """
+    kept = (told != UNKNOWN) & (before >= 0) & (told < before) & (before < end)
+    return np.where(kept, before, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """State of the fold `stalled`: P rows. Seconds are monotonic; NaN while nothing is overdue."""
+
+    tiered: Longs
+    """`UNKNOWN` before the first answer."""
+    since: Floats
+
+
+def stalled(state: Copying | None, clock: float, tiered: Longs, overdue: Floats) -> tuple[Copying, Floats]:
+    """Seconds (P,) since the latest tiered offset last moved while something is overdue; 0 where nothing is.
+
+    `overdue`: bytes. Where it is unknown (NaN) so are the seconds, and the clock neither starts nor ends.
+    """
+    if state is None:
+        state = Copying(np.full(len(tiered), UNKNOWN, np.int64), np.full(len(tiered), np.nan))
+    known = ~np.isnan(overdue)
+    begins = (tiered != state.tiered) | np.isnan(state.since)
+    since = np.where(overdue > 0, np.where(begins, clock, np.fmin(state.since, clock)), np.nan)
+    after = Copying(np.where(known, tiered, state.tiered), np.where(known, since, state.since))
+    return after, np.where(known, np.where(np.isnan(since), 0.0, clock - since), np.nan)
+
+
+def copy_quota_upheld(quota: V, segment_bytes: V, window: V) -> bool:
+    """Whether a copy quota can be upheld: a segment is copied whole, so it must not exceed quota x window.
+
+    1 GiB in 11 s needs 97.6 MB/s. judgement.md 7, `copy_quota_below_segment`.
+    """
+    return bool(quota * window >= segment_bytes)

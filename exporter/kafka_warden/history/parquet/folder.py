@@ -1,0 +1,231 @@
+"""The folder: one process at a time, whole files only, and nothing deleted that is not its own.
+
+    partitions/date=2026-11-21/hour=17/kafka-warden-<run>-<sequence>-<part>.parquet
+
+A file is written under a name with a dot in front, which Spark and Arrow pass over, flushed to the disk and renamed.
+"""
+
+import contextlib
+import datetime as dt
+import errno
+import fcntl
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.errors import SinkError, SinkFullError, SinkInUseError, SinkNotWritableError
+from kafka_warden.history.schema import TABLES
+
+RESERVE: Final = 16 << 20
+"""Bytes that are left free on the disk, or a twentieth of a small one: the state file needs some, too."""
+
+LOCK: Final = ".kafka-warden.lock"
+OWN: Final = re.compile(r"kafka-warden-[0-9a-z]+-\d+-\d+\.parquet")
+LEFTOVER: Final = re.compile(rf"\.{OWN.pattern}\.tmp")
+DATE: Final = re.compile(r"date=(\d{4}-\d\d-\d\d)")
+HOUR: Final = re.compile(r"hour=(\d\d)")
+SECONDS: Final = 3600
+
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
+_REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+_UNSYNCED: Final = {errno.EINVAL, errno.ENOTSUP}
+"""Some network file systems keep names by other means, and refuse to flush a folder."""
+
+
+class Folder:
+    """One folder, held by this process while it is open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    def check(self) -> None:
+        """Take hold of the folder, unless that is done, and see that there is room.
+
+        Raises:
+            SinkError: why nothing can be written.
+        """
+        try:
+            if not self._holds():
+                self.close()
+                self._open()
+            self._check_room()
+        except OSError as problem:
+            raise translated(problem, self.path) from problem
+
+    def write(self, table: str, hour: int, name: str, content: Any) -> None:
+        """Put a whole file in its place.
+
+        Args:
+            table: its table.
+            hour: hours since 1970.
+            name: matches `OWN`.
+            content: bytes.
+
+        Raises:
+            SinkError: it is not there, or may not stay; written again it has the same name, and is there once.
+        """
+        directory = self.path / table / _date(hour) / f"hour={hour % 24:02d}"
+        beside = directory / f".{name}.tmp"
+        try:
+            _make(directory)
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(directory / name)
+            # Its name would not outlive a crash of the machine otherwise.
+            _sync(directory)
+        except OSError as problem:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise translated(problem, beside) from problem
+
+    def expire(self, present: int, past: Iterable[int], kept: int) -> bool:
+        """Delete own files of hours that have as many later ones as are to be kept, and folders that are empty then.
+
+        An hour counts where it has files and is not after the present one: so a clock can be wrong by any time, and
+        makes nothing older than what was written under it does.
+
+        Args:
+            present: hours since 1970, of which those after it are neither counted nor deleted.
+            past: hours that count without files, too: a disk that history itself has filled gets room with time.
+            kept: hours, 1 or more.
+
+        Returns:
+            Whether this process holds the folder; without that nothing is deleted.
+
+        Raises:
+            SinkError: a file cannot be deleted.
+        """
+        try:
+            if not self._holds():
+                return False
+            found = [(hour, directory) for hour, directory in hours(self.path) if hour <= present]
+            filled = {hour for hour, directory in found if _matching(directory, OWN)}
+            counted = sorted(filled.union(hour for hour in past if hour <= present))
+            for hour, directory in found if len(counted) > kept else ():
+                if hour < counted[-kept]:
+                    _clear(directory, OWN)
+                    _prune(directory)
+        except OSError as problem:
+            raise translated(problem, self.path) from problem
+        return True
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _holds(self) -> bool:
+        """Tell whether the lock is that of the folder which stands at the path now, not of one that was moved aside."""
+        if self._lock is None:
+            return False
+        try:
+            return os.path.samestat(os.fstat(self._lock), (self.path / LOCK).lstat())
+        except FileNotFoundError:
+            return False
+
+    def _open(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            os.close(handle)
+            raise SinkInUseError(
+                f"{self.path}: another process writes its history there; give each sidecar a folder of its own"
+            ) from taken
+        self._lock = handle
+        for _, directory in hours(self.path):
+            _clear(directory, LEFTOVER)
+
+    def _check_room(self) -> None:
+        disk = os.statvfs(self.path)
+        left, least = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 20)
+        if left < least:
+            raise SinkFullError(
+                f"{self.path}: {left} bytes are left on the disk, and history wants {least};"
+                " make room, or lower history.parquet.retention"
+            )
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise SinkNotWritableError(f"{self.path}: this user may not write there; change its owner or mode")
+
+
+def hours(path: Path) -> Iterator[tuple[int, Path]]:
+    """List the folders of the hours of every table: hours since 1970, and the folder. Links are not followed."""
+    for table in TABLES:
+        for date in _directories(path / table.name):
+            day = DATE.fullmatch(date.name)
+            for directory in _directories(date) if day else ():
+                hour = HOUR.fullmatch(directory.name)
+                if day and hour:
+                    with contextlib.suppress(ValueError):
+                        midnight = dt.datetime.fromisoformat(day[1]).replace(tzinfo=dt.UTC)
+                        yield int(midnight.timestamp()) // SECONDS + int(hour[1]), directory
+
+
+def translated(problem: OSError, path: Path) -> SinkError:
+    """Say what an error of the operating system means for history, and what to do."""
+    why = problem.strerror or str(problem)
+    if problem.errno in _FULL:
+        return SinkFullError(f"{path}: {why}; make room, or lower history.parquet.retention")
+    if problem.errno in _REFUSED:
+        return SinkNotWritableError(f"{path}: {why}; history.parquet.path has to be a folder that this user can write")
+    return SinkError(f"{path}: {why}")
+
+
+def _date(hour: int) -> str:
+    return f"date={dt.datetime.fromtimestamp(hour * SECONDS, dt.UTC):%Y-%m-%d}"
+
+
+def _directories(path: Path) -> list[Path]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []
+
+
+def _make(directory: Path) -> None:
+    if not directory.is_dir():
+        _make(directory.parent)
+        directory.mkdir(exist_ok=True)
+        _sync(directory.parent)
+
+
+def _sync(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as problem:
+        if problem.errno not in _UNSYNCED:
+            raise
+    finally:
+        os.close(handle)
+
+
+def _clear(directory: Path, own: re.Pattern[str]) -> None:
+    for file in _matching(directory, own):
+        file.unlink(missing_ok=True)
+
+
+def _matching(directory: Path, own: re.Pattern[str]) -> list[Path]:
+    with os.scandir(directory) as entries:
+        return [
+            Path(entry.path) for entry in entries if own.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        ]
+
+
+def _prune(directory: Path) -> None:
+    """Remove an hour's folder, and its date's, where nothing is left in them."""
+    for folder in (directory, directory.parent):
+        try:
+            folder.rmdir()
+        except OSError as problem:
+            if problem.errno != errno.ENOTEMPTY:
+                raise
+            return

@@ -1,0 +1,187 @@
+"""What a column holds: made from the types of the model, written as plain values, named in Spark's words.
+
+Unknown is null: `UNKNOWN` in integers, NaN in floats, `None` where the type allows it. Reading gives back what was.
+"""
+
+import types
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from kafka_warden.model import UNKNOWN
+
+Plain = Any
+"""`None`, a bool, an int, a float, a text, or a list or a dict of these."""
+
+
+class Kind(StrEnum):
+    """Types of single values, in the words of Spark SQL."""
+
+    BOOLEAN = "boolean"
+    INT = "int"
+    BIGINT = "bigint"
+    DOUBLE = "double"
+    STRING = "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A single value."""
+
+    kind: Kind
+    optional: bool = False
+    """Unknown is `None`; else it is `UNKNOWN`, or NaN."""
+    make: Callable[[Any], Any] | None = None
+    """What makes the model's value of a plain one, where they differ."""
+
+    def __str__(self) -> str:
+        return self.kind
+
+    def write(self, value: Any) -> Plain:
+        """Turn a value of the model into a plain one."""
+        if value is None:
+            return None
+        if self.kind is Kind.STRING:
+            return str(value)
+        if self.kind is Kind.BOOLEAN:
+            return bool(value)
+        if self.kind is Kind.DOUBLE:
+            return None if np.isnan(value) else float(value)
+        return None if value == UNKNOWN and not self.optional else int(value)
+
+    def read(self, value: Plain) -> Any:
+        """Turn a plain value back."""
+        if value is not None:
+            return self.make(value) if self.make is not None else value
+        unknown: dict[Kind, Any] = {Kind.INT: UNKNOWN, Kind.BIGINT: UNKNOWN, Kind.DOUBLE: np.nan}
+        return None if self.optional else unknown.get(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list."""
+
+    item: "Shape"
+    make: Callable[[Any], Any] = tuple
+
+    def __str__(self) -> str:
+        return f"array<{self.item}>"
+
+    def write(self, value: Any) -> Plain:
+        """Turn a sequence or a set into a list; a set is sorted."""
+        if value is None:
+            return None
+        return [self.item.write(each) for each in (sorted(value) if isinstance(value, AbstractSet) else value)]
+
+    def read(self, value: Plain) -> Any:
+        """Turn a list back."""
+        return None if value is None else self.make(self.item.read(each) for each in value)
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """Texts to values; numbers are keys as text."""
+
+    value: "Shape"
+    key: Callable[[Any], Any] = str
+
+    def __str__(self) -> str:
+        return f"map<string,{self.value}>"
+
+    def write(self, value: Any) -> Plain:
+        """Turn a mapping into one whose keys are text."""
+        return None if value is None else {str(key): self.value.write(each) for key, each in value.items()}
+
+    def read(self, value: Plain) -> Any:
+        """Turn it back; Arrow gives a list of pairs."""
+        return None if value is None else {self.key(key): self.value.read(each) for key, each in dict(value).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Named values: a dataclass."""
+
+    fields: tuple[tuple[str, "Shape"], ...]
+    make: Any = None
+    """The dataclass."""
+
+    def __str__(self) -> str:
+        return f"struct<{','.join(f'{name}:{shape}' for name, shape in self.fields)}>"
+
+    def write(self, value: Any) -> Plain:
+        """Turn a dataclass into a dict."""
+        return None if value is None else {name: shape.write(getattr(value, name)) for name, shape in self.fields}
+
+    def read(self, value: Plain) -> Any:
+        """Turn a dict back."""
+        return None if value is None else self.make(**{name: shape.read(value[name]) for name, shape in self.fields})
+
+
+Shape = Scalar | ListOf | MapOf | Struct
+
+BOOLEAN: Final = Scalar(Kind.BOOLEAN)
+INT: Final = Scalar(Kind.INT)
+BIGINT: Final = Scalar(Kind.BIGINT)
+DOUBLE: Final = Scalar(Kind.DOUBLE)
+STRING: Final = Scalar(Kind.STRING)
+
+_SCALARS: Final[Mapping[Any, Scalar]] = {bool: BOOLEAN, int: BIGINT, float: DOUBLE, str: STRING}
+_COLUMNS: Final[Mapping[Any, Scalar]] = {
+    np.bool_: BOOLEAN,
+    np.int8: INT,
+    np.int32: INT,
+    np.int64: BIGINT,
+    np.float64: DOUBLE,
+}
+
+
+def hints(owner: Any) -> dict[str, Any]:
+    """Types of the fields of a dataclass, in their order, with what they refer to resolved."""
+    found = _hints(owner)
+    return {each.name: found[each.name] for each in fields(owner)}
+
+
+@cache
+def _hints(owner: Any) -> dict[str, Any]:
+    return get_type_hints(owner)
+
+
+def bare(annotation: Any) -> tuple[Any, bool]:
+    """Take `| None` off a type; tell whether it was there."""
+    if get_origin(annotation) in (types.UnionType, Union):
+        (kept,) = (each for each in get_args(annotation) if each is not types.NoneType)
+        return kept, True
+    return annotation, False
+
+
+def shape_of(annotation: Any, *, optional: bool = False) -> Shape:
+    """Make the shape of a type of the model.
+
+    Raises:
+        TypeError: it is one that nobody has decided about.
+    """
+    annotation, may_miss = bare(annotation)
+    origin, given = get_origin(annotation), get_args(annotation)
+    optional = optional or may_miss
+    if origin is np.ndarray:
+        return _COLUMNS[get_args(given[1])[0]]
+    if annotation in _SCALARS:
+        return Scalar(_SCALARS[annotation].kind, optional)
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return Scalar(Kind.STRING, optional, annotation)
+    if is_dataclass(annotation):
+        return Struct(tuple((name, shape_of(hint)) for name, hint in hints(annotation).items()), annotation)
+    if origin is tuple and len(set(given) - {...}) == 1:
+        return ListOf(shape_of(given[0]))
+    if isinstance(origin, type) and issubclass(origin, Mapping) and _is_key(given[0]):
+        return MapOf(shape_of(given[1]), given[0])
+    raise TypeError(f"say in exporter/kafka_warden/history how {annotation} is written")
+
+
+def _is_key(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, str | int)

@@ -1,0 +1,88 @@
+"""`configs`: one row per topic and per broker whose configuration was told."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.poll import Poll, topic_id_text
+from kafka_warden.history.shapes import DOUBLE, STRING, shape_of
+from kafka_warden.history.tables.entities import MAYBE_BROKER, MAYBE_TEXT, Entities, column, judged
+from kafka_warden.model import BrokerConfig, TopicConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A broker, or a topic; `place` is its index where the metadata has it."""
+
+    broker: int | None = None
+    topic: str | None = None
+    place: int | None = None
+
+
+def _rows(poll: Poll) -> Entities[Configured]:
+    snapshot = poll.snapshot
+    brokers = [Configured(broker=broker) for broker in sorted(snapshot.broker_configs)]
+    topics = [Configured(topic=topic, place=place) for place, topic in enumerate(snapshot.topics)]
+    gone = sorted(snapshot.topic_configs.keys() - set(snapshot.topics))
+    return Entities(poll, [*brokers, *topics, *(Configured(topic=topic) for topic in gone)])
+
+
+def _size(poll: Poll) -> int:
+    snapshot = poll.snapshot
+    gone = snapshot.topic_configs.keys() - snapshot.topics
+    return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
+
+
+def _topic_id(poll: Poll, item: Configured) -> str | None:
+    return None if item.place is None else topic_id_text(poll.snapshot.topic_ids[item.place])
+
+
+def _of_topic(name: str, unit: str, text: str, attribute: str) -> Column[Any]:
+    def read(poll: Poll, item: Configured) -> float | None:
+        return None if item.place is None else getattr(poll.derived.tiered, attribute)[item.place]
+
+    return judged(name, DOUBLE, unit, text, (f"derived.tiered.{attribute}",), read)
+
+
+CONFIGS: Final = Table(
+    "configs",
+    "One row per broker whose configuration is known, and per topic; one whose configuration is not known has none in "
+    "its row.",
+    ("kind", "broker", "topic", "topic_id"),
+    (
+        column(
+            "kind",
+            STRING,
+            "",
+            "`broker` or `topic`",
+            (),
+            lambda _, item: "topic" if item.topic is not None else "broker",
+            Role.KEY,
+        ),
+        column("broker", MAYBE_BROKER, "", "broker id", (), lambda _, item: item.broker, Role.KEY),
+        column("topic", MAYBE_TEXT, "", "topic name", (), lambda _, item: item.topic, Role.KEY),
+        column(
+            "topic_id", MAYBE_TEXT, "", "topic id; null where the metadata has no such topic", (), _topic_id, Role.KEY
+        ),
+        column(
+            "broker_config",
+            shape_of(BrokerConfig),
+            "",
+            "what DescribeConfigs of the broker told",
+            ("snapshot.broker_configs[]",),
+            lambda poll, item: poll.snapshot.broker_configs.get(item.broker),
+        ),
+        column(
+            "topic_config",
+            shape_of(TopicConfig),
+            "",
+            "what DescribeConfigs of the topic told",
+            ("snapshot.topic_configs[]",),
+            lambda poll, item: poll.snapshot.topic_configs.get(item.topic),
+        ),
+        _of_topic("overdue_bytes", "bytes", "what should lie in remote storage by now", "overdue"),
+        _of_topic("copy_stalled_seconds", "s", "for how long nothing was copied of what is overdue", "stalled"),
+    ),
+    _rows,
+    _size,
+)

@@ -1,0 +1,152 @@
+"""Logs: structlog on stderr, one line each, with what the libraries log routed through it.
+
+Nothing secret gets out: a `Secret` prints redacted, a key that names a secret has its value replaced, and a secret in
+memory is replaced in any text. kafka-python prints requests, passwords among them, at DEBUG: it is never heard below
+WARNING. Its complaints about a broker that is down come with every attempt: each is heard once in a while, as those of
+the other libraries are, for the poller reports every change itself.
+"""
+
+import logging
+import re
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from kafka_warden.clients.secrets import REDACTED, Secret, scrub
+
+FORMATS: Final = ("logfmt", "json", "console")
+
+REPEAT_AFTER: Final = 600.0
+"""Seconds after which a library may say again what it has said."""
+_CHATTY: Final = ("kafka", "hypercorn", "asyncio", "apscheduler")
+_SECRET_KEY: Final = re.compile(r"passw|secret|token|credential|authorization|jaas|private.?key|pem$", re.IGNORECASE)
+_INNOCENT_KEY: Final = re.compile(r"(file|path|location|tokens|_per_second|_seconds)$", re.IGNORECASE)
+"""`password_file` is a path, and `controller_mutation_tokens` a number."""
+_LONGEST_LINE: Final = 16_384
+_DEEPEST: Final = 6
+
+
+def configure(level: str = "info", form: str = "logfmt") -> None:
+    """Set logging up for the whole process.
+
+    Args:
+        level: debug, info, warning or error, for this program; libraries are not heard below warning.
+        form: one of `FORMATS`.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(LibraryFilter())
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_annotations(),
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_last_steps(form)],
+        ),
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.captureWarnings(capture=True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_annotations(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def _annotations() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+    ]
+
+
+def _last_steps(form: str) -> list[Processor]:
+    if form == "console":
+        # Not structlog's own traceback: it shows local variables, and those may be secret.
+        console = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            exception_formatter=structlog.dev.plain_traceback,
+        )
+        return [structlog.processors.format_exc_info, redact, console]
+    order = ["time", "level", "logger", "event"]
+    if form == "json":
+        return [structlog.processors.format_exc_info, redact, structlog.processors.JSONRenderer(default=_text)]
+    return [
+        structlog.processors.format_exc_info,
+        redact,
+        structlog.processors.LogfmtRenderer(key_order=order, drop_missing=True, bool_as_flag=False),
+    ]
+
+
+def redact(_: Any, __: str, event: EventDict) -> EventDict:
+    """Replace what is secret, by key and by value, in the event and in what hangs below it; a structlog processor."""
+    return {_key(key): REDACTED if _names_secret(key, value) else _clean(value) for key, value in event.items()}
+
+
+def _key(key: Any) -> str:
+    # logfmt has no way to write a key with white space.
+    return "_".join(scrub(str(key)).split()) or "_"
+
+
+def _names_secret(key: Any, value: Any) -> bool:
+    if isinstance(value, bool | int | float) or value is None:
+        return False
+    return bool(_SECRET_KEY.search(str(key))) and not _INNOCENT_KEY.search(str(key))
+
+
+def _clean(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    if isinstance(value, Secret):
+        return REDACTED
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        return {
+            _key(key): REDACTED if _names_secret(key, item) else _clean(item, depth + 1) for key, item in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset) and depth < _DEEPEST:
+        return [_clean(item, depth + 1) for item in value]
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    text = scrub(str(value))
+    # A carriage return or an escape sequence would forge lines and colours on a terminal.
+    text = "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
+
+
+class LibraryFilter(logging.Filter):
+    """Hears libraries from WARNING on, and each place in their code once in `REPEAT_AFTER`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._heard: dict[tuple[str, int, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Decide on one record."""
+        if record.name.partition(".")[0] not in _CHATTY:
+            return True
+        return record.levelno >= logging.WARNING and self._is_new(record)
+
+    def _is_new(self, record: logging.LogRecord) -> bool:
+        place = (record.pathname, record.lineno, record.levelname)
+        now = time.monotonic()
+        with self._lock:
+            if now - self._heard.get(place, -REPEAT_AFTER) < REPEAT_AFTER:
+                return False
+            self._heard[place] = now
+            return True

@@ -1,0 +1,80 @@
+"""`forecast`: the day on which partitions, bytes in and disks reach their limits, with an interval."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kafka_warden.config import values
+from kafka_warden.pipeline.flags import read_values
+from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.jobs.forecast.fold import forecasts, paths, replayed
+from kafka_warden.pipeline.jobs.forecast.options import Options
+from kafka_warden.pipeline.jobs.forecast.series import series
+from kafka_warden.pipeline.marts import write
+from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
+from kafka_warden.pipeline.session import kept, spread
+
+MOST_DAYS: Final = 366
+"""Of the horizon: further away there is nothing but width."""
+
+
+def run(request: Request[Options]) -> None:
+    """Write the marts `forecasts` and `forecast_paths`."""
+    options = request.options
+    spread(request.spark, request.history.rows("replicas"))
+    with kept(replayed(series(request.history, options), options)) as rows:
+        with request.progress.step("forecast: days to limits"):
+            write(FORECASTS, forecasts(rows, options), request.output)
+        with request.progress.step("forecast: paths"):
+            write(FORECAST_PATHS, paths(rows), request.output)
+
+
+def add_flags(command: ArgumentParser) -> None:
+    """Add the flags of this job."""
+    command.add_argument("--horizon", default="90", metavar="DAYS", help="days to look ahead (default: 90)")
+    command.add_argument("--level", default="90%", metavar="SHARE", help="of the interval (default: 90%%)")
+    command.add_argument(
+        "--network", metavar="RATE", help="what one broker's network carries; else as the history has it"
+    )
+    command.add_argument("--max-broker-partitions", metavar="N", help="limit of replicas of a broker; else the same")
+    command.add_argument("--max-partitions", metavar="N", help="limit of partitions of the cluster; else the same")
+    command.add_argument(
+        "--disk-share", default="100%", metavar="SHARE", help="of a disk that counts as full (default: 100%%)"
+    )
+    command.add_argument("--seed", default="1", metavar="N", help="of the draws; the same gives the same (default: 1)")
+
+
+def read_flags(parsed: Namespace) -> Options:
+    """Read them.
+
+    Raises:
+        ConfigError: a value cannot be used.
+    """
+    return Options(**read_values(parsed, _FLAGS))
+
+
+def _horizon(text: object) -> int:
+    days = values.whole_number(text)
+    if days > MOST_DAYS:
+        raise ValueError(f"expected {MOST_DAYS} days or less, got {text}")
+    return days
+
+
+def _level(text: object) -> float:
+    share = values.share(text)
+    if share == 1:
+        raise ValueError("expected less than 100%: of that no interval can be sure")
+    return share
+
+
+_FLAGS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "horizon": _horizon,
+    "level": _level,
+    "network": values.rate,
+    "max_broker_partitions": values.whole_number,
+    "max_partitions": values.whole_number,
+    "disk_share": values.share,
+    "seed": values.whole_number,
+}
+
+JOB: Final = Job("forecast", "the day on which limits are reached, with an interval", add_flags, read_flags, run)

@@ -1,0 +1,155 @@
+"""`plan`: the throttle for a reassignment, from what the history says is produced. Prints; changes nothing."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.config import values
+from kafka_warden.errors import ConfigError, ReassignmentError
+from kafka_warden.pipeline.flags import read_values
+from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
+from kafka_warden.pipeline.jobs.plan.options import Options
+from kafka_warden.pipeline.jobs.plan.rows import row
+from kafka_warden.pipeline.marts import write
+from kafka_warden.pipeline.marts.plan import PLANS
+from kafka_warden.pipeline.session import spread
+from kafka_warden.plan_files import read_targets, write_rollback
+from kafka_warden.planning.choice import Goal
+from kafka_warden.planning.commands import ROLLBACK, Where
+from kafka_warden.planning.document import move_document
+from kafka_warden.planning.figures import in_percent, in_rate, in_time
+from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.inbound import Percentile, total
+from kafka_warden.planning.plan import MovePlan, plan_move
+from kafka_warden.planning.reassignment import to_json
+from kafka_warden.planning.text import move_text, table
+
+_Plan = tuple[Percentile, MovePlan]
+
+SHARES: Final = (0.5, 0.95, 0.99)
+"""Percentiles that every plan shows beside the one that is chosen."""
+NAMED_BROKERS: Final = 3
+"""In the commands, where no bootstrap servers are given."""
+
+
+IMPOSSIBLE: Final = 1
+"""Exit code of a plan that cannot be as asked, or is of nothing that is planned; that of `kafka-warden plan`."""
+
+
+def run(request: Request[Options]) -> int:
+    """Print the plan, write the mart `plans`; return 0 where the plan that is printed in full is possible, else 1.
+
+    Raises:
+        ConfigError: what is asked for does not go with the history.
+        ReassignmentError: the file cannot be planned.
+        IncompleteError: the history does not tell enough.
+    """
+    options = request.options
+    targets = read_targets(options.reassignment)
+    spread(request.spark, request.history.rows("replicas"))
+    with request.progress.step("plan: the last poll"):
+        found = latest(request.history, options.cluster)
+    goal = _goal(options, found)
+    limit = options.max_broker_partitions
+    most = found.parameters.max_broker_partitions if limit is None else float(limit)
+    with request.progress.step("plan: what is produced"):
+        assumed = percentiles(request.history, found, sorted({*SHARES, options.percentile}))
+    try:
+        plans = [(one, plan_move(found.snapshot, targets, one.rates, goal, most)) for one in assumed]
+    except ReassignmentError as failure:
+        raise ReassignmentError(f"{options.reassignment}: {failure}") from None
+    where = _where(options, found)
+    chosen = next(each for each in plans if each[0].share == options.percentile)
+    sys.stdout.write(_text(plans, chosen, options, found, where))
+    rows = [row(plan, one, move_document(plan, one, where), options) for one, plan in plans]
+    write(PLANS, request.spark.createDataFrame(rows, PLANS.ddl), request.output)
+    return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
+
+
+def _goal(options: Options, found: Latest) -> Goal:
+    parameters = found.parameters
+    network = parameters.network_bytes_per_second if options.network is None else options.network
+    if options.share is not None and network is None:
+        raise ConfigError("--max-network-share: a share of what? Give --network 125MB/s, what one broker's carries")
+    return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, options.share, network)
+
+
+def _where(options: Options, found: Latest) -> Where:
+    known = [each for each in found.snapshot.brokers.values() if not each.gone and not each.fenced]
+    servers = ",".join(f"{each.host}:{each.port}" for each in known[:NAMED_BROKERS])
+    rollback = ROLLBACK if options.rollback is None else str(options.rollback)
+    return Where(options.bootstrap or servers, str(options.reassignment), rollback, options.secured)
+
+
+def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest, where: Where) -> str:
+    chosen, plan = printed
+    rollback = to_json(plan.rollback)
+    write_rollback(options.rollback, rollback)
+    full = move_text(plan, chosen, where, "" if options.rollback is not None else rollback)
+    head = ("percentile", "produced", "needed", "throttle", "predicted", "verdict")
+    lines = table(head, [_line(*each) for each in plans], len(plans))
+    as_of = datetime.fromtimestamp(found.snapshot.time, UTC).isoformat(sep=" ", timespec="seconds")
+    about = f"Cluster {found.snapshot.cluster_id} as it was at {as_of}, by {in_percent(chosen.share)} of its polls"
+    return f"{about}\n\n{full}\nBy what is produced\n{lines}\n"
+
+
+def _line(one: Percentile, plan: MovePlan) -> tuple[str, ...]:
+    choice = plan.choice
+    return (
+        f"p{100 * one.share:g}",
+        in_rate(total(one.rates)),
+        "-" if choice is None else in_rate(choice.needed),
+        "none" if plan.limit is None else str(plan.limit),
+        in_time(plan.predicted),
+        str(verdict(plan)).replace("_", " "),
+    )
+
+
+def add_flags(command: ArgumentParser) -> None:
+    """Add the flags of this job, which are those of `kafka-warden plan` where they mean the same."""
+    command.add_argument("--reassignment", required=True, metavar="FILE", help="JSON of kafka-reassign-partitions")
+    command.add_argument("--deadline", metavar="DURATION", help="to be done within; else moves.deadline as it was set")
+    command.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network, such as 30%%")
+    command.add_argument(
+        "--network", metavar="RATE", help="what that carries; else network.bytes_per_second as it was set"
+    )
+    command.add_argument("--max-broker-partitions", metavar="N", help="else limits.max_broker_partitions as it was set")
+    command.add_argument(
+        "--percentile", default="95%", metavar="SHARE", help="of polls, for the plan in full (default: 95%%)"
+    )
+    command.add_argument("--cluster", metavar="ID", help="where the history has several")
+    command.add_argument("--rollback", metavar="FILE", help="write today's assignment there, for the way back")
+    command.add_argument(
+        "--bootstrap-servers", metavar="HOST:PORT,...", help="for the commands; else brokers as they were"
+    )
+    command.add_argument("--secured", action="store_true", help="the commands need properties of a principal")
+
+
+def read_flags(parsed: Namespace) -> Options:
+    """Read them.
+
+    Raises:
+        ConfigError: a value cannot be used.
+    """
+    return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(parsed, _FLAGS).items()})
+
+
+_OPTIONS: Final = {"max_network_share": "share", "bootstrap_servers": "bootstrap"}
+_FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "reassignment": Path,
+    "deadline": values.duration,
+    "max_network_share": values.share,
+    "network": values.rate,
+    "max_broker_partitions": values.whole_number,
+    "percentile": values.share,
+    "cluster": values.text,
+    "rollback": Path,
+    "bootstrap_servers": values.text,
+    "secured": bool,
+}
+
+JOB: Final = Job("plan", "the throttle for a reassignment, from what is produced", add_flags, read_flags, run)

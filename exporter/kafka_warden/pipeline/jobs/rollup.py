@@ -1,0 +1,139 @@
+"""The job `rollup`: minutes and hours of replicas, topics, brokers and clusters."""
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.config import values
+from kafka_warden.errors import ConfigError, JobError
+from kafka_warden.pipeline import marts
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.rollup.rollup import Target, roll_up
+from kafka_warden.pipeline.rollup.samples import of_history
+from kafka_warden.pipeline.rollup.stream import reach, rows, topic
+from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
+from kafka_warden.pipeline.rollup.stream.topic import Topic
+from kafka_warden.pipeline.rollup.windows import DAY, HOUR
+from kafka_warden.pipeline.session import spread
+
+LATE: Final = "24h"
+"""Files of an idle sidecar come an hour late, those of one that is cut off when it is back."""
+EVERY: Final = "1m"
+CHECKPOINT: Final = "_rollup-stream"
+"""Folder below the output; Spark and Arrow pass over it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user chose."""
+
+    streaming: Streaming | None = None
+    """`None`: all that is there, once."""
+    topic: Topic | None = None
+    """`None`: the stream is of files."""
+
+
+def add_flags(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    parser.add_argument("--stream", action="store_true", help="go on with what arrives; a topic always is a stream")
+    parser.add_argument("--until-done", action="store_true", help="of a stream: end when all that is there is taken")
+    parser.add_argument("--every", metavar="DURATION", help=f"of a stream: a batch (default: {EVERY})")
+    parser.add_argument("--late", metavar="DURATION", help=f"of a stream: an hour stays open for (default: {LATE})")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help=f"of a stream (default: {CHECKPOINT} in the output)")
+    parser.add_argument(
+        "--accept-loss", action="store_true", help="of a topic: go on, and count, where messages were deleted unread"
+    )
+    parser.add_argument(
+        "--kafka-properties", type=Path, metavar="FILE", help="of a topic: client properties, as Java's"
+    )
+
+
+def read_flags(parsed: Namespace) -> Options:
+    """Read the flags.
+
+    Raises:
+        ConfigError: a value that cannot be used.
+    """
+    is_topic = topic.is_topic(parsed.input)
+    for flag, given in (("--kafka-properties", parsed.kafka_properties), ("--accept-loss", parsed.accept_loss)):
+        if given and not is_topic:
+            raise ConfigError(f"{flag}: only goes with --input kafka://HOST:PORT,.../TOPIC")
+    if not (parsed.stream or is_topic):
+        for name in ("until_done", "every", "late", "checkpoint"):
+            if getattr(parsed, name):
+                raise ConfigError(f"--{name.replace('_', '-')}: only goes with --stream, or with a topic")
+        return Options()
+    if parsed.start > 0 or parsed.end != float("inf"):
+        raise ConfigError("--start: does not go with a stream, which takes what arrives; leave out --start and --end")
+    streaming = Streaming(
+        checkpoint=parsed.checkpoint or f"{parsed.output.rstrip('/')}/{CHECKPOINT}",
+        delay=_duration("--late", parsed.late or LATE),
+        every=_duration("--every", parsed.every or EVERY),
+        until_done=parsed.until_done,
+    )
+    if not is_topic:
+        return Options(streaming)
+    return Options(streaming, Topic.at(parsed.input, parsed.kafka_properties, accept_loss=parsed.accept_loss))
+
+
+def run(request: Request[Options]) -> None:
+    """Roll up what is there, or what arrives."""
+    options = request.options
+    if options.streaming is None:
+        batch(request)
+    elif options.topic is None:
+        files = rows.of_files(request.spark, request.input)
+        stream(request.spark, files, request.output, options.streaming, request.progress)
+    else:
+        of_topic(request, options.topic, options.streaming)
+
+
+def of_topic(request: Request[Options], read: Topic, streaming: Streaming) -> None:
+    """Roll up the messages of a topic.
+
+    Raises:
+        KafkaWardenError: what is wrong with the topic, or what a batch failed with.
+    """
+    beginnings = reach.beginnings(request.spark, read)
+    messages = topic.of_topic(request.spark, read)
+    try:
+        stream(request.spark, messages, request.output, streaming, request.progress, beginnings)
+    except (StreamingQueryException, JobError) as failure:
+        raise reach.named(read, str(failure)) or failure from failure
+
+
+def batch(request: Request[Options]) -> None:
+    """Write the marts: all of them anew, or, of a part of history, the hours that are in it."""
+    write = marts.write if request.history.whole else marts.write_parts
+    target = Target(
+        lambda mart, frame: write(mart, frame, request.output),
+        lambda mart: _of_span(marts.read(request.spark, mart, request.output), request.history),
+    )
+    spread(request.spark, request.history.rows("replicas"))
+    roll_up(of_history(request.history), target, request.progress.step)
+
+
+def _of_span(minutes: DataFrame, history: History) -> DataFrame:
+    """Those of the hours that are made anew: a mart may have years of others."""
+    first, after = (hour * HOUR for hour in history.hours)
+    # A day is a folder: Spark opens no others.
+    begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
+    return minutes.where((day > first - DAY) & (day < after) & (begins >= first) & (begins < after))
+
+
+def _duration(flag: str, text: str) -> float:
+    try:
+        return values.duration(text)
+    except ValueError as failure:
+        raise ConfigError(f"{flag}: {failure}") from None
+
+
+JOB: Final = Job(
+    "rollup", "minute and hour marts of replicas, topics, brokers and clusters", add_flags, read_flags, run
+)

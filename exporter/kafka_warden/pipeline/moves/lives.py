@@ -1,0 +1,160 @@
+"""Lives of moves: what the samples of one life come to, and how it ended."""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.formulas import samples
+from kafka_warden.history.tables.moves import LOG_DIR
+from kafka_warden.pipeline.moves.samples import MOVE, PARTITION
+from kafka_warden.pipeline.ops import COLUMNS
+from kafka_warden.pipeline.timeline import POLL
+
+COMPLETED: Final = "completed"
+CANCELLED: Final = "cancelled"
+RUNNING: Final = "running"
+UNKNOWN: Final = "unknown"
+"""Values of `outcome`."""
+
+
+def lives(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
+    """Put the samples of each life together.
+
+    Args:
+        shown: `moves.samples.move_samples`.
+        hosts: `moves.samples.hosts`: replicas by partition and poll.
+        placed: `poll`, `broker` and its column `placed`: where the logs of brokers lay.
+
+    Returns:
+        The columns of the mart `moves`, times as Unix s.
+    """
+    summed = shown.groupBy(*MOVE, "life").agg(*_whole(), *_first_and_last(), *_stuck())
+    summed = summed.withColumn("causes", _by_cause(F.col("pairs")))
+    ended = _with_ends(summed, hosts, placed).withColumn("outcome", _outcome())
+    return ended.withColumns(_end_of_log()).withColumns(_times()).withColumns(_errors())
+
+
+def _whole() -> list[Column]:
+    known = F.col("bytes_per_second").isNotNull() | (F.col("kind") == LOG_DIR)
+    return [
+        F.count("*").alias("polls"),
+        F.count_distinct("run").alias("runs"),
+        F.min("at").alias("began"),
+        F.max("at").alias("last_seen"),
+        F.sum("grown").alias("grown_sum"),
+        F.max(F.when(known, F.col("rate"))).alias("rate_max"),
+        F.avg("limit").alias("limit_mean"),
+        F.avg("use").alias("use_mean"),
+        F.sum("held").alias("held_sum"),
+        F.sum(samples.not_further(COLUMNS, F.col("stalled"), F.col("between"))).alias("stalled_sum"),
+        F.count("stalled").alias("stalled_known"),
+    ]
+
+
+def _first(name: str) -> Column:
+    """Take the first value of a life that is known."""
+    return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("n")))
+
+
+def _last(name: str) -> Column:
+    return F.max_by(name, F.when(F.col(name).isNotNull(), F.col("n")))
+
+
+def _first_and_last() -> list[Column]:
+    return [
+        F.min_by("previous_at", "n").alias("previous_at"),
+        F.max_by("next_at", "n").alias("ended"),
+        F.max_by("next_run", "n").alias("next_run"),
+        F.max_by("next_sequence", "n").alias("next_sequence"),
+        _last("leader").alias("leader"),
+        _last("log_dir").alias("log_dir"),
+        _last("size").alias("last_size"),
+        _first("remaining_bytes").alias("bytes_at_start"),
+        _first("predicted").alias("predicted_seconds"),
+        _first("predicted_bottleneck").alias("predicted_bottleneck_seconds"),
+        _first("eta").alias("eta_first"),
+        F.min(F.when(F.col("eta").isNotNull(), F.col("at"))).alias("eta_first_at"),
+    ]
+
+
+def _stuck() -> list[Column]:
+    stuck = F.col("stuck").isNotNull()
+    pairs = F.collect_list(F.when(stuck, F.struct("stuck", "held")))
+    return [
+        F.coalesce(F.sum(F.when(stuck, F.col("held"))), F.lit(0.0)).alias("stuck_seconds"),
+        F.coalesce(F.sum(F.when(F.col("never_ends"), F.col("held"))), F.lit(0.0)).alias("never_seconds"),
+        pairs.alias("pairs"),
+    ]
+
+
+def _by_cause(pairs: Column) -> Column:
+    """Add up the seconds of each cause."""
+
+    def seconds(cause: Column) -> Column:
+        mine = F.filter(pairs, lambda each: each["stuck"] == cause)
+        total = F.aggregate(mine, F.lit(0.0), lambda so_far, each: so_far + each["held"])
+        return F.struct(cause, total)
+
+    causes = F.array_distinct(F.transform(pairs, lambda each: each["stuck"]))
+    return F.map_from_entries(F.transform(F.array_sort(causes), seconds))
+
+
+def _with_ends(summed: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
+    """Look at the partition, and at its broker's directories, in the first poll without the move."""
+    after = [F.col(name).alias(f"next_{name}" if name in POLL[1:] else name) for name in PARTITION]
+    at_end = hosts.select(*after, "hosts")
+    directories = placed.select(
+        "cluster_id", F.col("run").alias("next_run"), F.col("sequence").alias("next_sequence"), "broker", "placed"
+    )
+    of_partition = ["cluster_id", "next_run", "next_sequence", *PARTITION[3:]]
+    return summed.join(at_end, of_partition, "left").join(
+        directories, ["cluster_id", "next_run", "next_sequence", "broker"], "left"
+    )
+
+
+def _outcome() -> Column:
+    target = F.col("hosts")[F.col("broker")]
+    # A replica that is still being added has no row of its own once it leads: then it is in sync.
+    reassigned = (
+        F.when(F.col("hosts").isNull(), UNKNOWN)
+        .when(target.isNull(), CANCELLED)
+        .when(~target["adding"] | target["in_isr"], COMPLETED)
+        .otherwise(UNKNOWN)
+    )
+    log = F.filter("placed", lambda each: (each["topic"] == F.col("topic")) & (each["partition"] == F.col("partition")))
+    lies_in = F.get(log, F.lit(0))["log_dir"]
+    between = (
+        F.when(F.col("placed").isNull() | lies_in.isNull(), UNKNOWN)
+        .when(lies_in == F.col("log_dir"), COMPLETED)
+        .otherwise(CANCELLED)
+    )
+    return F.when(F.col("ended").isNull(), RUNNING).when(F.col("kind") == LOG_DIR, between).otherwise(reassigned)
+
+
+def _end_of_log() -> dict[str, Column]:
+    """Count what was copied after the last poll that showed the move."""
+    size = F.col("hosts")[F.col("broker")]["size"]
+    added = samples.growth(COLUMNS, size, F.col("last_size"))
+    has_end = (F.col("outcome") == COMPLETED) & (F.col("kind") != LOG_DIR)
+    whole = F.coalesce("grown_sum", F.lit(0.0)) + added
+    return {"bytes_copied": F.when(has_end, whole).otherwise(F.col("grown_sum"))}
+
+
+def _times() -> dict[str, Column]:
+    seconds = F.coalesce("ended", "last_seen") - F.col("began")
+    at_end = F.when(F.col("ended").isNotNull(), F.col("ended") - F.col("last_seen")).otherwise(F.lit(0.0))
+    return {
+        "seconds": seconds,
+        "uncertain_seconds": F.col("began") - F.col("previous_at") + at_end,
+        "unseen_seconds": COLUMNS.greatest(seconds - F.col("held_sum"), F.lit(0.0)),
+        "rate_mean": samples.mean_rate(COLUMNS, F.col("bytes_copied"), seconds),
+        "stalled_seconds": F.when(F.col("stalled_known") > 0, F.coalesce("stalled_sum", F.lit(0.0))),
+    }
+
+
+def _errors() -> dict[str, Column]:
+    done = F.col("outcome") == COMPLETED
+    whole = samples.relative_error(COLUMNS, F.col("predicted_seconds"), F.col("seconds"))
+    rest = samples.relative_error(COLUMNS, F.col("eta_first"), F.col("ended") - F.col("eta_first_at"))
+    return {"prediction_error": F.when(done, whole), "eta_error": F.when(done, rest)}

@@ -1,0 +1,72 @@
+"""Spark's words for `kafka_warden.formulas.ops`: the only place where its vocabulary differs.
+
+Unknown is null where it is NaN in arrays, word by word; Spark's own `greatest` passes by nulls. What has no value, such
+as infinity less infinity, is NaN on all engines, but compares otherwise here: no formula may be asked that.
+Spark 4 runs ANSI SQL, where a bare `/` raises on zero.
+"""
+
+import math
+from typing import Any, Final, overload
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.formulas.ops import Ops
+
+_WHOLE: Final = 2.0**53
+"""From here on every double is a whole number; Spark's `floor` makes a bigint, which holds no more than 2^63."""
+
+
+class _Columns:
+    """Columns of double. A plain number stands for a constant."""
+
+    def lit(self, value: float) -> Column:
+        return F.lit(float(value))
+
+    def greatest(self, left: Column, right: Column) -> Column:
+        return _known(left, right, F.greatest(_column(left), _column(right)))
+
+    def least(self, left: Column, right: Column) -> Column:
+        return _known(left, right, F.least(_column(left), _column(right)))
+
+    def floor(self, value: Column) -> Column:
+        given = _column(value)
+        return F.when(F.abs(given) < _WHOLE, F.floor(given).cast("double")).otherwise(given)
+
+    def when(self, condition: Any, then: Column, otherwise: Column) -> Column:
+        return F.when(_column(condition), _column(then)).otherwise(_column(otherwise))
+
+    @overload
+    def divide(self, numerator: Column, denominator: Column) -> Column | None: ...
+    @overload
+    def divide(self, numerator: Column, denominator: Column, otherwise: Column) -> Column: ...
+    def divide(self, numerator: Column, denominator: Column, otherwise: Column | None = None) -> Column | None:
+        top, bottom = _column(numerator), _column(denominator)
+        has_none = (bottom == 0.0) | (_is_infinite(top) & _is_infinite(bottom))
+        fallback = F.lit(None).cast("double") if otherwise is None else _column(otherwise)
+        return F.when(has_none, fallback).otherwise(F.try_divide(top, bottom))
+
+
+COLUMNS: Final[Ops[Column]] = _Columns()
+
+
+def yes() -> Column:
+    """Make the constant true."""
+    return F.lit(True)  # noqa: FBT003  # the only argument that it has
+
+
+def no() -> Column:
+    """Make the constant false."""
+    return F.lit(False)  # noqa: FBT003  # the same
+
+
+def _column(value: Any) -> Column:
+    return value if isinstance(value, Column) else F.lit(value)
+
+
+def _known(left: Any, right: Any, value: Column) -> Column:
+    return F.when(_column(left).isNotNull() & _column(right).isNotNull(), value)
+
+
+def _is_infinite(value: Column) -> Column:
+    return F.abs(value) == math.inf

@@ -1,0 +1,145 @@
+"""Alarms that rules would have raised, out of the marts `rules` and `alarms`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.formulas import alarms as formulas
+from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.pipeline.report.reading import unix
+
+BY_TIME: Final = "out_of_sync_by_time"
+BY_MESSAGES: Final = "out_of_sync_by_messages"
+"""Names of the two rules that are compared: the second is what Kafka had before 0.9."""
+
+MOST: Final = 2000
+"""Alarms that are drawn; those that lasted longest come first."""
+
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "rules": (
+        "cluster_id",
+        "rule",
+        "threshold",
+        "what_if",
+        "unit",
+        "for_seconds",
+        "alarms",
+        "true_alarms",
+        "false_alarms",
+        "events",
+        "missed",
+    ),
+    "alarms": (
+        "cluster_id",
+        "rule",
+        "threshold",
+        "what_if",
+        "subject",
+        "began",
+        "ended",
+        "seconds",
+        "would_fire",
+        "true_alarm",
+    ),
+}
+"""Mart to the columns that are read of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a rule with its threshold would have raised in all clusters. None: there is no truth to compare with."""
+
+    rule: str
+    threshold: float | None
+    what_if: bool
+    unit: str | None
+    for_seconds: float | None
+    alarms: int
+    true_alarms: int | None
+    false_alarms: int | None
+    events: int | None
+    missed: int | None
+
+    @property
+    def precision(self) -> float | None:
+        """Share of its alarms that were true."""
+        if self.true_alarms is None or self.false_alarms is None:
+            return None
+        found: float | None = formulas.precision(NUMBERS, self.true_alarms, self.false_alarms)
+        return found
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the faults that it told of."""
+        if self.events is None or self.missed is None:
+            return None
+        found: float | None = formulas.recall(NUMBERS, self.events - self.missed, self.missed)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One alarm that would have fired; of one that still does, up to the last poll.
+
+    Times in Unix s; `true_alarm` is None without a truth.
+    """
+
+    rule: str
+    began: float
+    ended: float
+    true_alarm: bool | None
+
+
+def rules_of(rules: DataFrame) -> list[Rule]:
+    """Read the rules, all clusters together: those that are compared first. A sum with an unknown part is unknown."""
+
+    def whole(name: str) -> Any:
+        return F.when(F.count(name) == F.count("*"), F.sum(name)).alias(name)
+
+    sums = rules.groupBy("rule", "threshold", "what_if", "unit", "for_seconds").agg(
+        *(whole(name) for name in ("alarms", "true_alarms", "false_alarms", "events", "missed"))
+    )
+    read = [Rule(**row.asDict()) for row in sums.where("alarms IS NOT NULL").collect()]
+    first = (BY_MESSAGES, BY_TIME)
+    return sorted(
+        read,
+        key=lambda rule: (
+            first.index(rule.rule) if rule.rule in first else len(first),
+            rule.rule,
+            rule.what_if,
+            rule.threshold or 0.0,
+            rule.for_seconds or 0.0,
+        ),
+    )
+
+
+def alarms_of(alarms: DataFrame) -> tuple[list[Alarm], int]:
+    """Read the alarms of the rules as they are, and count those that are too many."""
+    firing = alarms.where("would_fire AND NOT what_if")
+    order: list[Any] = [F.desc_nulls_first("seconds"), "began", "rule", "cluster_id", F.to_json(F.struct("subject"))]
+    rows = firing.orderBy(*order).limit(MOST).select("rule", unix("began"), "seconds", "true_alarm").collect()
+    read = [Alarm(row["rule"], row["began"], row["began"] + row["seconds"], row["true_alarm"]) for row in rows]
+    return read, firing.count() - len(read) if len(read) == MOST else 0
+
+
+def never_told_by_time(alarms: DataFrame) -> tuple[int, int]:
+    """Count the alarms by messages, and those of them while the rule by time said nothing of the same replica."""
+    firing = alarms.where("would_fire AND NOT what_if").withColumn("about", F.to_json(F.struct("subject")))
+    by_messages = firing.where(F.col("rule") == BY_MESSAGES).alias("messages")
+    by_time = firing.where(F.col("rule") == BY_TIME).alias("time")
+    meet = (
+        (F.col("messages.cluster_id") == F.col("time.cluster_id"))
+        & (F.col("messages.about") == F.col("time.about"))
+        & (F.col("messages.began") <= F.coalesce(F.col("time.ended"), F.col("messages.began")))
+        & (F.col("time.began") <= F.coalesce(F.col("messages.ended"), F.col("time.began")))
+    )
+    return by_messages.count(), by_messages.join(by_time, meet, how="left_anti").count()
+
+
+def pair_of(rules: Sequence[Rule]) -> tuple[Rule, Rule] | None:
+    """The rule by messages and the one by time, as they are, where both have a truth."""
+    found = {rule.rule: rule for rule in rules if rule.false_alarms is not None and not rule.what_if}
+    return (found[BY_MESSAGES], found[BY_TIME]) if {BY_MESSAGES, BY_TIME} <= found.keys() else None

@@ -1,0 +1,207 @@
+"""The section on alarms: what a rule that counts messages would have raised, beside one that goes by time."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+
+from kafka_warden.pipeline.report.alarms import (
+    BY_MESSAGES,
+    BY_TIME,
+    MOST,
+    Alarm,
+    Rule,
+    alarms_of,
+    never_told_by_time,
+    pair_of,
+    rules_of,
+)
+from kafka_warden.pipeline.report.canvas import at, canvas, legend, times, whole
+from kafka_warden.pipeline.report.colours import BLUE, FAINT, GREY, ORANGE, RED, Colour
+from kafka_warden.pipeline.report.html import Html
+from kafka_warden.pipeline.report.numbers import DAY, count, duration, figure, plural, share
+from kafka_warden.pipeline.report.parts import Column, Part, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.reading import Marts
+from kafka_warden.pipeline.report.svg import inline
+
+_TITLE: Final = "False alarms"
+
+_VERDICTS: Final[tuple[tuple[bool | None, str, Colour], ...]] = (
+    (True, "true", BLUE),
+    (False, "false", ORANGE),
+    (None, "no truth to say", GREY),
+)
+_RULES: Final = (
+    "How many alarms each rule would have raised over this history, against its truth: the faults that really were."
+    " A missed fault is one that the rule said nothing of."
+)
+_UNTRUE: Final = " This history has no truth, so nobody can say which alarms were false."
+_OVER_TIME: Final = "When each rule would have been firing, as it is; what was tried with --what-if is not in it."
+_DRAWN: Final = 25
+"""Rules of a plot."""
+
+_SHORTEST: Final = 1 / 400
+"""Of the plot's width: what shorter alarms are drawn with, or nobody would see them."""
+
+
+def section(marts: Marts) -> Section:
+    """Read and draw the alarms."""
+    rules, alarms = marts.find("rules"), marts.find("alarms")
+    if rules is None:
+        return Section("alarms", _TITLE, "Not known: no mart of rules.", (marts.missing("rules", "backtest"),))
+    read = rules_of(rules)
+    if not read:
+        nothing = "The mart of rules has none, so no rule was tried on this history."
+        return Section("alarms", _TITLE, nothing, (Said(nothing),))
+    parts: list[Part] = [_rules(read)]
+    finding = _finding(read)
+    if alarms is None:
+        parts.append(marts.missing("alarms", "backtest"))
+    else:
+        finding = finding or _without_truth(*never_told_by_time(alarms))
+        parts.append(_when(*alarms_of(alarms)))
+    return Section("alarms", _TITLE, finding or f"{plural(len(read), 'rule')} tried.", tuple(parts))
+
+
+def _finding(rules: Sequence[Rule]) -> str:
+    pair = pair_of(rules)
+    if pair is None:
+        return ""
+    said = [
+        f"{name} raised {plural(rule.alarms, 'alarm')}, {count(rule.false_alarms)} of them false,"
+        f" and missed {count(rule.missed)}"
+        for name, rule in zip(("The rule that counts messages", "the rule by time"), pair, strict=True)
+    ]
+    return f"{said[0]}; {said[1]}."
+
+
+def _without_truth(by_messages: int, alone: int) -> str:
+    if not by_messages:
+        return "The rule that counts messages raised no alarm."
+    return (
+        f"The rule that counts messages raised {plural(by_messages, 'alarm')}; during {alone:,} of them the rule by"
+        " time said nothing of that replica."
+    )
+
+
+def _name(rule: Rule) -> str:
+    threshold = "" if rule.threshold is None else f" {figure(rule.threshold)} {rule.unit or ''}".rstrip()
+    lasting = f" for {duration(rule.for_seconds)}" if rule.for_seconds else ""
+    supposed = "what if: " if rule.what_if else ""
+    return f"{supposed}{rule.rule.replace('_', ' ')}{threshold}{lasting}"
+
+
+def _rules(rules: Sequence[Rule]) -> Shown:
+    telling = _telling(rules) or list(rules[:1])
+    columns = (
+        Column("Rule"),
+        *(Column(title, number=True) for title in ("Alarms", "True", "False", "Missed", "Precision", "Recall")),
+    )
+    rows = [
+        (
+            _name(rule),
+            *(count(number) for number in (rule.alarms, rule.true_alarms, rule.false_alarms, rule.missed)),
+            share(rule.precision) if rule.alarms else "none",
+            share(rule.recall) if rule.events != 0 else "none",
+        )
+        # What is seen without a click is what raised something.
+        for rule in [*telling, *(rule for rule in rules if rule not in telling)]
+    ]
+    silent = len(rules) - len(telling)
+    how = _RULES + (f" Only in the table: {plural(silent, 'rule')} that raised less or nothing." if silent else "")
+    how += "" if any(rule.false_alarms is not None for rule in rules) else _UNTRUE
+    note = (
+        "A rule stands with its threshold and for how long it has to hold. Precision: share of its alarms that were"
+        " true. Recall: share of the faults that it told of."
+    )
+    return Shown(Plot("Alarms by rule", how, _bars(telling)), Table("Rules", columns, rows, note), wide=True)
+
+
+def _telling(rules: Sequence[Rule]) -> list[Rule]:
+    """Those that have something to show, and the two that are compared in any case."""
+    return [rule for rule in rules if rule.alarms or rule.missed or rule.rule in {BY_MESSAGES, BY_TIME}][:_DRAWN]
+
+
+def _bars(rules: Sequence[Rule]) -> Html:
+    shown = rules[::-1]
+    places = range(len(shown))
+    series: tuple[tuple[str, Colour, list[int]], ...] = (
+        ("true alarms", BLUE, [rule.true_alarms or 0 for rule in shown]),
+        ("false alarms", ORANGE, [rule.false_alarms or 0 for rule in shown]),
+        ("alarms, no truth to say", GREY, [rule.alarms if rule.false_alarms is None else 0 for rule in shown]),
+        ("missed faults", RED, [rule.missed or 0 for rule in shown]),
+    )
+    with canvas(1.0 + 0.3 * len(shown)) as (drawn, [axes]):
+        left = [0] * len(shown)
+        for name, colour, numbers in series:
+            if any(numbers):
+                axes.barh(places, numbers, 0.66, left, color=colour.light, label=name, lw=0)
+            left = [so_far + more for so_far, more in zip(left, numbers, strict=True)]
+        axes.set_yticks(places, [_name(rule) for rule in shown])
+        axes.set_xlim(0, max(*left, 1) * 1.05)
+        whole(axes.xaxis)
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        if any(left):
+            legend(drawn, axes)
+        return inline(drawn, "rules", "Alarms by rule, true and false", f"{plural(len(shown), 'rule')}.")
+
+
+def _when(alarms: Sequence[Alarm], left_out: int) -> Part:
+    if not alarms:
+        return Said("No rule would have raised an alarm.")
+    names = sorted({alarm.rule for alarm in alarms})
+    columns = (
+        Column("Rule"),
+        Column("Alarms", number=True),
+        Column("Median", number=True),
+        Column("Longest", number=True),
+    )
+    rows = []
+    for name in names:
+        lasted = sorted(alarm.ended - alarm.began for alarm in alarms if alarm.rule == name)
+        median = lasted[(len(lasted) - 1) // 2]
+        rows.append((name.replace("_", " "), f"{len(lasted):,}", duration(median), duration(lasted[-1])))
+    note = f"{left_out:,} shorter alarms left out: {MOST:,} are drawn at most." if left_out else ""
+    return Shown(
+        Plot("Alarms over time", _OVER_TIME, _timeline(alarms, names)),
+        Table("How long they lasted", columns, rows, note),
+    )
+
+
+def _timeline(alarms: Sequence[Alarm], names: Sequence[str]) -> Html:
+    begin, end = min(alarm.began for alarm in alarms), max(alarm.ended for alarm in alarms)
+    least = max(end - begin, 60.0) * _SHORTEST
+    with canvas(1.1 + 0.42 * len(names)) as (drawn, [axes]):
+        for verdict, label, colour in _VERDICTS:
+            mine = [alarm for alarm in alarms if alarm.true_alarm is verdict]
+            if mine:
+                _strips(axes, mine, names, least, colour)
+                axes.plot([], [], color=colour.light, lw=6, label=label)
+        axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlim(at(begin - least), at(end + least))
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0, labelcolor=FAINT.light)
+        times(axes)
+        legend(drawn, axes)
+        return inline(drawn, "timeline", "When each rule was firing", f"{plural(len(alarms), 'alarm')}.")
+
+
+def _strips(axes: Axes, alarms: Sequence[Alarm], names: Sequence[str], least: float, colour: Colour) -> None:
+    for place, name in enumerate(names):
+        mine = merged([(alarm.began, max(alarm.ended, alarm.began + least)) for alarm in alarms if alarm.rule == name])
+        spans = [(at(began), (ended - began) / DAY) for began, ended in mine]
+        if spans:
+            axes.broken_barh(spans, (place - 0.33, 0.66), color=colour.light, alpha=0.6, lw=0)
+
+
+def merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Put times together that meet: a broker that is down is an alarm of hundreds of its replicas at once."""
+    found = list[tuple[float, float]]()
+    for began, ended in sorted(spans):
+        if found and began <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], ended))
+        else:
+            found.append((began, ended))
+    return found

@@ -1,0 +1,164 @@
+"""Moves as the page needs them, out of the marts `moves` and `move_samples`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.pipeline.report.reading import unix
+
+MOST: Final = 1500
+"""Moves that are read, and so dots of a plot and rows of its table; those that took longest come first."""
+
+_POINTS: Final = 240
+"""Samples of a move that is drawn; more are put together."""
+
+_TIMES: Final = ("began", "ended")
+_PLAIN: Final = (
+    "cluster_id",
+    "topic",
+    "partition",
+    "broker",
+    "kind",
+    "leader",
+    "outcome",
+    "seconds",
+    "bytes_copied",
+    "rate_mean",
+    "limit_mean",
+    "use_mean",
+    "stalled_seconds",
+    "stuck_seconds",
+    "causes",
+    "predicted_seconds",
+    "prediction_error",
+)
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "moves": (*_TIMES, *_PLAIN),
+    "move_samples": ("cluster_id", "kind", "topic", "partition", "broker", "began", "time", "rate", "limit", "stuck"),
+}
+"""Mart to the columns that are read of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The life of one replica that is moved. Times in Unix s, sizes in bytes, rates in bytes/s; None is unknown."""
+
+    cluster_id: str
+    topic: str
+    partition: int
+    broker: int
+    kind: str
+    leader: int | None
+    outcome: str
+    began: float
+    ended: float | None
+    seconds: float | None
+    bytes_copied: float | None
+    rate_mean: float | None
+    limit_mean: float | None
+    use_mean: float | None
+    stalled_seconds: float | None
+    stuck_seconds: float | None
+    causes: Mapping[str, float]
+    predicted_seconds: float | None
+    prediction_error: float | None
+
+    @property
+    def name(self) -> str:
+        """Partition and target."""
+        return f"{self.topic}-{self.partition} → {self.broker}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What holds for all moves, read or not.
+
+    `bytes_copied` is of those that know theirs, all but `unknown`; `causes`: cause to the seconds of being stuck.
+    """
+
+    count: int
+    outcomes: Mapping[str, int]
+    bytes_copied: float | None
+    unknown: int
+    median_error: float | None
+    causes: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A move's rate over time: Unix s, bytes/s (NaN where unknown), infinite where there is no limit, stuck or not."""
+
+    times: tuple[float, ...]
+    rates: tuple[float, ...]
+    limits: tuple[float, ...]
+    stuck: tuple[bool, ...]
+
+
+def summed_up(moves: DataFrame) -> Fleet:
+    """Put all moves together."""
+    outcomes = {row["outcome"]: row["count"] for row in moves.groupBy("outcome").count().orderBy("outcome").collect()}
+    causes = (
+        moves.select(F.explode("causes").alias("cause", "seconds")).groupBy("cause").agg(F.sum("seconds").alias("s"))
+    )
+    whole = moves.agg(
+        F.sum("bytes_copied").alias("bytes"),
+        F.count_if(F.col("bytes_copied").isNull()).alias("unknown"),
+        F.percentile(F.abs("prediction_error"), 0.5).alias("error"),
+    ).first()
+    assert whole is not None  # noqa: S101  # an aggregate without keys has one row
+    found = {row["cause"]: row["s"] for row in causes.orderBy(F.desc("s"), "cause").collect() if row["s"]}
+    return Fleet(sum(outcomes.values()), outcomes, whole["bytes"], whole["unknown"], whole["error"], found)
+
+
+def longest(moves: DataFrame) -> list[Move]:
+    """Read the `MOST` moves that took longest; those that run still count by what they took so far."""
+    order: list[Any] = [F.desc_nulls_last("seconds"), "cluster_id", "began", "topic", "partition", "broker", "kind"]
+    rows = moves.select(*(unix(name) for name in _TIMES), *_PLAIN).orderBy(*order).limit(MOST).collect()
+    return [Move(**{**row.asDict(), "causes": dict(row["causes"] or {})}) for row in rows]
+
+
+def chosen(moves: Sequence[Move], most: int) -> list[Move]:
+    """Pick the moves to draw by themselves: the longest stuck, then the worst predicted, then the longest."""
+
+    def interest(move: Move) -> tuple[float, float, float]:
+        return (move.stuck_seconds or 0.0, abs(move.prediction_error or 0.0), move.seconds or 0.0)
+
+    return sorted(moves, key=interest, reverse=True)[:most]
+
+
+def samples_of(samples: DataFrame, moves: Sequence[Move]) -> dict[int, Samples]:
+    """Read the rates of these moves: place among them to its samples, for those that have two or more."""
+    if not moves:
+        return {}
+    owner = F.coalesce(*(F.when(_of(move), F.lit(place)) for place, move in enumerate(moves)))
+    owned = samples.select(owner.alias("move"), unix("time"), "rate", "limit", "stuck").where("move IS NOT NULL")
+    widths = F.array(*(F.lit(max((move.seconds or 0.0) / _POINTS, 1.0)) for move in moves))
+    begins = F.array(*(F.lit(move.began) for move in moves))
+    step = F.floor((F.col("time") - begins[F.col("move")]) / widths[F.col("move")])
+    points = owned.groupBy("move", step.alias("step")).agg(
+        F.min("time").alias("time"),
+        F.avg("rate").alias("rate"),
+        F.min("limit").alias("limit"),
+        F.max(F.col("stuck").isNotNull()).alias("stuck"),
+    )
+    found: dict[int, list[Any]] = {}
+    for row in points.orderBy("move", "time").collect():
+        found.setdefault(row["move"], []).append(row)
+    return {place: _samples(rows) for place, rows in found.items() if len(rows) > 1}
+
+
+def _of(move: Move) -> Column:
+    same = F.unix_micros("began") == round(move.began * 1e6)
+    for name in ("cluster_id", "kind", "topic", "partition", "broker"):
+        same &= F.col(name) == getattr(move, name)
+    return same
+
+
+def _samples(rows: Sequence[Any]) -> Samples:
+    def floats(name: str) -> tuple[float, ...]:
+        return tuple(float("nan") if row[name] is None else row[name] for row in rows)
+
+    return Samples(floats("time"), floats("rate"), floats("limit"), tuple(row["stuck"] for row in rows))

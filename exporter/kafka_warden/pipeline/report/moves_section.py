@@ -1,0 +1,178 @@
+"""The section on moves."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_warden.pipeline.report import moves_plots
+from kafka_warden.pipeline.report.moves import Fleet, Move, Samples, chosen, longest, samples_of, summed_up
+from kafka_warden.pipeline.report.numbers import amount_of_bytes, duration, instant, plural, rate, share, short
+from kafka_warden.pipeline.report.parts import Column, Gallery, Missing, Part, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.reading import Marts
+
+_TITLE: Final = "Moves"
+_NAME: Final = 28
+"""Letters of a move's name beside a plot; the table of all moves has it whole."""
+
+_PREDICTED: Final = (
+    "Each dot is a move that completed. Below the line it was quicker than the sidecar's MoveTime at its start, above"
+    " it slower: a throttle that was changed on the way, more produced than before, or a move that was stuck."
+)
+_THROTTLED: Final = (
+    "Each dot is a move: its mean rate, and the mean of the lower one of its two throttles. A throttle is shared by all"
+    " moves of a broker and by in-sync traffic of the listed partitions, so a dot below the line may still be held by"
+    " it."
+)
+_OVER_TIME: Final = (
+    "The moves that were stuck longest, then those that were predicted worst, then the longest."
+    " Shaded: stuck. The dashed line is the lower one of the two throttles."
+)
+
+
+def section(marts: Marts, drawn: int) -> Section:
+    """Read and draw the moves, `drawn` of them by themselves."""
+    moves = marts.find("moves")
+    if moves is None:
+        return Section("moves", _TITLE, "Not known: no mart of moves.", (marts.missing("moves", "moves"),))
+    fleet = summed_up(moves)
+    if not fleet.count:
+        nothing = "Nothing was moved in this history."
+        return Section("moves", _TITLE, nothing, (Said(nothing),))
+    read = longest(moves)
+    return Section(
+        "moves", _TITLE, _finding(fleet), (*_against(fleet, read), *_stuck(fleet), *_each(marts, read, drawn))
+    )
+
+
+def _finding(fleet: Fleet) -> str:
+    outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in fleet.outcomes.items())
+    error = (
+        ""
+        if fleet.median_error is None
+        else f" Half of the predicted times were wrong by {share(fleet.median_error)} or less."
+    )
+    stuck = sum(fleet.causes.values())
+    longest_cause = f", mostly {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
+    stood = f" Stuck for {duration(stuck)} in all{longest_cause}." if stuck else " None was stuck."
+    return f"{plural(fleet.count, 'move')}: {outcomes}.{_copied(fleet)}{error}{stood}"
+
+
+def _copied(fleet: Fleet) -> str:
+    if fleet.bytes_copied is None:
+        return ""
+    amount = amount_of_bytes(fleet.bytes_copied)
+    if not fleet.unknown:
+        return f" {amount} copied."
+    return f" At least {amount} copied: of {plural(fleet.unknown, 'move')} it is unknown."
+
+
+def _against(fleet: Fleet, read: Sequence[Move]) -> list[Part]:
+    left_out = f"{more:,} shorter moves are left out of plots and tables." if (more := fleet.count - len(read)) else ""
+    finished = [move for move in read if move.outcome == "completed" and move.predicted_seconds and move.seconds]
+    predictable = [move for move in finished if math.isfinite(move.predicted_seconds or 0.0)]
+    limited = [move for move in read if move.rate_mean and move.limit_mean and math.isfinite(move.limit_mean)]
+    return [
+        _shown("Predicted against real time", _PREDICTED, predictable, left_out)
+        if predictable
+        else Said("No completed move had a predicted time, so there is nothing to compare."),
+        _throttles(limited, len(read) - len(limited), left_out)
+        if limited
+        else Said("No move was throttled and had a known rate."),
+    ]
+
+
+def _shown(title: str, how: str, moves: Sequence[Move], left_out: str) -> Shown:
+    worst = sorted(moves, key=lambda move: -abs(move.prediction_error or 0.0))
+    columns = (Column("Move"), *_numbers("Took", "Predicted", "Error"))
+    rows = [
+        (
+            short(move.name, _NAME),
+            duration(move.seconds),
+            duration(move.predicted_seconds),
+            share(move.prediction_error),
+        )
+        for move in worst
+    ]
+    return Shown(
+        Plot(title, how, moves_plots.predicted(moves)), Table("Worst predicted first", columns, rows, left_out)
+    )
+
+
+def _throttles(moves: Sequence[Move], others: int, left_out: str) -> Shown:
+    low = sorted(moves, key=lambda move: math.inf if move.use_mean is None else move.use_mean)
+    columns = (Column("Move"), *_numbers("Mean rate", "Throttle", "Use"))
+    rows = [
+        (short(move.name, _NAME), rate(move.rate_mean), rate(move.limit_mean), share(move.use_mean)) for move in low
+    ]
+    without = f"{plural(others, 'move')} without a throttle or with an unknown rate left out." if others else ""
+    table = Table("Least used throttle first", columns, rows, " ".join(filter(None, (without, left_out))))
+    return Shown(Plot("Rate against the throttle", _THROTTLED, moves_plots.throttled(moves)), table)
+
+
+def _stuck(fleet: Fleet) -> list[Part]:
+    if not fleet.causes:
+        return []
+    columns = (Column("Cause"), *_numbers("Stuck"))
+    rows = [(cause.replace("_", " "), duration(seconds)) for cause, seconds in fleet.causes.items()]
+    how = "For how long moves were stuck, all moves together, by the cause that the sidecar gave."
+    plot = Plot("What moves were stuck by", how, moves_plots.causes(fleet.causes))
+    return [Shown(plot, Table("Time stuck by cause", columns, rows))]
+
+
+def _each(marts: Marts, read: Sequence[Move], drawn: int) -> list[Part]:
+    samples = marts.find("move_samples")
+    if samples is None:
+        return [marts.missing("move_samples", "moves"), _listed(read)]
+    wanted = chosen(read, drawn)
+    found = samples_of(samples, wanted)
+    plots = tuple(_small(move, found[place], place) for place, move in enumerate(wanted) if place in found)
+    if not plots:
+        return [
+            Missing("The mart move_samples has no two samples of any move, so none is drawn over time."),
+            _listed(read),
+        ]
+    left = len(read) - len(plots)
+    how = _OVER_TIME + (f" {left:,} of {len(read):,} moves are not drawn here; all are in the table." if left else "")
+    return [Gallery("Rate against the throttle, over time", how, plots), _listed(read)]
+
+
+def _small(move: Move, samples: Samples, place: int) -> Plot:
+    took = (
+        f"{move.outcome} after {duration(move.seconds)}"
+        if move.outcome != "running"
+        else f"running for {duration(move.seconds)}"
+    )
+    how = f"{amount_of_bytes(move.bytes_copied)} copied, {took}, predicted {duration(move.predicted_seconds)}."
+    return Plot(move.name, how, moves_plots.over_time(move, samples, f"move-{place}"))
+
+
+def _listed(read: Sequence[Move]) -> Table:
+    titles = ("Cluster", "Kind", "Topic", "Partition", "From", "To", "Began (UTC)", "Outcome")
+    numbers = ("Took", "Predicted", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
+    columns = (*map(Column, titles), *_numbers(*numbers), Column("Causes"))
+    return Table("All moves, the longest first", columns, [_row(move) for move in read])
+
+
+def _numbers(*titles: str) -> tuple[Column, ...]:
+    return tuple(Column(title, number=True) for title in titles)
+
+
+def _row(move: Move) -> tuple[str, ...]:
+    return (
+        short(move.cluster_id),
+        move.kind.replace("_", " "),
+        move.topic,
+        str(move.partition),
+        "unknown" if move.leader is None else str(move.leader),
+        str(move.broker),
+        instant(move.began),
+        move.outcome,
+        duration(move.seconds),
+        duration(move.predicted_seconds),
+        amount_of_bytes(move.bytes_copied),
+        rate(move.rate_mean),
+        rate(move.limit_mean),
+        duration(move.stalled_seconds),
+        duration(move.stuck_seconds),
+        ", ".join(f"{cause.replace('_', ' ')} {duration(seconds)}" for cause, seconds in sorted(move.causes.items())),
+    )

@@ -1,0 +1,119 @@
+"""The whole page: what it is made of stands at its top, then one section per question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kafka_warden.pipeline.report.colours import ALL
+from kafka_warden.pipeline.report.html import Html, joined, tag
+from kafka_warden.pipeline.report.numbers import count, duration, instant
+from kafka_warden.pipeline.report.parts import Column, Section, Table
+from kafka_warden.pipeline.report.replication import Cluster
+
+_CSS: Final = Path(__file__).with_name("page.css")
+
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+"""The page runs no script and asks nobody for anything; the browser holds it to that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the page is made from.
+
+    Attributes:
+        title: Of the page.
+        history: The folder of the history, as the user wrote it.
+        clusters: Those in it, from when to when.
+        version: Of this program.
+        made: When the page was made, as the user wants it written; empty when not at all.
+    """
+
+    title: str
+    history: str
+    clusters: Sequence[Cluster]
+    version: str
+    made: str
+
+
+def page(head: Head, sections: Sequence[Section]) -> str:
+    """Write the page as a document of HTML."""
+    return "<!DOCTYPE html>\n" + tag(
+        "html",
+        tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", name="color-scheme", content="light dark"),
+            tag("meta", name="generator", content=f"kafka-warden {head.version}"),
+            tag("title", head.title),
+            tag("style", Html(_colours() + _CSS.read_text())),
+        ),
+        tag("body", _top(head), _summary(sections), tag("main", *(section.html() for section in sections)), _foot()),
+        lang="en",
+    )
+
+
+def _colours() -> str:
+    """CSS' variables: by day, by night, and on paper, which is always light."""
+    day = "".join(f"--{colour.name}: {colour.light}; " for colour in ALL)
+    night = "".join(f"--{colour.name}: {colour.dark}; " for colour in ALL)
+    return f":root {{ {day}}}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {night}}} }}\n"
+
+
+def _top(head: Head) -> Html:
+    begins, ends = (
+        min((one.begins for one in head.clusters), default=None),
+        max((one.ends for one in head.clusters), default=None),
+    )
+    facts = [("History", head.history), ("Clusters", f"{len(head.clusters):,}" if head.clusters else "unknown")]
+    if begins is not None and ends is not None:
+        facts.append(("Time", f"{instant(begins)} to {instant(ends)} UTC, {duration(ends - begins)}"))
+    facts.append(("Made by", f"kafka-warden {head.version}"))
+    if head.made:
+        facts.append(("Made at", head.made))
+    listed = tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts))
+    return tag("header", tag("h1", head.title), listed, _clusters(head.clusters))
+
+
+def _clusters(clusters: Sequence[Cluster]) -> Html:
+    if not clusters:
+        return joined(
+            tag(
+                "p",
+                "Which clusters, and from when to when, is in the marts of the job rollup, which are not there.",
+                class_="missing",
+            )
+        )
+    columns = (
+        Column("Cluster"),
+        Column("From (UTC)"),
+        Column("To (UTC)"),
+        *(Column(title, number=True) for title in ("Polls", "Brokers", "Partitions")),
+    )
+    rows = [
+        (
+            one.cluster_id,
+            instant(one.begins),
+            instant(one.ends),
+            count(one.polls),
+            count(one.brokers),
+            count(one.partitions),
+        )
+        for one in clusters
+    ]
+    return Table("Clusters, with the most brokers and partitions that each had", columns, rows).html()
+
+
+def _summary(sections: Sequence[Section]) -> Html:
+    items = [tag("li", tag("a", section.title, href=f"#{section.name}"), ": ", section.finding) for section in sections]
+    return tag("nav", tag("h2", "In short", id="short"), tag("ul", *items), aria_labelledby="short")
+
+
+def _foot() -> Html:
+    units = (
+        "Bytes in powers of ten; times are UTC; a share is of 100 %. “unknown” is what the history does not have: it is"
+        " never taken for 0. This page needs no network and runs no script."
+    )
+    return tag("footer", tag("p", units))

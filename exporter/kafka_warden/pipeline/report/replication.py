@@ -1,0 +1,191 @@
+"""Followers that were not in sync, by what they were held by: out of the marts by cluster and by replica.
+
+A mean number of replicas in a state is their samples in it, divided by the polls of that time; so one that was slow in
+half of the polls of an hour counts half.
+"""
+
+import functools
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.pipeline.report.reading import unix
+from kafka_warden.pipeline.session import kept
+
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    name.format(grain): columns
+    for grain in ("minute", "hour")
+    for name, columns in {
+        "cluster_{}": ("cluster_id", "start", "polls", "brokers_max", "partitions_max", "under_replicated_max"),
+        "replica_{}": ("cluster_id", "start", "topic", "partition", "broker", "states", "out_of_sync_samples"),
+    }.items()
+}
+"""Mart to the columns that are read of it."""
+
+SECONDS: Final[Mapping[str, int]] = {"minute": 60, "hour": 3600}
+"""Grain of the marts to its length."""
+
+_STEPS: Final = 120
+"""Points of a plot over time."""
+
+TOPICS: Final = 15
+"""Topics that are read; those with the most time come first."""
+
+STATES: Final = (
+    ReplicaState.OFFLINE,
+    ReplicaState.LEADER_UNAVAILABLE,
+    ReplicaState.STUCK,
+    ReplicaState.SLOW,
+    ReplicaState.THROTTLED,
+    ReplicaState.RECOVERING,
+    ReplicaState.BOOTSTRAPPING,
+    ReplicaState.MOVING,
+    ReplicaState.UNKNOWN,
+)
+"""Why a follower is not in sync, those that need somebody first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What the history has of one cluster. Times in Unix s."""
+
+    cluster_id: str
+    begins: float
+    ends: float
+    polls: int
+    brokers: int | None
+    partitions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When the history begins and ends, in Unix s, how many seconds plots put together, and the grain they read."""
+
+    begins: float
+    ends: float
+    step: int
+    grain: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """T times (Unix s), each of a step's begin.
+
+    Attributes:
+        under: Cluster to its under-replicated partitions at their highest in each step; None where it has no poll.
+        states: State to the mean number of replicas in it, of all clusters together.
+        topics: Topic to its replica seconds by state, the highest sum first; at most `TOPICS`.
+        seconds: State to its replica seconds, of all topics.
+        topics_in_all: How many topics had any.
+    """
+
+    times: tuple[float, ...]
+    under: Mapping[str, tuple[int | None, ...]]
+    states: Mapping[str, tuple[float, ...]]
+    topics: Mapping[tuple[str, str], Mapping[str, float]]
+    seconds: Mapping[str, float]
+    topics_in_all: int
+
+
+def clusters_of(cluster: DataFrame, grain: str) -> list[Cluster]:
+    """Read which clusters the history has, from when to when."""
+    rows = cluster.select(unix("start"), *NEEDED["cluster_hour"][:1], *NEEDED["cluster_hour"][2:5]).groupBy(
+        "cluster_id"
+    )
+    found = rows.agg(
+        F.min("start").alias("begins"),
+        (F.max("start") + SECONDS[grain]).alias("ends"),
+        F.sum("polls").alias("polls"),
+        F.max("brokers_max").alias("brokers"),
+        F.max("partitions_max").alias("partitions"),
+    )
+    return [Cluster(**row.asDict()) for row in found.orderBy("cluster_id").collect()]
+
+
+def span_of(clusters: Sequence[Cluster], grain: str) -> Span:
+    """Choose the steps of the plots: whole minutes or hours, at most `_STEPS`."""
+    begins, ends = min(one.begins for one in clusters), max(one.ends for one in clusters)
+    grains = max(1, -(-int(ends - begins) // (SECONDS[grain] * _STEPS)))
+    return Span(begins, ends, grains * SECONDS[grain], grain)
+
+
+def health_of(cluster: DataFrame, replica: DataFrame, span: Span) -> Health:
+    """Put states and under-replication together, by step and by topic."""
+    # The marts are read several times, and small enough after this to be kept.
+    with kept(_samples(replica, cluster, span)) as samples:
+        states = samples.groupBy("state", "step").agg(F.sum("seconds").alias("seconds")).collect()
+        by_topic = samples.groupBy("cluster_id", "topic", "state").agg(F.sum("seconds").alias("seconds"))
+        topics, in_all = _topics(by_topic)
+    under = (
+        cluster.select("cluster_id", _step(span), "under_replicated_max")
+        .groupBy("cluster_id", "step")
+        .agg(F.max("under_replicated_max").alias("most"))
+        .orderBy("cluster_id", "step")
+        .collect()
+    )
+    steps = sorted({row["step"] for row in (*states, *under)})
+    return Health(
+        tuple(span.begins + step * span.step for step in steps),
+        _by_step(under, "cluster_id", "most", steps, None),
+        {name: tuple(value / span.step for value in row) for name, row in _seconds(states, steps).items()},
+        topics,
+        {state: sum(row["seconds"] for row in states if row["state"] == state) for state in _seconds(states, steps)},
+        in_all,
+    )
+
+
+def _seconds(states: Sequence[Any], steps: Sequence[int]) -> dict[str, tuple[float, ...]]:
+    found = _by_step(states, "state", "seconds", steps, 0.0)
+    return {state: found[state] for state in STATES if state in found}
+
+
+def _by_step(
+    rows: Sequence[Any], key: str, value: str, steps: Sequence[int], nothing: Any
+) -> dict[str, tuple[Any, ...]]:
+    found = {(row[key], row["step"]): row[value] for row in rows}
+    return {
+        name: tuple(found.get((name, step), nothing) for step in steps) for name in sorted({row[key] for row in rows})
+    }
+
+
+def _step(span: Span) -> Column:
+    return F.floor((unix("start") - span.begins) / span.step).alias("step")
+
+
+def _samples(replica: DataFrame, cluster: DataFrame, span: Span) -> DataFrame:
+    """Replica seconds by cluster, topic, state and step, of states that are not in sync."""
+    states = replica.select("cluster_id", "start", "topic", F.explode(_outside()).alias("state", "samples"))
+    bad = (
+        states.where("samples > 0")
+        .groupBy("cluster_id", "start", "topic", "state")
+        .agg(F.sum("samples").alias("samples"))
+    )
+    polls = cluster.select("cluster_id", "start", "polls").where("polls > 0")
+    share = F.col("samples") / F.col("polls") * float(SECONDS[span.grain])
+    joined = bad.join(F.broadcast(polls), ["cluster_id", "start"], how="inner")
+    return joined.select("cluster_id", "topic", "state", _step(span), share.alias("seconds"))
+
+
+def _outside() -> Column:
+    """Samples by state, as a map. Unknown ones count as far as the replica was outside the ISR by nothing else.
+
+    A sidecar that has just started knows the state of nobody, those in sync included.
+    """
+    counts = {str(state): F.coalesce(F.col("states")[str(state)], F.lit(0)) for state in STATES}
+    unknown = counts.pop(str(ReplicaState.UNKNOWN))
+    others = functools.reduce(operator.add, counts.values())
+    counts[str(ReplicaState.UNKNOWN)] = F.least(unknown, F.greatest(F.col("out_of_sync_samples") - others, F.lit(0)))
+    return F.create_map(*(part for state, count in counts.items() for part in (F.lit(state), count)))
+
+
+def _topics(by_topic: DataFrame) -> tuple[dict[tuple[str, str], dict[str, float]], int]:
+    sums = by_topic.groupBy("cluster_id", "topic").agg(
+        F.sum("seconds").alias("all"), F.map_from_entries(F.collect_list(F.struct("state", "seconds"))).alias("states")
+    )
+    rows = sums.orderBy(F.desc("all"), "cluster_id", "topic").limit(TOPICS).collect()
+    return {(row["cluster_id"], row["topic"]): dict(sorted(row["states"].items())) for row in rows}, sums.count()

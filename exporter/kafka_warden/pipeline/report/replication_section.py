@@ -1,0 +1,179 @@
+"""The section on followers that were not in sync."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.pipeline.report.canvas import at, canvas, legend, legend_above, times, units, whole
+from kafka_warden.pipeline.report.colours import (
+    BLUE,
+    BROWN,
+    FAINT,
+    GREEN,
+    GREY,
+    IN_TURN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    YELLOW,
+    Colour,
+)
+from kafka_warden.pipeline.report.html import Html
+from kafka_warden.pipeline.report.numbers import day, figure, plural, replica_time, share, short
+from kafka_warden.pipeline.report.parts import Column, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.reading import Marts
+from kafka_warden.pipeline.report.replication import Health, Span, health_of
+from kafka_warden.pipeline.report.svg import inline
+
+_TITLE: Final = "Followers that were not in sync"
+_CLUSTERS: Final = 6
+"""Lines of clusters in a plot."""
+
+COLOURS: Final[Mapping[str, tuple[Colour, str]]] = {
+    ReplicaState.OFFLINE: (RED, "its broker is gone or fenced, or its log directory is offline"),
+    ReplicaState.LEADER_UNAVAILABLE: (BROWN, "it has no leader, or the leader does not answer"),
+    ReplicaState.STUCK: (PURPLE, "it gets nothing, though it should"),
+    ReplicaState.SLOW: (ORANGE, "it fetches less than is produced"),
+    ReplicaState.THROTTLED: (YELLOW, "a replication throttle binds it"),
+    ReplicaState.RECOVERING: (GREEN, "it catches up"),
+    ReplicaState.BOOTSTRAPPING: (SKY, "it is new and copies its first bytes"),
+    ReplicaState.MOVING: (BLUE, "a reassignment moves it on purpose"),
+    ReplicaState.UNKNOWN: (GREY, "too few polls to judge it, or its broker did not answer"),
+}
+"""State to its colour and what it means; judgement of the sidecar, poll by poll."""
+
+_BY_STATE: Final = (
+    "Above: under-replicated partitions, each cluster at its highest in the step. Below: how many followers were in"
+    " each state on average, all clusters together. States are the sidecar's own, so what is moved on purpose stands"
+    " apart from what is wrong."
+)
+_BY_TOPIC: Final = "Replica hours that followers of a topic were in each state: two replicas for three hours are six."
+
+
+def section(marts: Marts, span: Span | None) -> Section:
+    """Read and draw why followers were not in sync."""
+    grain = span.grain if span else "hour"
+    cluster, replica = marts.find(f"cluster_{grain}"), marts.find(f"replica_{grain}")
+    for mart, found in ((f"cluster_{grain}", cluster), (f"replica_{grain}", replica)):
+        if found is None:
+            return Section("replication", _TITLE, f"Not known: no mart {mart}.", (marts.missing(mart, "rollup"),))
+    if span is None or cluster is None or replica is None:
+        empty = "This history has no poll."
+        return Section("replication", _TITLE, empty, (Said(empty),))
+    health = health_of(cluster, replica, span)
+    if not health.seconds:
+        fine = "Every follower was in sync in every poll."
+        return Section("replication", _TITLE, fine, (Said(fine),))
+    return Section("replication", _TITLE, _finding(health), (_states(health, span), _topics(health)))
+
+
+def _finding(health: Health) -> str:
+    total = sum(health.seconds.values())
+    meant = sum(health.seconds.get(state, 0.0) for state in (ReplicaState.MOVING, ReplicaState.BOOTSTRAPPING))
+    worst = max(health.seconds, key=lambda state: health.seconds[state])
+    return (
+        f"{replica_time(total)} out of sync in {plural(health.topics_in_all, 'topic')}, {share(meant / total)} of it"
+        f" moved or copied on purpose. The most common cause: {worst.replace('_', ' ')}."
+    )
+
+
+def _states(health: Health, span: Span) -> Shown:
+    numbers = (Column(title, number=True) for title in ("Replica hours", "Share", "At most"))
+    columns = (Column("State"), Column("Why"), *numbers)
+    total = sum(health.seconds.values())
+    rows = [
+        (
+            state.replace("_", " "),
+            COLOURS[state][1],
+            figure(seconds / 3600),
+            share(seconds / total),
+            figure(max(health.states[state])),
+        )
+        for state, seconds in sorted(health.seconds.items(), key=lambda pair: -pair[1])
+    ]
+    note = f"“At most” is the mean of the worst step of {plural(span.step // 60, 'minute')}."
+    return Shown(
+        Plot("Under-replication by cause", _BY_STATE, _drawn(health, span)), Table("By state", columns, rows, note)
+    )
+
+
+def _drawn(health: Health, span: Span) -> Html:
+    # A step is drawn to its end, so the last one needs a place where it ends.
+    when = [at(time) for time in (*health.times, health.times[-1] + span.step)]
+    with canvas(5.0, rows=2) as (figure_, [above, below]):
+        _lines(above, when, health.under)
+        stacked = [[*row, row[-1]] for row in health.states.values()]
+        below.stackplot(
+            when,
+            stacked,
+            labels=[state.replace("_", " ") for state in health.states],
+            colors=[COLOURS[state][0].light for state in health.states],
+            step="post",
+            lw=0,
+        )
+        below.set_ylabel("followers, mean")
+        below.set_ylim(bottom=0)
+        legend_above(below, 5)
+        times(below)
+        title = "Under-replicated partitions, and followers by state, over time"
+        return inline(figure_, "states", title, f"{plural(len(health.times), 'step')} from {day(health.times[0])}.")
+
+
+def _lines(axes: Axes, when: Sequence[float], under: Mapping[str, Sequence[int | None]]) -> None:
+    worst = sorted(under, key=lambda name: (-max((value or 0) for value in under[name]), name))
+    for name, colour in zip(worst[:_CLUSTERS], IN_TURN, strict=False):
+        values = [float("nan") if value is None else value for value in (*under[name], under[name][-1])]
+        axes.step(when, values, where="post", color=colour.light, label=short(name, 24))
+    axes.set_ylabel("partitions, peak")
+    axes.set_ylim(bottom=0)
+    whole(axes.yaxis)
+    legend_above(axes, 3)
+    if len(worst) > _CLUSTERS:
+        axes.annotate(
+            f"{len(worst) - _CLUSTERS} clusters with fewer left out",
+            (1, 1),
+            xycoords="axes fraction",
+            ha="right",
+            va="top",
+            color=FAINT.light,
+        )
+
+
+def _topics(health: Health) -> Shown:
+    several = len({cluster for cluster, _ in health.topics}) > 1
+    columns = (Column("Topic"), Column("Cluster"), Column("Replica hours", number=True), Column("Mostly"))
+    rows = [
+        (short(topic), short(cluster, 12), figure(sum(states.values()) / 3600), _mostly(states))
+        for (cluster, topic), states in health.topics.items()
+    ]
+    left = health.topics_in_all - len(rows)
+    table = Table("Topics", columns, rows, f"{plural(left, 'topic')} with less left out." if left else "")
+    return Shown(Plot("Topics with the most of it", _BY_TOPIC, _bars(health, several=several)), table)
+
+
+def _mostly(states: Mapping[str, float]) -> str:
+    return max(states, key=lambda state: states[state]).replace("_", " ")
+
+
+def _bars(health: Health, *, several: bool) -> Html:
+    topics = list(health.topics)[::-1]
+    names = [f"{short(topic, 26)} ({short(cluster, 8)})" if several else short(topic, 30) for cluster, topic in topics]
+    places = range(len(topics))
+    with canvas(1.0 + 0.27 * len(topics)) as (figure_, [axes]):
+        left = [0.0] * len(topics)
+        for state in health.seconds:
+            hours = [health.topics[topic].get(state, 0.0) / 3600 for topic in topics]
+            if any(hours):
+                axes.barh(places, hours, 0.66, left, color=COLOURS[state][0].light, label=state.replace("_", " "), lw=0)
+            left = [so_far + more for so_far, more in zip(left, hours, strict=True)]
+        axes.set_yticks(places, names)
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel("replica hours")
+        units(axes.xaxis, figure)
+        legend(figure_, axes, 6)
+        worst = f"The worst is {topics[-1][1]}."
+        return inline(figure_, "topics", "Topics by the time that their followers were not in sync", worst)

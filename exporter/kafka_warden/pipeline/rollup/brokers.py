@@ -1,0 +1,80 @@
+"""`broker_minute` and `broker_hour`: what a broker hosts and leads, and what its throttles let through."""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from kafka_warden.formulas.samples import share
+from kafka_warden.pipeline.ops import COLUMNS
+from kafka_warden.pipeline.rollup.samples import POLL, Samples
+from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, only_if, start_of, whole_sum, with_whole
+
+KEY: Final = ("cluster_id", "start", "broker")
+SIDES: Final = ("leader", "follower")
+
+
+def broker_polls(samples: Samples) -> DataFrame:
+    """Join what is known of each broker in each poll."""
+    own = samples["brokers"].select(
+        *(*POLL, "broker", "gone", "replicas", "leaders", "counted", "lag_messages", "lag_bytes"),
+        F.aggregate(F.map_values("out_of_sync"), F.lit(0).cast("bigint"), lambda a, b: a + b).alias("out_of_sync"),
+        *(_rate(side).alias(f"{side}_rate") for side in SIDES),
+        *(f"{side}_headroom" for side in SIDES),
+    )
+    limits = samples["configs"].select(
+        *POLL,
+        F.col("broker"),
+        *(F.col("broker_config.limits")[side]["value"].alias(f"{side}_limit") for side in SIDES),
+    )
+    led = _led(samples)
+    key = [*POLL, "broker"]
+    joined = own.join(limits, key, "left").join(led, key, "left")
+    # A broker that leads nothing has no row there, and takes nothing in.
+    nothing = (F.col("leaders") == 0) & F.col("bytes_in").isNull()
+    return joined.withColumn("bytes_in", F.when(nothing, F.lit(0.0)).otherwise(F.col("bytes_in")))
+
+
+def windows(polls: DataFrame, grain: Grain) -> DataFrame:
+    """Make the windows of brokers."""
+    return (
+        polls.withColumn("start", start_of(grain))
+        .groupBy(*KEY)
+        .agg(
+            F.count("*").alias("polls"),
+            *mean_and_max("bytes_in"),
+            *mean_and_max("lag_bytes"),
+            F.max("lag_messages").alias("lag_messages_max"),
+            F.max("out_of_sync").alias("out_of_sync_max"),
+            *(column for side in SIDES for column in _side(side)),
+            *(F.max(name).alias(f"{name}_max") for name in ("replicas", "leaders", "counted")),
+        )
+    )
+
+
+def _led(samples: Samples) -> DataFrame:
+    """Bytes into what each broker leads, in each poll; null where rows of the poll are missing."""
+    counts = (
+        samples["partitions"]
+        .groupBy(*POLL, F.col("leader").alias("broker"))
+        .agg(F.count("*").alias("found"), whole_sum(F.col("bytes_in")).alias("bytes_in"))
+    )
+    told = with_whole(counts, samples["polls"], "partitions")
+    return told.select(*POLL, "broker", only_if(F.col("whole"), F.col("bytes_in")).alias("bytes_in"))
+
+
+def _rate(side: str) -> Column:
+    """What passes a side's throttle: in-sync traffic of listed replicas, and what adding ones copy; throttle-law.md."""
+    nobody = F.coalesce(F.col(f"{side}_load.flows"), F.lit(0)) == 0
+    copied = F.coalesce(F.col(f"{side}_catch_up"), F.when(nobody, F.lit(0.0)))
+    return F.col(f"{side}_floor") + copied
+
+
+def _side(side: str) -> list[Column]:
+    rate, limit = F.col(f"{side}_rate"), F.col(f"{side}_limit")
+    return [
+        last(limit).alias(f"{side}_limit_last"),
+        *mean_and_max(f"{side}_rate"),
+        *mean_and_max(f"{side}_use", share(COLUMNS, rate, limit)),
+        F.min(f"{side}_headroom").alias(f"{side}_headroom_min"),
+    ]

@@ -1,0 +1,255 @@
+"""A plan for machines: stable keys (docs/plan.md), base units, no infinity and no unknown but `null` with a reason."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_warden.model import UNKNOWN
+from kafka_warden.planning.commands import (
+    Command,
+    Where,
+    creation_commands,
+    election_json,
+    metric_checks,
+    move_checks,
+    move_commands,
+)
+from kafka_warden.planning.creation import Creation
+from kafka_warden.planning.findings import Verdict, notes, problems, verdict, warnings
+from kafka_warden.planning.inbound import Assumed, Percentile, total
+from kafka_warden.planning.loads import Load
+from kafka_warden.planning.moving import Moving
+from kafka_warden.planning.plan import MovePlan
+from kafka_warden.planning.reassignment import to_json
+from kafka_warden.planning.room import Room
+
+FORMAT: Final = 1
+"""Raised when a key changes its meaning or goes; new ones may come."""
+
+UNLIMITED: Final = "unlimited"
+NEVER: Final = "never"
+NO_NETWORK: Final = "network.bytes_per_second is not set"
+CONTRADICTION: Final = "deadline and share contradict"
+NOTHING_COPIED: Final = "nothing is copied"
+NOT_TOLD: Final = "not told by the broker"
+
+
+class _Reasons:
+    """Collects why values are null, by the path of their key."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+
+    def number(self, path: str, value: float | None, unknown: str, infinite: str = UNLIMITED) -> float | None:
+        """Pass a finite number through; note why another one is null."""
+        if value is not None and math.isfinite(value):
+            return value
+        self.found[path] = unknown if value is None else infinite
+        return None
+
+
+def move_document(plan: MovePlan, inbound: Assumed, where: Where) -> dict[str, Any]:
+    """Write a reassignment's plan."""
+    why = _Reasons()
+    return {
+        "format": FORMAT,
+        "kind": "reassignment",
+        "verdict": str(verdict(plan)),
+        "problems": list(problems(plan)),
+        "warnings": list(warnings(plan)),
+        "notes": list(notes(plan)),
+        "goal": {
+            "deadline_seconds": plan.goal.deadline,
+            "max_network_share": why.number("goal.max_network_share", plan.goal.share, "not asked for"),
+            "network_bytes_per_second": why.number("goal.network_bytes_per_second", plan.goal.network, NO_NETWORK),
+        },
+        "measured": _measured(inbound),
+        "throttle": _throttle(plan, why),
+        "move": _move(plan, why),
+        "sides": [_side(plan, load, f"sides[{index}]", why) for index, load in enumerate(plan.loads)],
+        "brokers": [_broker(plan, room, f"brokers[{index}]", why) for index, room in enumerate(plan.rooms)],
+        "partitions": [_partition(moving, f"partitions[{index}]", why) for index, moving in enumerate(plan.moving)],
+        "commands": _commands(move_commands(plan, where)),
+        "checks": _commands(move_checks(plan, where)),
+        "metrics": [{"query": query, "expect": expect} for query, expect in metric_checks(plan)],
+        "way_back": _way_back(plan, why),
+        "election": json.loads(election_json(plan)),
+        "rollback": json.loads(to_json(plan.rollback)),
+        "reasons": why.found,
+    }
+
+
+def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
+    """Write a creation's plan."""
+    why = _Reasons()
+    return {
+        "format": FORMAT,
+        "kind": "creation",
+        "verdict": str(Verdict.POSSIBLE if creation.fits else Verdict.IMPOSSIBLE),
+        "problems": list(creation.reasons),
+        "topic": creation.topic,
+        "partitions": creation.partitions,
+        "replication_factor": creation.factor,
+        "counted": creation.counted,
+        "cluster": {
+            "partitions_before": creation.cluster_before,
+            "partitions_after": creation.cluster_before + creation.partitions * creation.counted,
+            "limit": why.number("cluster.limit", creation.cluster_limit, UNLIMITED),
+        },
+        "broker_limit": why.number("broker_limit", creation.broker_limit, UNLIMITED),
+        "brokers": [
+            {
+                "broker": broker,
+                "partitions_before": count.before,
+                "partitions_after": why.number(f"brokers[{index}].partitions_after", count.after, "it does not fit"),
+            }
+            for index, (broker, count) in enumerate(creation.brokers.items())
+        ],
+        "commands": _commands(creation_commands(creation, where)),
+        "reasons": why.found,
+    }
+
+
+def _measured(inbound: Assumed) -> dict[str, Any]:
+    return {
+        "seconds": inbound.longest,
+        "polls": inbound.polls,
+        **({"percentile": 100 * inbound.share} if isinstance(inbound, Percentile) else {}),
+        "bytes_in_per_second": total(inbound.rates),
+        "partitions_measured": int(np.isfinite(inbound.rates).sum()),
+        "partitions": len(inbound.rates),
+    }
+
+
+def _throttle(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
+    choice = plan.choice
+    values: Mapping[str, float | None] = {
+        "bytes_per_second": None if choice is None else choice.limit,
+        "needed_bytes_per_second": None if choice is None else choice.needed,
+        "allowed_bytes_per_second": plan.goal.most,
+        "least_deadline_seconds": None if choice is None else choice.least_deadline,
+        "least_network_share": None if choice is None else choice.least_share,
+        "lower_bound_bytes_per_second": None if choice is None else choice.lower_bound,
+        "upper_bound_bytes_per_second": None if choice is None else choice.upper_bound,
+    }
+    unknown = dict.fromkeys(values, NOTHING_COPIED)
+    if choice is not None:
+        bound = NO_NETWORK if plan.goal.network is None else "bytes in of a replica is not known"
+        unknown |= {
+            "bytes_per_second": CONTRADICTION,
+            "least_network_share": NO_NETWORK,
+            "lower_bound_bytes_per_second": "bytes in of a replica is not known",
+            "upper_bound_bytes_per_second": bound,
+        }
+    infinite = {"least_deadline_seconds": NEVER, "allowed_bytes_per_second": NO_NETWORK}
+    return {
+        name: why.number(f"throttle.{name}", value, unknown[name], infinite.get(name, UNLIMITED))
+        for name, value in values.items()
+    }
+
+
+def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
+    unknown = NOTHING_COPIED if plan.choice is None else "a size or a rate of a partition is not known"
+    last = plan.last[0] if plan.last is not None else None
+    if last is None:
+        why.found["move.bottleneck"] = NOTHING_COPIED
+    return {
+        "partitions": sum(bool(partition.arriving) for partition in plan.moving),
+        "replicas": plan.copies,
+        "bytes": plan.copied,
+        "ratio": plan.ratio,
+        "kip73_seconds": why.number("move.kip73_seconds", plan.move_time, unknown, NEVER),
+        "predicted_seconds": why.number("move.predicted_seconds", plan.predicted, NOTHING_COPIED, NEVER),
+        "at_bytes_per_second": why.number(
+            "move.at_bytes_per_second", None if plan.choice is None else plan.choice.judged_at, NOTHING_COPIED
+        ),
+        "bottleneck": None if last is None else {"broker": last.broker, "side": str(last.side)},
+    }
+
+
+def _way_back(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
+    back = plan.way_back
+    unknown = back.why or NOTHING_COPIED
+    values: Mapping[str, float | None] = {
+        "replicas": back.replicas,
+        "bytes": back.bytes,
+        "bytes_per_second": back.limit,
+        "predicted_seconds": back.predicted,
+    }
+    return {name: why.number(f"way_back.{name}", value, unknown, NEVER) for name, value in values.items()}
+
+
+def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any]:
+    at = plan.choice.judged_at if plan.choice is not None else math.inf
+    return {
+        "broker": load.broker,
+        "side": str(load.side),
+        "floor_bytes_per_second": load.floor,
+        "bytes_in_per_second": load.bytes_in,
+        "bytes": load.remaining,
+        "burst_bytes": load.burst,
+        "needed_bytes_per_second": load.needed(plan.goal.deadline),
+        "net_bytes_per_second": load.net(at),
+        "predicted_seconds": why.number(f"{path}.predicted_seconds", load.seconds(at), NOTHING_COPIED, NEVER),
+    }
+
+
+def _broker(plan: MovePlan, room: Room, path: str, why: _Reasons) -> dict[str, Any]:
+    bounds, disk, counts = plan.bounds.get(room.broker), room.disk, room.partitions
+    no_copies = "no copy goes through it"
+    unknown = no_copies if bounds is None else "bytes in of a replica is not known"
+    upper = NO_NETWORK if plan.goal.network is None and bounds is not None else unknown
+    fits = {"fits": disk.fits}
+    if disk.fits is None:
+        why.found[f"{path}.disk.fits"] = disk.why
+    return {
+        "broker": room.broker,
+        "sends_bytes": room.sends,
+        "receives_bytes": room.receives,
+        "lower_bound_bytes_per_second": why.number(
+            f"{path}.lower_bound_bytes_per_second", bounds.lower if bounds else None, unknown
+        ),
+        "upper_bound_bytes_per_second": why.number(
+            f"{path}.upper_bound_bytes_per_second", bounds.upper if bounds else None, upper
+        ),
+        "partitions": {
+            "before": counts.before,
+            "during": counts.during,
+            "after": counts.after,
+            "limit": why.number(f"{path}.partitions.limit", counts.limit, UNLIMITED),
+            "fits": counts.fits,
+        },
+        "disk": {
+            name: why.number(f"{path}.disk.{name}", value, NOT_TOLD)
+            for name, value in (
+                ("bytes_before", disk.before),
+                ("bytes_during", disk.during),
+                ("bytes_after", disk.after),
+                ("usable_bytes", disk.usable),
+                ("capacity_bytes", disk.capacity),
+            )
+        }
+        | fits,
+    }
+
+
+def _partition(moving: Moving, path: str, why: _Reasons) -> dict[str, Any]:
+    leader = moving.leader if moving.leader != UNKNOWN else None
+    return {
+        "topic": moving.topic,
+        "partition": moving.number,
+        "leader": why.number(f"{path}.leader", leader, "it has none"),
+        "replicas_before": list(moving.sources),
+        "replicas_after": list(moving.replicas),
+        "copied_to": [one.broker for one in moving.arriving],
+        "bytes": sum((one.remaining for one in moving.arriving), 0.0),
+        "in_file": moving.asked,
+        "moves_already": moving.under_way,
+    }
+
+
+def _commands(commands: Sequence[Command]) -> list[dict[str, str]]:
+    return [{"purpose": one.purpose, "about": one.about, "command": one.line} for one in commands]

@@ -1,0 +1,237 @@
+"""A plan for people: the verdict first, then the number to set, then why, then what to type."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kafka_warden.planning.commands import (
+    ELECTION_FILE,
+    PROPERTIES,
+    Command,
+    Where,
+    creation_commands,
+    election_json,
+    metric_checks,
+    move_checks,
+    move_commands,
+)
+from kafka_warden.planning.creation import Creation
+from kafka_warden.planning.figures import in_bytes, in_count, in_percent, in_rate, in_time
+from kafka_warden.planning.findings import notes, problems, warnings
+from kafka_warden.planning.inbound import Assumed
+from kafka_warden.planning.loads import Load
+from kafka_warden.planning.moving import electing
+from kafka_warden.planning.plan import MovePlan
+from kafka_warden.planning.room import Room
+
+MOST_ROWS: Final = 40
+"""Rows that people read; JSON has them all."""
+
+
+def move_text(plan: MovePlan, inbound: Assumed, where: Where, rollback: str) -> str:
+    """Write a reassignment's plan. `rollback`: the file's text where it is not written anywhere, else empty."""
+    sections = [
+        _verdict(plan),
+        _listed("Mind", warnings(plan)),
+        _listed("The file", notes(plan)),
+        _sides(plan),
+        _brokers(plan),
+        _assumed(inbound) if plan.copies or plan.way_back.replicas else "",
+        _typed("Type", move_commands(plan, where), where),
+        _afterwards(plan, where),
+        _election(plan, where),
+        _way_back(plan, where, rollback),
+    ]
+    return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
+
+
+def creation_text(creation: Creation, where: Where) -> str:
+    """Write a creation's plan."""
+    shape = f"{in_count(creation.partitions, 'partition')} with {in_count(creation.factor, 'replica')}"
+    what = f"{creation.topic}: {shape}"
+    verdict = f"FITS  {what}" if creation.fits else f"DOES NOT FIT  {what}\n" + _bullets(creation.reasons)
+    if not creation.counted:
+        verdict += "\n  No limit counts this topic (KIP-578)."
+    elif math.isinf(creation.broker_limit) and math.isinf(creation.cluster_limit):
+        verdict += (
+            "\n  No limit is configured: set limits.max_broker_partitions and limits.max_partitions."
+            " KIP-578 advises 4000 and 200000."
+        )
+    if creation.fits and not math.isinf(creation.broker_limit):
+        verdict += f"\n  {_placed(creation)}"
+    cluster = (
+        f"Cluster: {creation.cluster_before} partitions now, limit {_limit(creation.cluster_limit)}"
+        if creation.counted
+        else ""
+    )
+    rows = [
+        (
+            str(broker),
+            str(count.before),
+            "-" if count.after is None else str(count.after),
+            _limit(creation.broker_limit),
+        )
+        for broker, count in list(creation.brokers.items())[:MOST_ROWS]
+    ]
+    counts = table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
+    typed = _typed("Type", creation_commands(creation, where), where)
+    return "\n\n".join(part for part in (verdict, cluster, counts, typed) if part) + "\n"
+
+
+def _placed(creation: Creation) -> str:
+    most = f"{in_count(creation.most_by_kafka, 'replica')} of it on one broker"
+    if creation.assignment is None:
+        return f"Assumed: Kafka's own placement (StripedReplicaPlacer), {most} at most, which fits on each."
+    racks = ", each replica of a partition in a rack of its own" if creation.racks_apart else ""
+    return f"Kafka's own placement looks at no limit and may put {most}, which is too many: assign as below{racks}."
+
+
+def _verdict(plan: MovePlan) -> str:
+    found, goal = problems(plan), plan.goal
+    asked = in_count(sum(p.asked for p in plan.moving), "partition")
+    what = f"{asked} in the file, {in_count(plan.copies, 'replica')} to copy"
+    if found:
+        return f"IMPOSSIBLE  {what}, {in_bytes(plan.copied)}\n{_bullets(found)}\n{_figures(plan)}".rstrip("\n")
+    if plan.names_only_dirs:
+        return (
+            f"NOT PLANNED  {what}: the file names log directories for replicas that stay, and moves between the log"
+            " directories of a broker are not planned"
+        )
+    if not plan.changed:
+        return f"NOTHING TO DO  {what}: the cluster is as the file says"
+    if plan.choice is None:
+        return f"POSSIBLE  {what}: no throttle is needed"
+    share = f", at most {in_percent(goal.share)} of the network" if goal.share is not None else ""
+    head = f"POSSIBLE  {what}, {in_bytes(plan.copied)}, within {in_time(goal.deadline)}{share}"
+    return f"{head}\n{_figures(plan)}"
+
+
+def _figures(plan: MovePlan) -> str:
+    choice = plan.choice
+    if choice is None:
+        return ""
+    rows = [
+        ("Throttle", f"{plan.limit} bytes/s ({in_rate(float(plan.limit))})" if plan.limit is not None else "none"),
+        ("Needed", f"{in_rate(choice.needed)} for the deadline"),
+        ("Allowed", "unlimited: no network is configured" if math.isinf(choice.most) else in_rate(choice.most)),
+        ("KIP-73 bounds", f"{_bound(choice.lower_bound)} < throttle < {_bound(choice.upper_bound)}"),
+        ("MoveRatio", f"{plan.ratio:.3g}"),
+        (
+            "MoveTime",
+            "unknown: a size or a rate is" if plan.move_time is None else f"{in_time(plan.move_time)} (KIP-73)",
+        ),
+    ]
+    if plan.last is not None:
+        load, seconds = plan.last
+        at = "" if plan.limit is not None else f" at {in_rate(choice.judged_at)}"
+        rows += [
+            ("Predicted", f"{in_time(seconds)}{at}, by the law of throttled moves"),
+            ("Bottleneck", f"broker {load.broker}, {load.side} side"),
+        ]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:<{width}}  {value}" for name, value in rows)
+
+
+def _bound(bound: float | None) -> str:
+    return "unknown" if bound is None else in_rate(bound)
+
+
+def _sides(plan: MovePlan) -> str:
+    if plan.choice is None:
+        return ""
+    at = plan.choice.judged_at
+    loads = sorted(plan.loads, key=lambda load: -load.needed(plan.goal.deadline))[:MOST_ROWS]
+    rows = [_side(load, plan.goal.deadline, at) for load in loads]
+    head = ("broker", "side", "floor", "produced", "to copy", "needs", "takes")
+    return "By side: the throttle has to be above the floor\n" + table(head, rows, len(plan.loads))
+
+
+def _side(load: Load, deadline: float, at: float) -> tuple[str, ...]:
+    rates = (in_rate(load.floor), in_rate(load.bytes_in), in_bytes(load.remaining), in_rate(load.needed(deadline)))
+    return (str(load.broker), str(load.side), *rates, in_time(load.seconds(at)))
+
+
+def _brokers(plan: MovePlan) -> str:
+    if not plan.rooms:
+        return ""
+    head = ("broker", "sends", "receives", "partitions", "limit", "disk", "free", "fits")
+    rows = [_room(room) for room in plan.rooms[:MOST_ROWS]]
+    return "By broker: now > while it moves > after\n" + table(head, rows, len(plan.rooms))
+
+
+def _room(room: Room) -> tuple[str, ...]:
+    counts, disk = room.partitions, room.disk
+    fits = "no" if not counts.fits or disk.fits is False else "unknown" if disk.fits is None else "yes"
+    return (
+        str(room.broker),
+        in_bytes(room.sends),
+        in_bytes(room.receives),
+        f"{counts.before} > {counts.during} > {counts.after}",
+        _limit(counts.limit),
+        " > ".join("?" if part is None else in_bytes(part) for part in (disk.before, disk.during, disk.after)),
+        "?" if disk.usable is None else in_bytes(disk.usable),
+        fits,
+    )
+
+
+def _limit(limit: float) -> str:
+    return "none" if math.isinf(limit) else f"{limit:.0f}"
+
+
+def _assumed(inbound: Assumed) -> str:
+    return (
+        f"Assumed\n- {inbound.about}\n"
+        "- Leaders stay where they are, and disks and network carry the throttle.\n"
+        "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced.\n"
+        "- The way back begins when all of it has arrived, and is led by the first replicas of the file."
+    )
+
+
+def _afterwards(plan: MovePlan, where: Where) -> str:
+    typed = _typed("Look at afterwards", move_checks(plan, where), where)
+    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
+    return "\n".join(part for part in (typed, queries) if part)
+
+
+def _election(plan: MovePlan, where: Where) -> str:
+    """Write the file that `elect` names, where it names one."""
+    found = len(electing(plan.moving))
+    if not any(ELECTION_FILE in check.line for check in move_checks(plan, where)):
+        return ""
+    if found > MOST_ROWS:
+        return f"{ELECTION_FILE} has {found} partitions: --output json has it, under election"
+    return f"What gets another preferred leader, for {ELECTION_FILE}\n{election_json(plan)}"
+
+
+def _way_back(plan: MovePlan, where: Where, rollback: str) -> str:
+    if not rollback or not move_commands(plan, where):
+        return ""
+    if len(plan.rollback) > MOST_ROWS:
+        return f"Today's assignment has {len(plan.rollback)} partitions: --rollback {where.rollback} writes it"
+    return f"Today's assignment, for {where.rollback}\n{rollback}"
+
+
+def _typed(head: str, commands: Sequence[Command], where: Where) -> str:
+    if not commands:
+        return ""
+    about = f"   ({PROPERTIES}: the properties of a principal that may)" if where.secured else ""
+    return f"{head}{about}\n" + "\n".join(f"# {command.about}\n{command.line}" for command in commands)
+
+
+def _listed(head: str, sentences: Iterable[str]) -> str:
+    bullets = _bullets(sentences)
+    return f"{head}\n{bullets}" if bullets else ""
+
+
+def _bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], whole: int) -> str:
+    """Write a table of cells to the right. `whole`: rows that there are, of which these are the first."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    text = "\n".join(
+        "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)) for line in lines
+    )
+    return text if whole <= len(rows) else f"{text}\n  and {whole - len(rows)} more: --output json has them"

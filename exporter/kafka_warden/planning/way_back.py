@@ -1,0 +1,65 @@
+"""The way back, planned as the move itself: what returns is copied, and needs a throttle of its own."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kafka_warden.errors import IncompleteError, ReassignmentError
+from kafka_warden.model import Floats, Snapshot
+from kafka_warden.planning.arrived import arrived
+from kafka_warden.planning.bounds import choose_within, derive_bounds
+from kafka_warden.planning.choice import Choice, Goal
+from kafka_warden.planning.during import during
+from kafka_warden.planning.figures import in_rate, in_time
+from kafka_warden.planning.loads import derive_loads, last_to_end
+from kafka_warden.planning.moving import Moving, resolve
+from kafka_warden.planning.reassignment import Target
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """From the end of the move to today's assignment. Bytes and seconds; `None` where it cannot be planned."""
+
+    replicas: int | None
+    """That would be copied."""
+    bytes: float | None
+    limit: int | None
+    """The throttle to set; `None`, too, where nothing is copied or none keeps the goal."""
+    predicted: float | None
+    """By the law of throttled moves; `+inf` for never."""
+    why: str = ""
+    """Why there is no throttle; empty where there is one, or none is needed."""
+
+
+def plan_way_back(
+    snapshot: Snapshot, moving: Sequence[Moving], today: Sequence[Target], bytes_in: Floats, goal: Goal
+) -> WayBack:
+    """Plan the move from where everything arrives to `today`'s assignment, by the goal of the move itself.
+
+    `bytes_in`: (P,) bytes per second, NaN where unknown.
+    """
+    end = arrived(snapshot, moving)
+    named = [replace(target, place=f"{target.topic}-{target.partition}") for target in today]
+    try:
+        returning = resolve(end, named, bytes_in)
+        planned = during(end, returning, bytes_in)
+        loads = derive_loads(end, returning, planned)
+    except (IncompleteError, ReassignmentError) as failure:
+        return WayBack(None, None, None, None, str(failure))
+    choice = choose_within(loads, goal, derive_bounds(planned, loads, goal.network))
+    last = None if choice is None else last_to_end(loads, choice.judged_at)
+    return WayBack(
+        replicas=sum(len(p.arriving) for p in returning),
+        bytes=sum((one.remaining for p in returning for one in p.arriving), 0.0),
+        limit=None if choice is None else choice.limit,
+        predicted=0.0 if last is None else last[1],
+        why="" if choice is None or choice.possible else _contradiction(choice, goal),
+    )
+
+
+def _contradiction(choice: Choice, goal: Goal) -> str:
+    least = f"a deadline of {in_time(choice.least_deadline)} or more would do"
+    return (
+        f"within {in_time(goal.deadline)} it needs {in_rate(choice.needed)}, and {in_rate(choice.most)} are allowed; "
+        + ("no deadline would do" if math.isinf(choice.least_deadline) else least)
+    )

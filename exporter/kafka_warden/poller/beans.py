@@ -1,0 +1,106 @@
+"""Asking JMX beside the Kafka protocol: which processes, and keeping what they told for as long as it is shown."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.secrets import SecretSource
+from kafka_warden.errors import SourceError
+from kafka_warden.model import Broker, ProcessBeans, Source
+from kafka_warden.poller.memory import Memory
+from kafka_warden.poller.status import StatusBook
+from kafka_warden.sources.jmx import parse_beans
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class JmxPlan:
+    """Where JMX is, as configured. Addresses are `(host, port)`."""
+
+    port: int | None = None
+    """The same port on every broker's advertised host, for brokers that `brokers` does not name."""
+    brokers: Mapping[int, tuple[str, int]] | None = None
+    controllers: Mapping[str, tuple[str, int]] | None = None
+    """By node id as text, or by address where the id is not configured."""
+    user: str | None = None
+    password: SecretSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to some processes, under way."""
+
+    targets: Sequence[JmxTarget]
+    asked_at: float
+    """Monotonic seconds."""
+    answers: Future[dict[str, RawBeans | SourceError]]
+
+
+class JmxQuestions:
+    """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
+
+    def __init__(self, plan: JmxPlan, session: JmxSession) -> None:
+        self._plan = plan
+        self._session = session
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
+
+    def start(
+        self, brokers: Mapping[int, Broker], deadline_at: float, before: Iterable[Question] = ()
+    ) -> Question | None:
+        """Ask those that were not asked `before`; `None` when that is nobody.
+
+        The answers are complete at the deadline at the latest.
+        """
+        asked = {target.place for question in before for target in question.targets}
+        targets = [target for target in self._targets(brokers) if target.place not in asked]
+        if not targets:
+            return None
+        return Question(targets, time.monotonic(), self._thread.submit(self._session.ask, targets, deadline_at))
+
+    def keep(self, question: Question, memory: Memory, book: StatusBook) -> None:
+        """Wait for each answer, note it, and keep what was told.
+
+        Processes that are no longer asked there, since the cluster told of other brokers meanwhile, are left out.
+        """
+        started, answers = question.asked_at, question.answers.result()
+        places = {target.place for target in self._targets(memory.brokers)}
+        for key in (target.key for target in question.targets if target.place in places):
+            answer, (kind, _, name) = answers[key], key.partition(" ")
+            if isinstance(answer, SourceError):
+                book.failed(Source.JMX, name, time.monotonic() - started, answer)
+                continue
+            ago = time.monotonic() - answer.at
+            book.answered(Source.JMX, name, answer.at - started, time.time() - ago)
+            beans = parse_beans(answer)
+            if kind == "broker":
+                memory.broker_beans[int(name)] = beans
+            else:
+                memory.controller_beans[name] = beans
+
+    def close(self) -> None:
+        """End the child process and the thread."""
+        self._session.close()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _targets(self, brokers: Mapping[int, Broker]) -> Sequence[JmxTarget]:
+        plan = self._plan
+        named = dict(plan.brokers or {})
+        if plan.port is not None:
+            named = {broker.id: (broker.host, plan.port) for broker in brokers.values() if broker.host} | named
+        targets = [self._target(f"broker {broker}", address, "broker") for broker, address in named.items()]
+        for name, address in (plan.controllers or {}).items():
+            targets.append(self._target(f"controller {name}", address, "controller"))
+        return targets
+
+    def _target(self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"]) -> JmxTarget:
+        host, port = address
+        return JmxTarget(key=key, host=host, port=port, kind=kind, user=self._plan.user, password=self._plan.password)
+
+
+def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
+    """Drop answers from before a monotonic time: what nobody repeated for three intervals is not shown."""
+    return {key: answer for key, answer in beans.items() if answer.at >= oldest}

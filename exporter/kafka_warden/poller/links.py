@@ -1,0 +1,110 @@
+"""The links of a poll: one per remembered broker and controller, one per bootstrap address until brokers are known."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.errors import AuthenticationError, SourceError
+from kafka_warden.model import Broker
+
+AUTHENTICATION_PAUSE = 60.0
+"""Seconds without a further attempt after a refused password, so that nobody's account is locked."""
+
+
+@dataclass(slots=True)
+class _Refusal:
+    fault: AuthenticationError
+    until: float
+
+
+@dataclass(slots=True)
+class Links:
+    """Makes links when they are needed, anew when an address changes, all of them when a secret does."""
+
+    network: Network
+    settings: KafkaClientSettings
+    closed: bool = False
+    _links: dict[str, BrokerLink] = field(default_factory=dict)
+    _refused: dict[str, _Refusal] = field(default_factory=dict)
+    _shut: dict[str, float] = field(default_factory=dict)
+    """Address to when it did not tell of the cluster, monotonic seconds."""
+
+    def refresh(self) -> None:
+        """Drop every connection and every refusal when a file that holds a secret or a certificate has changed."""
+        if self.settings.changed():
+            self._refused.clear()
+            self.network.run(self._close_all)
+
+    def broker(self, broker: Broker) -> BrokerLink:
+        """Return the link to a broker."""
+        return self._at(f"broker {broker.id}", broker.host, broker.port)
+
+    def controller(self, host: str, port: int) -> BrokerLink:
+        """Return the link to a controller's own listener."""
+        return self._at(f"controller {host}:{port}", host, port)
+
+    def doors(self, brokers: Mapping[int, Broker], last: int | None) -> Iterator[tuple[int | None, BrokerLink]]:
+        """Whom to ask about the cluster: who answered last, the other brokers, the bootstrap addresses.
+
+        Those that did not answer come last, the longest ago first: a few that hang must not keep the others from being
+        asked, poll after poll.
+        """
+        alive = [broker for broker in brokers.values() if not broker.fenced and not broker.gone]
+        alive.sort(key=lambda broker: broker.id != last)
+        doors: list[tuple[int | None, str, str, int]] = [(b.id, f"broker {b.id}", b.host, b.port) for b in alive]
+        doors += [(None, f"bootstrap {host}:{port}", host, port) for host, port in self.settings.bootstrap]
+        doors.sort(key=lambda door: self._shut.get(door[1], 0.0))
+        for broker, key, host, port in doors:
+            yield broker, self._at(key, host, port)
+
+    def shut(self, link: BrokerLink, clock: float) -> None:
+        """Remember that a door did not open."""
+        self._shut.update({key: clock for key, known in self._links.items() if known is link})
+
+    def opened(self, link: BrokerLink) -> None:
+        """Remember that it did."""
+        self._shut = {key: clock for key, clock in self._shut.items() if self._links.get(key) is not link}
+
+    def leave_bootstrap(self) -> None:
+        """Close the bootstrap links; from here on the brokers' own are used. On the loop only."""
+        for key in [key for key in self._links if key.startswith("bootstrap")]:
+            self._links.pop(key).close()
+
+    def forget(self, broker: int) -> None:
+        """Close the link of a broker that is no longer known. On the loop only."""
+        link = self._links.pop(f"broker {broker}", None)
+        if link is not None:
+            link.close()
+
+    def refused(self, link: BrokerLink, clock: float) -> AuthenticationError | None:
+        """Return why this address must not be tried yet, if so."""
+        refusal = self._refused.get(link.address)
+        return refusal.fault if refusal is not None and clock < refusal.until else None
+
+    def note(self, link: BrokerLink, fault: SourceError | None, clock: float) -> None:
+        """Remember a refused password, or that there is none any more."""
+        if isinstance(fault, AuthenticationError):
+            if self.refused(link, clock) is None:
+                self._refused[link.address] = _Refusal(fault, clock + AUTHENTICATION_PAUSE)
+        elif fault is None:
+            self._refused.pop(link.address, None)
+
+    def close(self) -> None:
+        """Close every connection for good; whoever is waiting for an answer over one gets none."""
+        self.closed = True
+        self.network.run(self._close_all)
+
+    def _at(self, key: str, host: str, port: int) -> BrokerLink:
+        link = self._links.get(key)
+        if link is None or (link.host, link.port) != (host, port):
+            if link is not None:
+                link.close()
+            link = self._links[key] = BrokerLink(self.network, self.settings, host, port)
+        return link
+
+    async def _close_all(self) -> None:
+        for link in self._links.values():
+            link.close()
+        self._links.clear()

@@ -1,0 +1,173 @@
+"""What the poller remembers from one poll to the next: brokers, last good answers, and when each was asked last."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kafka_warden.model import (
+    Broker,
+    BrokerConfig,
+    ControllerWindow,
+    FutureReplica,
+    LogDir,
+    LogGaps,
+    ProcessBeans,
+    Quorum,
+    QuotaEntity,
+    TopicConfig,
+)
+from kafka_warden.poller.tables import Columns, Rows, led_before
+from kafka_warden.sources.log_dirs import LogDirs
+from kafka_warden.sources.metadata import Layout, MetadataQuestion
+from kafka_warden.sources.reassignments import Reassignments
+
+EARLY: Final = 0.9
+"""Part of the interval after which a question is due: polls do not begin on the dot, and a missed one costs a poll."""
+
+
+class Cadence:
+    """When a question that is asked less often than every poll is due again. Seconds of the monotonic clock."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._asked: dict[object, float] = {}
+
+    def due(self, key: object, clock: float) -> bool:
+        """Tell whether the interval has passed since the last answer; true for a key that never had one."""
+        return clock - self._asked.get(key, float("-inf")) >= EARLY * self._interval
+
+    def done(self, key: object, clock: float) -> None:
+        """Note an answer."""
+        self._asked[key] = clock
+
+    def forget(self, key: object) -> None:
+        """Make it due at once, should it ever come back."""
+        self._asked.pop(key, None)
+
+
+@dataclass(slots=True)
+class Memory:
+    """Last good answers."""
+
+    metadata: MetadataQuestion = field(default_factory=MetadataQuestion)
+    layout: Layout | None = None
+    kafka_version: str | None = None
+    rows: Rows | None = None
+    columns: Columns = field(default_factory=lambda: Columns.unknown(0))
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    reassignments: Reassignments = field(default_factory=dict)
+    quorum: Quorum | None = None
+    quotas: tuple[QuotaEntity, ...] | None = None
+    window: ControllerWindow | None = None
+    """As configured, for controllers that cannot be read."""
+    windows: dict[int, ControllerWindow] = field(default_factory=dict)
+    """By node id, as each told when it was the active controller."""
+    broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
+    topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
+    _topics_told: dict[str, float] = field(default_factory=dict)
+    """By topic, when its configuration was last told."""
+    log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
+    future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
+    log_gaps: dict[int, LogGaps] = field(default_factory=dict)
+    placed: dict[int, dict[tuple[str, int], str]] = field(default_factory=dict)
+    """Of each broker, topic and partition of the watched logs with their directories."""
+    broker_beans: dict[int, ProcessBeans] = field(default_factory=dict)
+    controller_beans: dict[str, ProcessBeans] = field(default_factory=dict)
+    _heard: dict[object, float] = field(default_factory=dict)
+
+    def hear(self, what: object, clock: float) -> None:
+        """Note that a question was answered, at a monotonic time."""
+        self._heard[what] = clock
+
+    def tell_topics(self, told: Mapping[str, TopicConfig], clock: float) -> None:
+        """Take over configurations that were told at a monotonic time."""
+        self.topic_configs.update(told)
+        self._topics_told.update(dict.fromkeys(told, clock))
+
+    def topic_configs_since(self, oldest: float) -> dict[str, TopicConfig]:
+        """Return the configurations that were told since a monotonic time."""
+        return {name: config for name, config in self.topic_configs.items() if self._topics_told[name] >= oldest}
+
+    def heard_since(self, what: object, oldest: float) -> bool:
+        """Tell whether a question was answered since a monotonic time."""
+        return self._heard.get(what, float("-inf")) >= oldest
+
+    def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
+        """Return the quota window of the active controller; what another one told is not its own."""
+        return self.window if quorum is None else self.windows.get(quorum.leader, self.window)
+
+    def copied_topics(self) -> frozenset[str]:
+        """Names of the topics that are known to be copied to remote storage."""
+        return frozenset(
+            name
+            for name, config in self.topic_configs.items()
+            if config.remote_storage and not config.remote_copy_disabled
+        )
+
+    def adopt(self, layout: Layout) -> Layout:
+        """Take a new layout over; while the rows stay the same their columns are shared, not copied."""
+        old = self.layout
+        if old is not None and self.rows is not None and layout.keys().same(old.keys()):
+            shared = replace(
+                layout,
+                topics=old.topics,
+                topic_ids=old.topic_ids,
+                topic=old.topic,
+                number=old.number,
+                partition=old.partition,
+                broker=old.broker,
+            )
+            if (layout.leader_row != old.leader_row).any():
+                before, self.rows = self.rows.leading, Rows(shared)
+                self.columns.lead(self.rows.leading & ~before)
+            self.layout = shared
+            return shared
+        known = self.columns.carried(old, layout) if old is not None else Columns.unknown(len(layout.partition))
+        self.layout, self.rows, self.columns = layout, Rows(layout), known
+        if old is not None:
+            self.columns.lead(self.rows.leading & ~led_before(old, layout))
+            self._forget_topics(old, layout)
+        return layout
+
+    def _forget_topics(self, old: Layout, layout: Layout) -> None:
+        """Drop configurations of topics that are gone; one made anew under the same name is another topic."""
+        same = set(zip(old.topics, old.topic_ids, strict=True)) & set(zip(layout.topics, layout.topic_ids, strict=True))
+        names = {name for name, _ in same}
+        self.topic_configs = {name: config for name, config in self.topic_configs.items() if name in names}
+        self._topics_told = {name: told for name, told in self._topics_told.items() if name in names}
+
+    def meet(self, active: Mapping[int, Broker], fenced: Mapping[int, Broker], assigned: frozenset[int]) -> list[int]:
+        """Update the remembered brokers; return those that are forgotten: not listed, and no replica is assigned."""
+        listed = {**fenced, **active}
+        missing = {
+            broker: replace(self.brokers.get(broker, Broker(broker, "", 0)), fenced=False, gone=True)
+            for broker in assigned - listed.keys()
+        }
+        forgotten = [broker for broker in self.brokers if broker not in listed and broker not in missing]
+        self.brokers = dict(sorted({**listed, **missing}.items()))
+        for broker in forgotten:
+            told = (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.placed, self.broker_beans)
+            for answers in told:
+                answers.pop(broker, None)
+        return forgotten
+
+    def keep_log_dirs(self, broker: int, told: LogDirs, asked: set[tuple[str, int]] | None) -> None:
+        """Keep what one broker told of its directories.
+
+        Args:
+            broker: its id.
+            told: its answer.
+            asked: topic and partition of the replicas that it was asked about, `None` for all: only then are the
+                bytes per directory complete.
+        """
+        self.placed[broker] = told.placed
+        if asked is None:
+            self.log_dirs[broker] = tuple(told.directories)
+            self.future[broker] = tuple(told.future)
+            return
+        used = {directory.path: directory.bytes for directory in self.log_dirs.get(broker, ())}
+        self.log_dirs[broker] = tuple(
+            replace(directory, bytes=used.get(directory.path, directory.bytes)) for directory in told.directories
+        )
+        others = (moving for moving in self.future.get(broker, ()) if (moving.topic, moving.partition) not in asked)
+        self.future[broker] = (*others, *told.future)

@@ -1,0 +1,231 @@
+"""The columns that outlive a poll, and how they follow when partitions come, go or move."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.formulas.rows import carry, match_partitions, match_replicas
+from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, LogGaps, Longs, PartitionTable, ReplicaTable
+from kafka_warden.sources.log_dirs import LogDirs
+from kafka_warden.sources.metadata import Layout
+from kafka_warden.sources.reassignments import Reassignments
+from kafka_warden.sources.replies import RowIndex, index_rows
+
+YOUNG: Final = 3
+"""Answers that a log needs which was empty, or not there, when we began to watch it: of one that has hardly begun, end
+and size are told too far apart to learn from, and the next time that all logs are asked about may be a minute away."""
+
+
+@dataclass(slots=True)
+class Columns:
+    """Per replica row: what the brokers told of their logs, as of the last time that they were asked.
+
+    Arrays are replaced and never written to: the snapshots of a window share them.
+    """
+
+    size: Longs
+    sized_at: Floats
+    start: Longs
+    young: Ints
+    """Answers that a log still needs."""
+
+    @classmethod
+    def unknown(cls, rows: int) -> "Columns":
+        """Make columns of which nothing is known."""
+        nothing = np.full(rows, UNKNOWN, np.int64)
+        return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32))
+
+    def measure(self, sizes: Longs, clock: float) -> None:
+        """Take sizes over where they are known, told at a monotonic time."""
+        rows = sizes != UNKNOWN
+        self.size, self.sized_at = np.where(rows, sizes, self.size), np.where(rows, clock, self.sized_at)
+        answers = np.where(sizes > 0, np.maximum(self.young - 1, 0), YOUNG)
+        self.young = np.where(rows, answers, self.young).astype(np.int32)
+
+    def begin(self, starts: Longs) -> None:
+        """Take the starts of local logs over where they are known."""
+        self.start = np.where(starts != UNKNOWN, starts, self.start)
+
+    def lead(self, rows: Bools) -> None:
+        """Forget where logs start whose replica leads from now on: it was asked when it last led, if ever."""
+        self.start = np.where(rows, UNKNOWN, self.start)
+        self.young = np.where(rows, np.maximum(self.young, 1), self.young).astype(np.int32)
+
+    def carried(self, old: Layout, new: Layout) -> "Columns":
+        """Bring what is known to the rows of a new layout; a replica that was not there before is unknown."""
+        before, now = old.keys(), new.keys()
+        rows = match_replicas(before, now, match_partitions(before, now))
+        return Columns(
+            carry(self.size, rows, UNKNOWN),
+            carry(self.sized_at, rows, 0.0),
+            carry(self.start, rows, UNKNOWN),
+            carry(self.young, rows, YOUNG),
+        )
+
+
+def led_before(old: Layout, new: Layout) -> Bools:
+    """Tell of the replicas of a new layout which ones led in the old one."""
+    leading = np.zeros(len(old.partition), dtype=bool)
+    leading[old.leader_row[old.leader_row >= 0]] = True
+    before, now = old.keys(), new.keys()
+    led: Bools = carry(leading, match_replicas(before, now, match_partitions(before, now)), 0)
+    return led
+
+
+class Rows:
+    """Which rows each broker is asked about. Made once a layout, used by every poll until it changes."""
+
+    def __init__(self, layout: Layout) -> None:
+        leading = np.zeros(len(layout.partition), dtype=bool)
+        leading[layout.leader_row[layout.leader_row >= 0]] = True
+        self.leading = leading
+        self.followed: dict[int, RowIndex] = {}
+        self.led: dict[int, RowIndex] = {}
+        self.hosted: dict[int, RowIndex] = {}
+        for broker in np.unique(layout.broker).tolist():
+            rows = np.flatnonzero(layout.broker == broker)
+            self.hosted[broker] = index_rows(layout, rows)
+            self.followed[broker] = index_rows(layout, rows[~leading[rows]])
+            self.led[broker] = index_rows(layout, rows[leading[rows]])
+        self._remote: tuple[frozenset[str], dict[int, RowIndex]] = frozenset(), {}
+
+    def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
+        """What each broker leads of some topics, those with remote storage. Made anew only when they change.
+
+        Args:
+            layout: the one that these rows were made of.
+            topics: their names.
+        """
+        if topics != self._remote[0]:
+            places = [place for place, name in enumerate(layout.topics) if name in topics]
+            rows = np.flatnonzero(self.leading & np.isin(layout.topic, places)[layout.partition])
+            hosts = layout.broker[rows]
+            self._remote = (
+                topics,
+                {broker: index_rows(layout, rows[hosts == broker]) for broker in np.unique(hosts).tolist()},
+            )
+        return self._remote[1]
+
+
+def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Bools, Bools]:
+    """Turn reassignments into columns: reassigning (per partition), adding and removing (per replica)."""
+    reassigning = np.zeros(len(layout.topic), bool)
+    adding, removing = np.zeros(len(layout.partition), bool), np.zeros(len(layout.partition), bool)
+    if not reassignments:
+        return reassigning, adding, removing
+    index = {name: position for position, name in enumerate(layout.topics)}
+    for (topic, number), change in reassignments.items():
+        row = _partition_row(layout, index.get(topic, len(index)), number)
+        if row is None:
+            continue
+        reassigning[row] = True
+        first, last = np.searchsorted(layout.partition, [row, row + 1])
+        adding[first:last] = np.isin(layout.broker[first:last], list(change.adding))
+        removing[first:last] = np.isin(layout.broker[first:last], list(change.removing))
+    return reassigning, adding, removing
+
+
+def lingering(layout: Layout, before: Reassignments, now: Reassignments) -> Reassignments:
+    """Reassignments that ended after the layout was told: it still shows them under way, and so do we for this poll."""
+    index = {name: position for position, name in enumerate(layout.topics)}
+    kept: Reassignments = {}
+    for (topic, number), change in before.items():
+        row = _partition_row(layout, index.get(topic, len(index)), number) if (topic, number) not in now else None
+        if row is None:
+            continue
+        first, last = np.searchsorted(layout.partition, [row, row + 1])
+        replicas = set(layout.broker[first:last].tolist())
+        in_sync = set(layout.broker[first:last][layout.in_isr[first:last]].tolist())
+        if replicas >= change.adding | change.removing and not in_sync >= change.adding:
+            kept[topic, number] = change
+    return kept
+
+
+def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> list[int]:
+    """Find the rows of some partitions, given by topic name and number; those that are not there are left out."""
+    index = {name: position for position, name in enumerate(layout.topics)}
+    rows = (_partition_row(layout, index[topic], number) for topic, number in partitions if topic in index)
+    return [row for row in rows if row is not None]
+
+
+def _partition_row(layout: Layout, topic: int, number: int) -> int | None:
+    first, last = np.searchsorted(layout.topic, [topic, topic + 1])
+    row = int(first + np.searchsorted(layout.number[first:last], number))
+    return row if row < last and layout.number[row] == number else None
+
+
+def in_order(layout: Layout, ends: Longs, told_at: dict[int, float], asked_at: dict[int, float]) -> Longs:
+    """Blank the follower ends that were told after their leader was asked: they may lie above its end.
+
+    Args:
+        layout: the rows.
+        ends: per replica.
+        told_at: broker to the monotonic time of its answer for what it follows.
+        asked_at: broker to the monotonic time at which it was asked for what it leads.
+    """
+    told, asked = _by_broker(layout.broker, told_at, 0.0), _by_broker(layout.leader, asked_at, np.inf)
+    late = told > asked[layout.partition]
+    late[layout.leader_row[layout.leader_row >= 0]] = False
+    return np.where(late, UNKNOWN, ends)
+
+
+def _by_broker(brokers: Ints, values: dict[int, float], missing: float) -> Floats:
+    ids, positions = np.unique(brokers, return_inverse=True)
+    return np.array([values.get(int(broker), missing) for broker in ids], dtype=np.float64)[positions]
+
+
+def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning: Bools) -> PartitionTable:
+    """Make the table of a snapshot. `tiered` is per replica, told by leaders."""
+    return PartitionTable(
+        topic=layout.topic,
+        number=layout.number,
+        leader=layout.leader,
+        leader_epoch=layout.leader_epoch,
+        leader_row=layout.leader_row,
+        start=_of_leaders(layout, columns.start),
+        tiered=_of_leaders(layout, tiered),
+        reassigning=reassigning,
+    )
+
+
+def _of_leaders(layout: Layout, column: Longs) -> Longs:
+    led = layout.leader_row >= 0
+    values = np.full(len(layout.topic), UNKNOWN, np.int64)
+    values[led] = column[layout.leader_row[led]]
+    return values
+
+
+def log_gaps(layout: Layout, broker: int, sizes: Longs, told: LogDirs, clock: float) -> LogGaps:
+    """Compare the metadata with a broker's answer about all its logs.
+
+    Args:
+        layout: of the same poll.
+        broker: its id.
+        sizes: per replica, of this answer alone.
+        told: the answer.
+        clock: monotonic time of the poll.
+    """
+    absent = np.flatnonzero((layout.broker == broker) & (sizes == UNKNOWN))
+    partition = layout.partition[absent]
+    numbered = zip(layout.topic[partition].tolist(), layout.number[partition].tolist(), strict=True)
+    missing = frozenset((layout.topics[topic], layout.topic_ids[topic], number) for topic, number in numbered)
+    all_online = all(directory.online for directory in told.directories)
+    return LogGaps(clock, missing if all_online else None, frozenset(told.stray))
+
+
+def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:
+    """Make the table of a snapshot."""
+    return ReplicaTable(
+        partition=layout.partition,
+        broker=layout.broker,
+        in_isr=layout.in_isr,
+        offline=layout.offline,
+        adding=adding,
+        removing=removing,
+        end=ends,
+        size=columns.size,
+        sized_at=columns.sized_at,
+        start=columns.start,
+    )

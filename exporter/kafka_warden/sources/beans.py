@@ -1,0 +1,184 @@
+"""The explicit list of what is read over JMX: short name, bean, attribute, unit. Whatever is not here is not asked for.
+
+Per-partition beans never are: the list is the same length on every broker. Which bean exists when, and what it really
+counts, stands in docs/metrics.md; a bean that is not there costs one cheap refusal.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_warden.clients.jmx.protocol import Kind
+
+MILLISECONDS: Final = 1e-3
+"""Factor to seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bean:
+    """One number: the key in `ProcessBeans.values`, where it stands, and the factor that makes base units of it."""
+
+    name: str
+    object_name: str
+    attribute: str
+    where: Kind = "broker"
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBeans:
+    """The beans of all clients of one quota type. `attributes`: bean's attribute to (short name, factor)."""
+
+    pattern: str
+    attributes: dict[str, tuple[str, float]]
+    where: Kind
+
+
+def _counts(prefix: str, names: dict[str, str]) -> tuple[Bean, ...]:
+    return tuple(Bean(name, f"{prefix},name={metric}", "Count") for name, metric in names.items())
+
+
+def _values(prefix: str, names: dict[str, str], where: Kind = "broker", suffix: str = "") -> tuple[Bean, ...]:
+    return tuple(Bean(name, f"{prefix},name={metric}{suffix}", "Value", where) for name, metric in names.items())
+
+
+_THROTTLED_RATES = (
+    Bean("leader_replication_byte_rate", "kafka.server:type=LeaderReplication", "byte-rate"),
+    Bean("follower_replication_byte_rate", "kafka.server:type=FollowerReplication", "byte-rate"),
+    Bean("alter_log_dirs_replication_byte_rate", "kafka.server:type=AlterLogDirsReplication", "byte-rate"),
+)
+
+_BYTES = _counts(
+    "kafka.server:type=BrokerTopicMetrics",
+    {
+        "bytes_in_total": "BytesInPerSec",
+        "bytes_out_total": "BytesOutPerSec",
+        "replication_bytes_in_total": "ReplicationBytesInPerSec",
+        "replication_bytes_out_total": "ReplicationBytesOutPerSec",
+        "reassignment_bytes_in_total": "ReassignmentBytesInPerSec",
+        "reassignment_bytes_out_total": "ReassignmentBytesOutPerSec",
+    },
+)
+
+_TIERED = (
+    Bean("remote_copy_byte_rate", "kafka.server:type=RLMCopy", "byte-rate"),
+    Bean("remote_fetch_byte_rate", "kafka.server:type=RLMFetch", "byte-rate"),
+    *(
+        Bean(
+            f"remote_{what}_throttle_time_{kind}",
+            "kafka.server:type=RemoteLogManager",
+            f"remote-{what}-throttle-time-{kind}",
+            factor=MILLISECONDS,
+        )
+        for what in ("copy", "fetch")
+        for kind in ("avg", "max")
+    ),
+    *_counts(
+        "kafka.server:type=BrokerTopicMetrics",
+        {
+            "remote_copy_bytes_total": "RemoteCopyBytesPerSec",
+            "remote_fetch_bytes_total": "RemoteFetchBytesPerSec",
+            "remote_copy_errors_total": "RemoteCopyErrorsPerSec",
+            "remote_fetch_errors_total": "RemoteFetchErrorsPerSec",
+            "remote_delete_errors_total": "RemoteDeleteErrorsPerSec",
+            "build_remote_log_aux_state_errors_total": "BuildRemoteLogAuxStateErrorsPerSec",
+        },
+    ),
+    *_values(
+        "kafka.server:type=BrokerTopicMetrics",
+        {
+            "remote_copy_lag_bytes": "RemoteCopyLagBytes",
+            "remote_copy_lag_segments": "RemoteCopyLagSegments",
+            "remote_delete_lag_bytes": "RemoteDeleteLagBytes",
+            "remote_delete_lag_segments": "RemoteDeleteLagSegments",
+        },
+    ),
+)
+
+_REPLICAS = (
+    *_counts(
+        "kafka.server:type=ReplicaManager",
+        {
+            "isr_shrinks_total": "IsrShrinksPerSec",
+            "isr_expands_total": "IsrExpandsPerSec",
+            "failed_isr_updates_total": "FailedIsrUpdatesPerSec",
+        },
+    ),
+    *_values(
+        "kafka.server:type=ReplicaManager",
+        {
+            "partition_count": "PartitionCount",
+            "leader_count": "LeaderCount",
+            "under_replicated_partitions": "UnderReplicatedPartitions",
+            "under_min_isr_partition_count": "UnderMinIsrPartitionCount",
+            "at_min_isr_partition_count": "AtMinIsrPartitionCount",
+            "reassigning_partitions": "ReassigningPartitions",
+            "offline_replica_count": "OfflineReplicaCount",
+        },
+    ),
+    *_values(
+        "kafka.server:type=ReplicaFetcherManager",
+        {
+            "fetcher_max_lag": "MaxLag",
+            "fetcher_min_fetch_rate": "MinFetchRate",
+            "fetcher_failed_partitions_count": "FailedPartitionsCount",
+            "fetcher_dead_thread_count": "DeadThreadCount",
+        },
+        suffix=",clientId=Replica",
+    ),
+    *_values("kafka.server:type=KafkaServer", {"broker_state": "BrokerState"}),
+)
+
+_CONTROLLER = (
+    *_values(
+        "kafka.controller:type=KafkaController",
+        {
+            "active_controller_count": "ActiveControllerCount",
+            "active_broker_count": "ActiveBrokerCount",
+            "fenced_broker_count": "FencedBrokerCount",
+            "global_partition_count": "GlobalPartitionCount",
+            "global_topic_count": "GlobalTopicCount",
+            "offline_partitions_count": "OfflinePartitionsCount",
+        },
+        where="controller",
+    ),
+    Bean(
+        "unclean_leader_elections_total",
+        "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
+        "Count",
+        "controller",
+    ),
+    *(
+        Bean(
+            f"event_queue_time_p{percentile}",
+            "kafka.controller:type=ControllerEventManager,name=EventQueueTimeMs",
+            f"{percentile}thPercentile",
+            "controller",
+            MILLISECONDS,
+        )
+        for percentile in (50, 75, 95, 98, 99, 999)
+    ),
+)
+
+_START_TIME = tuple(
+    Bean("process_start_time", "java.lang:type=Runtime", "StartTime", where, MILLISECONDS)
+    for where in ("broker", "controller")
+)
+"""Unix seconds: it changes with every restart, which sets counts back to 0."""
+
+BEANS: Final[tuple[Bean, ...]] = (*_THROTTLED_RATES, *_BYTES, *_TIERED, *_REPLICAS, *_CONTROLLER, *_START_TIME)
+
+MUTATIONS: Final = ClientBeans(
+    "kafka.server:type=ControllerMutation,*",
+    {
+        "tokens": ("tokens", 1.0),
+        "mutation-rate": ("mutation_rate", 1.0),
+        "throttle-time": ("throttle_time", MILLISECONDS),
+    },
+    where="controller",
+)
+"""KIP-599, on the active controller; the bean without a client, which has `queue-size` only, gives nothing."""
+
+REQUESTS: Final = ClientBeans(
+    "kafka.server:type=Request,*", {"throttle-time": ("throttle_time", MILLISECONDS)}, where="broker"
+)
+"""What clients feel, on the broker that they talk to: request quotas, and in KRaft those for mutations."""

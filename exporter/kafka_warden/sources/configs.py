@@ -1,0 +1,190 @@
+"""What brokers and topics are configured to: DescribeConfigs, with the synonyms that tell where a value comes from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kafka_warden.clients.kafka.faults import error_code_fault
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.requests import DescribeConfigsRequest
+from kafka_warden.errors import ProtocolError
+from kafka_warden.model import UNLIMITED, BrokerConfig, ControllerWindow, Limit, Origin, Side, TopicConfig
+
+TOPIC: Final = 2
+BROKER: Final = 4
+NOT_LIMITED: Final = (1 << 63) - 1
+"""`Long.MAX_VALUE`, Kafka's way to say that a rate is not limited."""
+
+ORIGINS: Final = {2: Origin.BROKER, 3: Origin.CLUSTER_DEFAULT}
+"""ConfigSource DYNAMIC_BROKER_CONFIG and DYNAMIC_DEFAULT_BROKER_CONFIG; brokers ignore other sources of these keys."""
+
+LIMIT_KEYS: Final = {
+    Side.LEADER: "leader.replication.throttled.rate",
+    Side.FOLLOWER: "follower.replication.throttled.rate",
+    Side.LOG_DIRS: "replica.alter.log.dirs.io.max.bytes.per.second",
+}
+COPY_QUOTA: Final = "remote.log.manager.copy.max.bytes.per.second"
+FETCH_QUOTA: Final = "remote.log.manager.fetch.max.bytes.per.second"
+COPY_WINDOW_SAMPLES: Final = "remote.log.manager.copy.quota.window.num"
+COPY_WINDOW_SECONDS: Final = "remote.log.manager.copy.quota.window.size.seconds"
+CONTROLLER_SAMPLES: Final = "controller.quota.window.num"
+CONTROLLER_SECONDS: Final = "controller.quota.window.size.seconds"
+BROKER_KEYS: Final = (
+    *LIMIT_KEYS.values(),
+    COPY_QUOTA,
+    FETCH_QUOTA,
+    COPY_WINDOW_SAMPLES,
+    COPY_WINDOW_SECONDS,
+    "remote.log.storage.system.enable",
+    "replica.lag.time.max.ms",
+    "replica.fetch.wait.max.ms",
+    "replica.fetch.max.bytes",
+    "replica.fetch.response.max.bytes",
+    "num.replica.fetchers",
+    "replication.quota.window.num",
+    "replication.quota.window.size.seconds",
+    "inter.broker.protocol.version",
+)
+TOPIC_KEYS: Final = (
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+    "cleanup.policy",
+    "segment.bytes",
+    "remote.storage.enable",
+    "remote.log.copy.disable",
+    "min.insync.replicas",
+)
+
+_Resource = DescribeConfigsRequest.DescribeConfigsResource
+
+
+async def read_broker_config(link: BrokerLink, broker: int, timeout_at: float) -> BrokerConfig:
+    """Ask a broker for its own configuration; no other broker may answer for it.
+
+    Raises:
+        SourceError: it did not answer, or may not.
+    """
+    configs = await _read(link, BROKER, [str(broker)], BROKER_KEYS, timeout_at)
+    return parse_broker_config(_only(configs, str(broker), link.address))
+
+
+async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at: float) -> dict[str, TopicConfig]:
+    """Ask any broker for the configuration of some topics; those it does not know are left out.
+
+    Raises:
+        SourceError: it did not answer, or may not.
+    """
+    configs = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
+    return {topic: parse_topic_config(entries) for topic, entries in configs.items()}
+
+
+async def read_controller_window(link: BrokerLink, node: int, timeout_at: float) -> ControllerWindow:
+    """Ask a controller on its own listener, which alone tells `controller.quota.window.*`.
+
+    Raises:
+        SourceError: it did not answer, or may not.
+    """
+    configs = await _read(link, BROKER, [str(node)], (CONTROLLER_SAMPLES, CONTROLLER_SECONDS), timeout_at)
+    entries = _only(configs, str(node), link.address)
+    return ControllerWindow(int(entries[CONTROLLER_SAMPLES].value), float(entries[CONTROLLER_SECONDS].value))
+
+
+Entries = Mapping[str, Any]
+"""Key of a configuration to its DescribeConfigsResourceResult."""
+
+
+async def _read(
+    link: BrokerLink, kind: int, names: Sequence[str], keys: Sequence[str], timeout_at: float
+) -> dict[str, Entries]:
+    request = DescribeConfigsRequest(
+        resources=[_Resource(resource_type=kind, resource_name=name, configuration_keys=list(keys)) for name in names],
+        include_synonyms=kind == BROKER,
+        include_documentation=False,
+    )
+    return parse_configs(await link.ask(request, timeout_at), link.address)
+
+
+def parse_configs(reply: Any, address: str) -> dict[str, Entries]:
+    """Group a DescribeConfigsResponse by resource name.
+
+    Raises:
+        SourceError: every resource carries an error. One that alone does (deleted meanwhile) is left out.
+    """
+    configs: dict[str, Entries] = {}
+    fault = None
+    for result in reply.results:
+        if result.error_code:
+            fault = error_code_fault(result.error_code, result.error_message, address)
+        else:
+            configs[result.resource_name] = {entry.name: entry for entry in result.configs}
+    if fault and not configs:
+        raise fault
+    return configs
+
+
+def parse_limit(entries: Entries, key: str) -> Limit:
+    """Resolve a dynamic limit: the broker's own value, else the cluster's default, else unlimited.
+
+    Whatever server.properties says of these keys is left aside, as the broker does (kafka-facts 1).
+    """
+    entry = entries.get(key)
+    if entry is None:
+        return Limit()
+    layers = [(entry.config_source, entry.value), *((layer.source, layer.value) for layer in entry.synonyms or ())]
+    for source, origin in ORIGINS.items():
+        for layer, value in layers:
+            if layer == source and value is not None:
+                return Limit(_rate(value), origin)
+    return Limit()
+
+
+def parse_broker_config(entries: Entries) -> BrokerConfig:
+    """Read the keys of one broker; those that it does not have keep Kafka's defaults."""
+    plain = {key: entry.value for key, entry in entries.items() if entry.value is not None}
+    default = BrokerConfig()
+    tiered = plain.get("remote.log.storage.system.enable") == "true"
+    return BrokerConfig(
+        limits={side: parse_limit(entries, key) for side, key in LIMIT_KEYS.items()},
+        remote_copy_quota=_rate(plain[COPY_QUOTA]) if tiered and COPY_QUOTA in plain else None,
+        remote_fetch_quota=_rate(plain[FETCH_QUOTA]) if tiered and FETCH_QUOTA in plain else None,
+        replica_lag_time_max=_seconds(plain, "replica.lag.time.max.ms", default.replica_lag_time_max),
+        replica_fetch_wait_max=_seconds(plain, "replica.fetch.wait.max.ms", default.replica_fetch_wait_max),
+        replica_fetch_max_bytes=int(plain.get("replica.fetch.max.bytes", default.replica_fetch_max_bytes)),
+        replica_fetch_response_max_bytes=int(
+            plain.get("replica.fetch.response.max.bytes", default.replica_fetch_response_max_bytes),
+        ),
+        replica_fetchers=int(plain.get("num.replica.fetchers", default.replica_fetchers)),
+        quota_window_num=int(plain.get("replication.quota.window.num", default.quota_window_num)),
+        quota_window_size=float(plain.get("replication.quota.window.size.seconds", default.quota_window_size)),
+        remote_copy_window=int(plain.get(COPY_WINDOW_SAMPLES, 11)) * float(plain.get(COPY_WINDOW_SECONDS, 1)),
+        kafka_version=plain.get("inter.broker.protocol.version"),
+    )
+
+
+def parse_topic_config(entries: Entries) -> TopicConfig:
+    """Read the keys of one topic; those that it does not have keep Kafka's defaults."""
+    plain = {key: entry.value for key, entry in entries.items() if entry.value is not None}
+    default = TopicConfig()
+    return TopicConfig(
+        leader_throttled=plain.get("leader.replication.throttled.replicas", ""),
+        follower_throttled=plain.get("follower.replication.throttled.replicas", ""),
+        compacted="compact" in plain.get("cleanup.policy", ""),
+        segment_bytes=int(plain.get("segment.bytes", default.segment_bytes)),
+        remote_storage=plain.get("remote.storage.enable") == "true",
+        remote_copy_disabled=plain.get("remote.log.copy.disable") == "true",
+        min_insync_replicas=int(plain.get("min.insync.replicas", default.min_insync_replicas)),
+    )
+
+
+def _only(configs: Mapping[str, Entries], name: str, address: str) -> Entries:
+    if name not in configs:
+        raise ProtocolError(f"{address}: DescribeConfigs told nothing of {name}")
+    return configs[name]
+
+
+def _rate(value: str) -> float:
+    rate = int(value)
+    return UNLIMITED if rate >= NOT_LIMITED else float(rate)
+
+
+def _seconds(plain: Mapping[str, str], key: str, default: float) -> float:
+    return int(plain[key]) / 1000 if key in plain else default

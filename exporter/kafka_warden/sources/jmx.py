@@ -1,0 +1,83 @@
+"""JMX of brokers and controllers: what to ask (`QUESTIONS`), and what the answer means (`parse_beans`, pure)."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import unquote
+
+from kafka_warden.clients.jmx.protocol import BeanQuery, BeanRow, Kind, Question, RawBeans, Scalar
+from kafka_warden.model import ClientBean, ProcessBeans
+from kafka_warden.sources.beans import BEANS, MUTATIONS, REQUESTS, ClientBeans
+
+
+def _question(where: Kind) -> Question:
+    beans: dict[str, list[str]] = {}
+    for bean in BEANS:
+        if bean.where == where:
+            beans.setdefault(bean.object_name, []).append(bean.attribute)
+    patterns = (clients for clients in (MUTATIONS, REQUESTS) if clients.where == where)
+    return Question(
+        beans=tuple(BeanQuery(name, tuple(attributes)) for name, attributes in beans.items()),
+        patterns=tuple(BeanQuery(clients.pattern, tuple(clients.attributes)) for clients in patterns),
+    )
+
+
+QUESTIONS: Final[Mapping[Kind, Question]] = {"broker": _question("broker"), "controller": _question("controller")}
+"""What :class:`kafka_warden.clients.jmx.session.JmxSession` asks of each kind of process."""
+
+
+def parse_beans(reply: RawBeans) -> ProcessBeans:
+    """The numbers of one process under their short names, in base units.
+
+    What is absent there, is NaN, or is not a number, is absent here. Infinity, and tokens of a client without a quota
+    (some 1e20), stay as they are: what they mean is judged elsewhere.
+    """
+    found = ((bean, _number(reply.values.get((bean.object_name, bean.attribute)))) for bean in BEANS)
+    return ProcessBeans(
+        at=reply.at,
+        values={bean.name: value * bean.factor for bean, value in found if value is not None},
+        mutations=_clients(MUTATIONS, reply.rows),
+        requests=_clients(REQUESTS, reply.rows),
+    )
+
+
+def _clients(kind: ClientBeans, rows: Mapping[str, Iterable[BeanRow]]) -> tuple[ClientBean, ...]:
+    clients = []
+    for row in rows.get(kind.pattern, ()):
+        numbers = (
+            (attribute, _number(value)) for attribute, value in row.values.items() if attribute in kind.attributes
+        )
+        named = ((kind.attributes[attribute], number) for attribute, number in numbers if number is not None)
+        values = {name: number * factor for (name, factor), number in named}
+        if values:
+            tags = properties(row.name)
+            user = tags.get("user")
+            clients.append(ClientBean(None if user is None else unquote(user), tags.get("client-id"), values))
+    return tuple(clients)
+
+
+def _number(value: Scalar | None) -> float | None:
+    if value is None or isinstance(value, str | bool) or math.isnan(value):
+        return None
+    return float(value)
+
+
+_PROPERTY = re.compile(r'([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|$)', re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+def properties(object_name: str) -> dict[str, str]:
+    """The key properties of an object name, quoted values unquoted as `javax.management.ObjectName.unquote` does it.
+
+    Kafka quotes a value only when it holds anything but letters, digits and `_-%. ` (JmxReporter, Sanitizer). The user
+    is URL-encoded before that (`Sanitizer.sanitize`), the client id is not: a `%41` in a client id is just that.
+    """
+    _, _, listed = object_name.partition(":")
+    return {key: _unquoted(value) for key, value in _PROPERTY.findall(listed)}
+
+
+def _unquoted(value: str) -> str:
+    if not value.startswith('"'):
+        return value
+    return _ESCAPE.sub(lambda found: "\n" if found[1] == "n" else found[1], value[1:-1])

@@ -1,0 +1,106 @@
+"""Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.clients.kafka.requests import ListOffsetsRequest
+from kafka_warden.formulas.tiered import NOTHING_TIERED
+from kafka_warden.model import UNKNOWN, Longs
+from kafka_warden.sources.replies import RowIndex, column
+
+DEBUGGING_REPLICA: Final = -2
+LATEST: Final = -1
+EARLIEST: Final = -2
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_LOCAL_VERSION: Final = 8
+"""First version of ListOffsets that knows -4 (Kafka 3.5). Before, the log's start is the local one."""
+LATEST_TIERED_VERSION: Final = 9
+"""First version of ListOffsets that knows -5 (Kafka 3.9). Before, nobody tells what is in remote storage."""
+NO_OFFSET: Final = -1
+"""What a broker answers to -5 while nothing is in remote storage."""
+
+_Topic = ListOffsetsRequest.ListOffsetsTopic
+_Partition = _Topic.ListOffsetsPartition
+
+
+def request_offsets(wanted: RowIndex, timestamp: int) -> Any:
+    """Build one request for all the given replicas of one broker. No duplicates: the broker refuses them."""
+    return ListOffsetsRequest(
+        replica_id=DEBUGGING_REPLICA,
+        isolation_level=0,
+        topics=[
+            _Topic(
+                name=name,
+                partitions=[
+                    _Partition(partition_index=number, timestamp=timestamp, current_leader_epoch=-1)
+                    for number in numbers
+                ],
+            )
+            for name, numbers in wanted
+        ],
+    )
+
+
+async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
+    """Ask one broker for the log ends of its replicas and write them to their rows.
+
+    Raises:
+        SourceError: it did not answer. Partitions that it does not know stay unknown.
+    """
+    reply = await link.ask(_repeated(wanted, LATEST), timeout_at)
+    parse_offsets(reply, wanted, target)
+
+
+async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
+    """Ask one broker where the local logs of its replicas start and write that to their rows.
+
+    Raises:
+        SourceError: it did not answer.
+    """
+    local = await link.supports(ListOffsetsRequest, EARLIEST_LOCAL_VERSION, timeout_at)
+    reply = await link.ask(_repeated(wanted, EARLIEST_LOCAL if local else EARLIEST), timeout_at)
+    parse_offsets(reply, wanted, target)
+
+
+async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
+    """Ask one broker what is in remote storage of the partitions it leads and write that to their rows.
+
+    A read of memory, as that of the ends is, and of partitions with remote storage only, so every poll can afford it:
+    an older answer would count as overdue what was copied since.
+
+    Raises:
+        SourceError: it did not answer. Brokers before Kafka 3.9 are not asked, and their rows stay unknown.
+    """
+    if await link.supports(ListOffsetsRequest, LATEST_TIERED_VERSION, timeout_at):
+        parse_tiered(await link.ask(_repeated(wanted, LATEST_TIERED), timeout_at), wanted, target)
+
+
+def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
+    """Find the request of the poll before, or make it: it stays the same for as long as the rows do."""
+    if timestamp not in wanted.requests:
+        wanted.requests[timestamp] = Repeated(ListOffsetsRequest, lambda: request_offsets(wanted, timestamp))
+    return wanted.requests[timestamp]
+
+
+def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:
+    """Write the offsets of a ListOffsetsResponse to their rows; those with an error code stay as they are."""
+    rows, offsets = _told(reply, wanted)
+    target[rows] = offsets
+
+
+def parse_tiered(reply: Any, wanted: RowIndex, target: Longs) -> None:
+    """Write the answers to -5 to their rows: -1 there means `NOTHING_TIERED`, which is not the same as unknown."""
+    rows, offsets = _told(reply, wanted)
+    target[rows] = np.where(offsets == NO_OFFSET, NOTHING_TIERED, offsets)
+
+
+def _told(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
+    """Return the rows that the reply tells of without an error, and their offsets."""
+    partitions = [partition for topic in reply.topics for partition in topic.partitions]
+    rows = wanted.find(reply.topics, column(partitions, "partition_index"))
+    told = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
+    return rows[told], column(partitions, "offset")[told]

@@ -1,0 +1,70 @@
+"""Where the rows of a reply that is grouped by topic belong in the tables of the model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.model import UNKNOWN, Longs
+from kafka_warden.sources.metadata import Layout
+
+TOPIC_BITS = 32
+"""A key is the topic's place in the layout, shifted by so many bits, and the partition's number below."""
+
+
+def _no_rows() -> Longs:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(slots=True)
+class RowIndex:
+    """Some replicas of one broker. Brokers answer topics and partitions in an order of their own, hence the keys."""
+
+    topics: dict[str, int] = field(default_factory=dict)
+    """Name to place in the layout."""
+    keys: Longs = field(default_factory=_no_rows)
+    """Ascending."""
+    rows: Longs = field(default_factory=_no_rows)
+    """Of the `ReplicaTable`, one per key."""
+    requests: dict[int, Repeated] = field(default_factory=dict, repr=False, compare=False)
+    """ListOffsets requests for these replicas, by timestamp."""
+
+    def __bool__(self) -> bool:
+        return bool(self.topics)
+
+    def __iter__(self) -> Iterator[tuple[str, list[int]]]:
+        """Topic names, each with its partitions."""
+        edges = np.flatnonzero(np.diff(self.keys >> TOPIC_BITS)) + 1
+        numbers = np.split(self.keys & ((1 << TOPIC_BITS) - 1), edges)
+        return ((name, part.tolist()) for name, part in zip(self.topics, numbers, strict=False))
+
+    def find(self, topics: Sequence[Any], numbers: Longs) -> Longs:
+        """Rows of partitions, `UNKNOWN` for those that are not among these.
+
+        Args:
+            topics: of the reply, each with its `partitions` and its `name`.
+            numbers: the numbers of all their partitions, one topic after the other.
+        """
+        if not len(self.keys):
+            return np.full(len(numbers), UNKNOWN, np.int64)
+        places = np.array([self.topics.get(topic.name, UNKNOWN) for topic in topics], dtype=np.int64)
+        counts = np.array([len(topic.partitions) for topic in topics], dtype=np.int64)
+        wanted = (np.repeat(places, counts) << TOPIC_BITS) | numbers
+        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[found] == wanted, self.rows[found], UNKNOWN)
+
+
+def index_rows(layout: Layout, rows: Any) -> RowIndex:
+    """Index some rows of the `ReplicaTable`, given in ascending order."""
+    partition = layout.partition[rows]
+    topic = layout.topic[partition].astype(np.int64)
+    keys = (topic << TOPIC_BITS) | layout.number[partition]
+    return RowIndex({layout.topics[place]: place for place in np.unique(topic).tolist()}, keys, rows.astype(np.int64))
+
+
+def column(rows: Sequence[Any], name: str) -> Longs:
+    """One field of many rows of a reply."""
+    return np.fromiter(map(attrgetter(name), rows), dtype=np.int64, count=len(rows))

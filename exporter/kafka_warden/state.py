@@ -1,0 +1,88 @@
+"""The small file that lets "since when" survive a restart: one JSON document, replaced as a whole.
+
+A reader never sees half of it: it is written under another name, flushed to the disk and renamed. A file that cannot be
+used costs one warning, and the clocks start anew; a file that cannot be written costs one warning until it can.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from kafka_warden.errors import StateError
+
+log = structlog.get_logger(__name__)
+
+LARGEST: Final = 256 << 20
+"""Bytes. Ten times what 200,000 partitions need when all of them are behind; more is not ours."""
+
+MODE: Final = 0o600
+"""Names of topics are nobody else's business."""
+
+
+class StateFile:
+    """One file. Not for several processes: each sidecar has its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._failing = False
+
+    def load(self) -> Mapping[str, Any] | None:
+        """Read the document; `None` when there is none, or after a warning when it cannot be used."""
+        try:
+            return self._read()
+        except FileNotFoundError:
+            return None
+        except (OSError, StateError) as problem:
+            self.refuse(problem)
+            return None
+
+    def refuse(self, problem: Exception) -> None:
+        """Say that the document is not used, and why."""
+        log.warning(
+            "the state file is not used; every 'since when' starts anew", path=str(self._path), why=str(problem)
+        )
+
+    def save(self, document: Mapping[str, Any]) -> None:
+        """Replace the document. Never raises: the numbers of the page do not depend on it."""
+        try:
+            self._write(json.dumps(document, allow_nan=False, separators=(",", ":")).encode())
+        except (OSError, ValueError) as problem:
+            if not self._failing:
+                log.warning("the state file cannot be written", path=str(self._path), why=str(problem))
+            self._failing = True
+        else:
+            if self._failing:
+                log.info("the state file is written again", path=str(self._path))
+            self._failing = False
+
+    def _read(self) -> Mapping[str, Any]:
+        with self._path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise StateError(f"it is larger than {LARGEST} bytes")
+        try:
+            document = json.loads(raw)
+        except (ValueError, RecursionError) as problem:
+            raise StateError(f"it is damaged: {problem}") from problem
+        if not isinstance(document, dict):
+            raise StateError("it is damaged: not a JSON object")
+        return document
+
+    def _write(self, raw: bytes) -> None:
+        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
+            with os.fdopen(handle, "wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+            raise

@@ -1,0 +1,114 @@
+"""The ASGI application that hypercorn runs: limit, authentication, then the site."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+import structlog
+
+from kafka_warden.web.auth import CHALLENGE, Authenticator
+from kafka_warden.web.connections import Connections, Peer
+from kafka_warden.web.current import CurrentWebFile
+from kafka_warden.web.file import RateLimit
+from kafka_warden.web.responses import SECURITY_HEADERS, Response, Site, plain
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+_VERSIONS: Final = ("1.0", "1.1")
+_PIECE: Final = 256 * 1024
+
+
+class Application:
+    """One callable per ASGI scope: a request, a websocket (refused) or the life of the server (nothing to do)."""
+
+    def __init__(self, site: Site, current: CurrentWebFile, connections: Connections) -> None:
+        self._site = site
+        self._current = current
+        self._connections = connections
+        self._bucket = _TokenBucket()
+        self.authenticator = Authenticator()
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Serve one scope."""
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            await self._serve(scope, send)
+
+    async def _serve(self, scope: Any, send: Send) -> None:
+        peer = scope["client"][:2] if scope["client"] else None
+        self._connections.begin(peer)
+        try:
+            response = await self._answer(scope)
+            await self._send(response, peer, send)
+        finally:
+            self._connections.end(peer)
+
+    async def _answer(self, scope: Any) -> Response:
+        file = self._current.file()
+        headers = _headers(scope["headers"])
+        if scope["http_version"] not in _VERSIONS:
+            return plain(505, "HTTP/1.1 only")
+        if file.rate_limit is not None and not self._bucket.takes(file.rate_limit):
+            return plain(429, "too many requests")
+        if not await self.authenticator.allows(headers.get("authorization", ""), file.users):
+            return plain(401, "user and password, please", headers={"WWW-Authenticate": CHALLENGE})
+        try:
+            return self._site.respond(scope["method"], scope["path"], headers)
+        except Exception:  # noqa: BLE001  # it is logged, and the page of the next request may be fine
+            structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
+            return plain(500, "this is a bug; the log says more")
+
+    async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
+        headers = {
+            **SECURITY_HEADERS,
+            **self._current.file().headers,
+            **response.headers,
+            "Content-Length": str(len(response.body)),
+        }
+        fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": response.status, "headers": fields})
+        # In pieces, so that a client that does not read costs the memory of a piece and not of a page.
+        body = response.body
+        for start in range(0, len(body), _PIECE):
+            # hypercorn takes what is sent to a client that is gone, and does not say so.
+            if not self._connections.is_open(peer):
+                return
+            await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in fields:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        # RFC 9110 5.2: lines of one name are one list.
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+class _TokenBucket:
+    def __init__(self) -> None:
+        self._tokens = float("inf")
+        self._at = time.monotonic()
+
+    def takes(self, limit: RateLimit) -> bool:
+        """Take a token if there is one."""
+        now = time.monotonic()
+        self._tokens = min(float(limit.burst), self._tokens + (now - self._at) / limit.interval)
+        self._at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True

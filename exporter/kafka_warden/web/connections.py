@@ -1,0 +1,132 @@
+"""A listening socket that never holds more than so many connections: the one that is least worth keeping goes.
+
+hypercorn and asyncio have no limit on connections. The place in front of them is `accept()`: what it returns is known
+here, and shutting such a socket down makes the server above see a client that hung up. A new connection is always let
+in, so whoever holds connections open, before or after a request, or reads an answer slowly, cannot keep others out.
+"""
+
+import contextlib
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kafka_warden.clients.strict import Address, reason
+from kafka_warden.errors import ConfigError
+
+Peer = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Connection:
+    socket: socket.socket
+    since: float
+    """Monotonic time of the last change: accepted, request complete, answer complete."""
+    served: bool = False
+    answering: int = 0
+
+    def worth(self) -> tuple[bool, bool, float]:
+        """Order by what goes first: without a complete request, then idle, then answering; the oldest of each."""
+        return self.answering > 0, self.served, self.since
+
+
+class Connections:
+    """The open connections. Used on the event loop's thread only; the counts may be read from anywhere."""
+
+    def __init__(self, most: int, idle: float, answer: float) -> None:
+        self._most = most
+        self._idle = idle
+        self._answer = answer
+        self._open: dict[Peer, _Connection] = {}
+        self.evicted = 0
+        """Closed because a newer one needed the place."""
+        self.reaped = 0
+        """Closed because they took too long."""
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, peer: Peer, accepted: socket.socket) -> None:
+        """Take a new connection in, and close the one least worth keeping when there are too many."""
+        self._forget_closed()
+        self._open[peer] = _Connection(accepted, time.monotonic())
+        if len(self._open) > self._most:
+            self._drop(
+                min((other for other in self._open if other != peer), key=lambda other: self._open[other].worth())
+            )
+            self.evicted += 1
+
+    def is_open(self, peer: Peer | None) -> bool:
+        """Tell whether the connection is neither closed nor dropped."""
+        return peer in self._open and self._open[peer].socket.fileno() >= 0
+
+    def begin(self, peer: Peer | None) -> None:
+        """Note that a request is complete and its answer under way."""
+        if peer in self._open:
+            connection = self._open[peer]
+            connection.served, connection.since = True, time.monotonic()
+            connection.answering += 1
+
+    def end(self, peer: Peer | None) -> None:
+        """Note that the answer is out."""
+        if peer in self._open:
+            connection = self._open[peer]
+            connection.since = time.monotonic()
+            connection.answering -= 1
+
+    def reap(self) -> None:
+        """Close connections that idle or read for too long, and that the server above has not closed itself."""
+        self._forget_closed()
+        now = time.monotonic()
+        for peer, connection in list(self._open.items()):
+            if now - connection.since > (self._answer if connection.answering else self._idle):
+                self._drop(peer)
+                self.reaped += 1
+
+    def close_all(self) -> None:
+        """Close every connection."""
+        for peer in list(self._open):
+            self._drop(peer)
+
+    def _forget_closed(self) -> None:
+        for peer in [peer for peer, connection in self._open.items() if connection.socket.fileno() < 0]:
+            del self._open[peer]
+
+    def _drop(self, peer: Peer) -> None:
+        with contextlib.suppress(OSError):
+            self._open.pop(peer).socket.shutdown(socket.SHUT_RDWR)
+
+
+class Listener(socket.socket):
+    """A bound TCP socket that reports to `Connections` what it accepts."""
+
+    connections: Connections
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection, as `socket.socket` does."""
+        accepted, peer = super().accept()
+        self.connections.admit((peer[0], peer[1]), accepted)
+        return accepted, peer
+
+
+_EVERY_INTERFACE: Final = ("", "::")
+
+
+def bind(address: Address, connections: Connections) -> Listener:
+    """Bind a listener; an empty host is every interface, IPv6 and IPv4 where the machine has both.
+
+    Raises:
+        ConfigError: the name does not resolve, or the address is not free or not of this machine.
+    """
+    try:
+        if address.host in _EVERY_INTERFACE and socket.has_dualstack_ipv6():
+            plain = socket.create_server(("", address.port), family=socket.AF_INET6, dualstack_ipv6=True)
+        else:
+            found = socket.getaddrinfo(address.host or "0.0.0.0", address.port, type=socket.SOCK_STREAM)  # noqa: S104  # only when asked for
+            plain = socket.create_server(found[0][4][:2], family=found[0][0])
+    except OSError as failure:
+        raise ConfigError(f"web.listen: cannot listen on {address}: {reason(failure)}") from None
+    listener = Listener(fileno=plain.detach())
+    listener.setblocking(False)  # noqa: FBT003  # the socket module's own signature
+    listener.connections = connections
+    return listener

@@ -1,0 +1,211 @@
+"""The web configuration file: TLS and authentication with the keys of Prometheus' exporter-toolkit.
+
+What it allows and this does not: certificates and keys inline (secrets live in files of their own), client certificates
+that nobody verifies, TLS below 1.2. HTTP/1.1 is served whatever `http2` says; Prometheus takes either.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.clients.ciphers import openssl_ciphers
+from kafka_warden.clients.strict import parse_duration, read_yaml
+from kafka_warden.web.section import Section, boolean, expected, text, texts
+
+VERSIONS: Final = ("TLS12", "TLS13")
+CLIENT_AUTH: Final = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
+CURVES: Final = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
+HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Content-Security-Policy": (),
+    "Strict-Transport-Security": (),
+    "X-Content-Type-Options": ("nosniff",),
+    "X-Frame-Options": ("deny", "sameorigin"),
+    "X-XSS-Protection": (),
+}
+"""The headers that may be set, with their values where these are a few."""
+
+_HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
+_SECTIONS: Final = ("tls_server_config", "http_server_config", "basic_auth_users", "rate_limit")
+_TLS_KEYS: Final = (
+    "cert_file",
+    "key_file",
+    "client_auth_type",
+    "client_ca",
+    "client_ca_file",
+    "client_allowed_sans",
+    "min_version",
+    "max_version",
+    "cipher_suites",
+    "prefer_server_cipher_suites",
+    "curve_preferences",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsServer:
+    """`tls_server_config`."""
+
+    cert_file: Path
+    key_file: Path
+    client_auth_type: str = "NoClientCert"
+    client_ca: str | None = None
+    client_ca_file: Path | None = None
+    client_allowed_sans: frozenset[str] | None = None
+    min_version: str = "TLS12"
+    max_version: str = "TLS13"
+    ciphers: str = ""
+    prefer_server_cipher_suites: bool = True
+    curve: str | None = None
+
+    def paths(self) -> tuple[Path, ...]:
+        """Every file whose change asks for a new context."""
+        return tuple(path for path in (self.cert_file, self.key_file, self.client_ca_file) if path is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """`rate_limit`: a token bucket over all requests."""
+
+    interval: float
+    """Seconds between two requests."""
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class WebFile:
+    """The whole file."""
+
+    tls: TlsServer | None = None
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """User name to bcrypt hash; empty: no authentication."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    rate_limit: RateLimit | None = None
+
+
+def read_web_file(path: Path) -> WebFile:
+    """Read the file; the files that it names are not opened.
+
+    Raises:
+        ConfigError: one line with the file, the key and what is expected.
+    """
+    top = Section(path, "", read_yaml(path))
+    top.only(*_SECTIONS)
+    tls, http, limit = (top.section(name) for name in ("tls_server_config", "http_server_config", "rate_limit"))
+    http.only("http2", "headers")
+    http.read("http2", boolean, default=True)
+    return WebFile(
+        tls=_tls(tls) if tls.content else None,
+        users=_users(top.section("basic_auth_users")),
+        headers=_headers(http.section("headers")),
+        rate_limit=_rate_limit(limit),
+    )
+
+
+def _tls(section: Section) -> TlsServer:
+    for key in ("cert", "key"):
+        if key in section.content:
+            raise section.error(key, f"not supported inline; put it into a file and set {key}_file")
+    section.only(*_TLS_KEYS)
+    cert, key_file = section.file("cert_file"), section.file("key_file")
+    if cert is None or key_file is None:
+        raise section.error(
+            "cert_file" if cert is None else "key_file", "missing; TLS needs both cert_file and key_file"
+        )
+    tls = TlsServer(
+        cert_file=cert,
+        key_file=key_file,
+        client_auth_type=section.read("client_auth_type", _client_auth, "NoClientCert"),
+        client_ca=section.read("client_ca", text, "") or None,
+        client_ca_file=section.file("client_ca_file"),
+        client_allowed_sans=section.read("client_allowed_sans", _sans, None),
+        min_version=section.read("min_version", _version, "TLS12"),
+        max_version=section.read("max_version", _version, "TLS13"),
+        ciphers=section.read("cipher_suites", lambda value: openssl_ciphers(texts(value)), ""),
+        prefer_server_cipher_suites=section.read("prefer_server_cipher_suites", boolean, default=True),
+        curve=section.read("curve_preferences", _curve, None),
+    )
+    _check_together(section, tls)
+    return tls
+
+
+def _check_together(section: Section, tls: TlsServer) -> None:
+    has_authorities = tls.client_ca is not None or tls.client_ca_file is not None
+    verifies = tls.client_auth_type != "NoClientCert"
+    if verifies and not has_authorities:
+        raise section.error("client_auth_type", f"{tls.client_auth_type} needs client_ca_file")
+    if has_authorities and not verifies:
+        raise section.error("client_ca_file", "has no effect without client_auth_type: RequireAndVerifyClientCert")
+    if tls.client_ca is not None and tls.client_ca_file is not None:
+        raise section.error("client_ca", "set either this or client_ca_file, not both")
+    if tls.client_allowed_sans is not None and tls.client_auth_type != "RequireAndVerifyClientCert":
+        raise section.error("client_allowed_sans", "needs client_auth_type: RequireAndVerifyClientCert")
+    if tls.min_version > tls.max_version:
+        raise section.error("min_version", "must not be above max_version")
+
+
+def _users(section: Section) -> dict[str, str]:
+    for user, hashed in section.content.items():
+        if not isinstance(hashed, str) or not _HASH.fullmatch(hashed):
+            raise section.error(user, "expected a bcrypt hash; make one with: htpasswd -nBC 10 USER")
+        if not user or ":" in user:
+            raise section.error(user, "a user name is not empty and has no colon")
+    return dict(section.content)
+
+
+def _headers(section: Section) -> dict[str, str]:
+    section.only(*HEADERS)
+    for name, allowed in HEADERS.items():
+        value = section.read(name, text, "")
+        if value and allowed and value not in allowed:
+            raise section.error(name, f"expected {' or '.join(allowed)}, got {value!r}")
+        if not (value.isascii() and value.isprintable()):
+            raise section.error(name, "expected printable ASCII")
+    return {name: value for name, value in section.content.items() if value}
+
+
+def _rate_limit(section: Section) -> RateLimit | None:
+    section.only("interval", "burst")
+    interval = section.read("interval", _interval, 0.0)
+    return RateLimit(interval, section.read("burst", _burst, 1)) if interval else None
+
+
+def _interval(value: Any) -> float:
+    seconds = 0.0 if value == 0 else parse_duration(value) if isinstance(value, str) else None
+    if seconds is None:
+        raise ValueError(f"expected a duration such as 100ms, got {value!r}")
+    return seconds
+
+
+def _burst(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise expected("a whole number above 0", value)
+    return value
+
+
+def _sans(value: Any) -> frozenset[str] | None:
+    return frozenset(texts(value))
+
+
+def _version(value: Any) -> str:
+    if value in ("TLS10", "TLS11"):
+        raise ValueError(f"{value} is not safe; expected {' or '.join(VERSIONS)}")
+    if value not in VERSIONS:
+        raise expected(" or ".join(VERSIONS), value)
+    return str(value)
+
+
+def _client_auth(value: Any) -> str:
+    if value in ("RequestClientCert", "RequireAnyClientCert", "RequireClientCert"):
+        raise ValueError(f"{value} verifies nothing and is not supported; use RequireAndVerifyClientCert")
+    if value not in CLIENT_AUTH:
+        raise expected(f"one of {', '.join(CLIENT_AUTH)}", value)
+    return str(value)
+
+
+def _curve(value: Any) -> str | None:
+    names = texts(value)
+    if len(names) > 1 or any(name not in CURVES for name in names):
+        raise ValueError(f"expected one of {', '.join(CURVES)}; Python's TLS takes a single curve")
+    return CURVES[names[0]] if names else None

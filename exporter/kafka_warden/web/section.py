@@ -1,0 +1,79 @@
+"""One mapping of a strict YAML file, which knows where it stands, and readers of its values.
+
+Readers raise a ValueError that says what was expected.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kafka_warden.clients.strict import did_you_mean
+from kafka_warden.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class Section:
+    """One mapping of the file, which knows where it stands."""
+
+    def __init__(self, path: Path, name: str, content: Mapping[Any, Any]) -> None:
+        self.path = path
+        self.name = name
+        self.content = {" ".join(str(key).split()): value for key, value in content.items()}
+
+    def error(self, key: str, problem: str) -> ConfigError:
+        """Make the error for a key of this section."""
+        return ConfigError(f"{self.path}: {self.name}{key}: {problem}")
+
+    def only(self, *known: str) -> None:
+        """Refuse every key but the known ones, by ConfigError."""
+        for key in self.content:
+            if key not in known:
+                raise self.error(key, f"unknown key{did_you_mean(key, known)}")
+
+    def section(self, key: str) -> "Section":
+        """Return the section below a key; an absent one is empty."""
+        content = self.content.get(key)
+        if content is not None and not isinstance(content, Mapping):
+            raise self.error(key, "expected keys and values below it")
+        return Section(self.path, f"{self.name}{key}.", content or {})
+
+    def read(self, key: str, read: Callable[[Any], T], default: T) -> T:
+        """Read a value; what `read` says by ValueError becomes a ConfigError with file and key."""
+        if self.content.get(key) is None:
+            return default
+        try:
+            return read(self.content[key])
+        except ValueError as failure:
+            raise self.error(key, str(failure)) from None
+
+    def file(self, key: str) -> Path | None:
+        """Read a path; a relative one is taken from this file's folder."""
+        name = self.read(key, text, "")
+        return self.path.absolute().parent / name if name else None
+
+
+def expected(what: str, value: Any) -> ValueError:
+    """Make the error for a value that is something else."""
+    return ValueError(f"expected {what}, got {value!r}")
+
+
+def text(value: Any) -> str:
+    """Read text."""
+    if not isinstance(value, str):
+        raise ValueError("expected text")  # noqa: TRY004  # every reader says so with ValueError
+    return value
+
+
+def texts(value: Any) -> list[str]:
+    """Read a list of texts."""
+    if not isinstance(value, list):
+        raise ValueError("expected a list of texts")  # noqa: TRY004  # the same
+    return [text(item) for item in value]
+
+
+def boolean(value: Any) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise expected("true or false", value)
+    return value

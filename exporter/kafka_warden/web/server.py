@@ -1,0 +1,188 @@
+"""The web server: hypercorn on an event loop in a thread of its own."""
+
+import asyncio
+import contextlib
+import logging
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from hypercorn.asyncio import serve
+from hypercorn.config import Config, Sockets
+
+from kafka_warden.clients.strict import Address
+from kafka_warden.errors import ConfigError
+from kafka_warden.web.asgi import Application
+from kafka_warden.web.connections import Connections, Listener, bind
+from kafka_warden.web.current import CurrentWebFile
+from kafka_warden.web.page import Health, PageHolder
+from kafka_warden.web.responses import Site
+
+_REAP_EVERY: Final = 1.0
+_GRACE: Final = 0.5
+"""Seconds in which answers under way may end when the server stops."""
+_START_TIMEOUT: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Where and how to serve. Times in seconds."""
+
+    listen: Address
+    config_file: Path | None = None
+    version: str = "unknown"
+    connections: int = 64
+    idle_timeout: float = 5.0
+    """For the handshake, for the header of a request from its first byte to its last, and between two requests."""
+    answer_timeout: float = 30.0
+    """For a client to read its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebStats:
+    """What the server saw since it started."""
+
+    connections: int
+    """Open now."""
+    evicted: int
+    """Closed because a newer one needed the place."""
+    reaped: int
+    """Closed because they took too long, beyond what hypercorn closes itself."""
+    config_problem: str | None
+    """Why the web configuration file as it is now is not in use; `None` when it is."""
+
+
+class _HypercornConfig(Config):
+    """hypercorn's configuration, with the listener and the TLS context made here."""
+
+    include_server_header = False
+    alpn_protocols = ["http/1.1"]  # noqa: RUF012  # hypercorn declares it so
+    accesslog = None
+    graceful_timeout = 2 * _GRACE
+
+    def __init__(self, settings: WebSettings, listener: Listener, context: ssl.SSLContext | None) -> None:
+        self.keep_alive_timeout = settings.idle_timeout
+        self.ssl_handshake_timeout = settings.idle_timeout
+        self.errorlog = logging.getLogger("hypercorn.error")
+        self._listener = listener
+        self._context = context
+
+    @property
+    def ssl_enabled(self) -> bool:
+        return self._context is not None
+
+    def create_ssl_context(self) -> ssl.SSLContext | None:
+        return self._context
+
+    def create_sockets(self) -> Sockets:
+        secure, insecure = ([self._listener], []) if self._context else ([], [self._listener])
+        return Sockets(list(secure), list(insecure), [])
+
+
+class WebServer:
+    """Serves the holder's page until it is stopped.
+
+    `health` is called on the server's loop: it must return at once.
+    """
+
+    def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
+        """Read the web configuration file, or raise ConfigError."""
+        self._settings = settings
+        self._current = CurrentWebFile(settings.config_file)
+        # hypercorn closes idle connections itself; a TLS client that does not answer the close is left to the reaper.
+        patience = settings.idle_timeout + 1.0
+        self._connections = Connections(settings.connections, idle=patience, answer=settings.answer_timeout)
+        self._app = Application(Site(holder, health, settings.version), self._current, self._connections)
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._started = threading.Event()
+        self.failure: BaseException | None = None
+        """What ended the server, when that was not `stop`."""
+
+    @property
+    def scheme(self) -> str:
+        """`https` where the web configuration file has TLS, else `http`."""
+        return "https" if self._current.uses_tls else "http"
+
+    def start(self) -> int:
+        """Bind and serve; return the port.
+
+        Raises:
+            ConfigError: the address cannot be listened on.
+        """
+        listener = bind(self._settings.listen, self._connections)
+        port: int = listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, args=(listener,), name="web", daemon=True)
+        self._thread.start()
+        started = self._started.wait(_START_TIMEOUT)
+        if self.failure is not None:
+            raise self.failure
+        if not started:
+            raise ConfigError(f"web.listen: the web server did not start within {_START_TIMEOUT:g} s")
+        return port
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """Stop accepting, let answers under way end for half a second, close every connection. May be called twice."""
+        if self._thread is None or self._loop is None or self._stop is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop is closed already
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(timeout)
+
+    def stats(self) -> WebStats:
+        """Return what the server saw, from any thread."""
+        connections = self._connections
+        return WebStats(len(connections), connections.evicted, connections.reaped, self._current.problem)
+
+    def _run(self, listener: Listener) -> None:
+        try:
+            asyncio.run(self._serve(listener))
+        except BaseException as failure:  # noqa: BLE001  # handed to whoever asks; the thread ends here
+            self.failure = failure
+            _log().error("the web server ended", problem=repr(failure))
+        finally:
+            self._app.authenticator.close()
+            listener.close()
+            self._started.set()
+
+    async def _serve(self, listener: Listener) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_exception_handler(_note)
+        context = self._current.switching_context() if self._current.uses_tls else None
+        config = _HypercornConfig(self._settings, listener, context)
+        reaper = asyncio.create_task(self._reap())
+        try:
+            await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
+        finally:
+            reaper.cancel()
+
+    async def _until_stopped(self) -> None:
+        # hypercorn waits for this once it listens, and stops when it returns.
+        self._started.set()
+        if self._stop is not None and self._loop is not None:
+            await self._stop.wait()
+            # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
+            self._loop.call_later(_GRACE, self._connections.close_all)
+
+    async def _reap(self) -> None:
+        while True:
+            await asyncio.sleep(_REAP_EVERY)
+            self._connections.reap()
+
+
+def _log() -> Any:
+    return structlog.get_logger(__name__)
+
+
+def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    failure = context.get("exception")
+    if isinstance(failure, OSError):
+        # A client that hung up, or a handshake that failed: its business.
+        _log().debug("a connection failed", problem=str(failure))
+    else:
+        _log().error("unexpected in the web server", problem=context["message"], exc_info=failure)

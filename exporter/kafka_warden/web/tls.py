@@ -1,0 +1,91 @@
+"""The server's side of TLS, from `tls_server_config`."""
+
+import ipaddress
+import ssl
+from collections.abc import Callable
+from typing import Any, Final
+
+from kafka_warden.clients.strict import reason
+from kafka_warden.errors import ConfigError
+from kafka_warden.web.file import TlsServer
+
+_VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+_CLIENT_AUTH: Final = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
+
+
+def server_context(tls: TlsServer) -> ssl.SSLContext:
+    """Make a context from the files as they are now.
+
+    Raises:
+        ConfigError: a file cannot be read or holds nothing usable.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version, context.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+    if tls.prefer_server_cipher_suites:
+        context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
+    context.set_alpn_protocols(["http/1.1"])
+    if tls.ciphers:
+        context.set_ciphers(tls.ciphers)
+    if tls.curve:
+        context.set_ecdh_curve(tls.curve)
+    # Always with a password: without one OpenSSL asks for it on the terminal and waits.
+    _load(tls, "cert_file and key_file", lambda: context.load_cert_chain(tls.cert_file, tls.key_file, lambda: ""))
+    context.verify_mode = _CLIENT_AUTH[tls.client_auth_type]
+    if context.verify_mode is not ssl.CERT_NONE:
+        _load(tls, "client_ca_file", lambda: context.load_verify_locations(tls.client_ca_file, cadata=tls.client_ca))
+    if tls.client_allowed_sans is not None:
+        context.sslobject_class = _with_allowed_names(tls.client_allowed_sans)
+    return context
+
+
+def _load(tls: TlsServer, key: str, load: Callable[[], None]) -> None:
+    try:
+        load()
+    except ssl.SSLError as failure:
+        raise ConfigError(f"tls_server_config.{key}: unusable, expected PEM: {failure.reason or failure}") from None
+    except (OSError, ValueError) as failure:
+        unreadable = next((path for path in tls.paths() if not path.is_file()), tls.key_file)
+        raise ConfigError(f"tls_server_config.{key}: cannot read {str(unreadable)!r}: {reason(failure)}") from None
+
+
+def _with_allowed_names(allowed: frozenset[str]) -> type[ssl.SSLObject]:
+    wanted = {_normal(name) for name in allowed}
+
+    class CheckedObject(ssl.SSLObject):
+        """Ends the handshake when no name in the client's certificate is allowed."""
+
+        def do_handshake(self) -> None:
+            super().do_handshake()
+            if not wanted.intersection(_names(self.getpeercert() or {})):
+                raise ssl.SSLCertVerificationError("no name in the client's certificate is in client_allowed_sans")
+
+    return CheckedObject
+
+
+def _names(certificate: dict[str, Any]) -> set[str]:
+    return {_normal(str(value)) for _, value in certificate.get("subjectAltName", ())}
+
+
+def _normal(name: str) -> str:
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        return name
+
+
+class SwitchingContext(ssl.SSLContext):
+    """Stands in for the context of the moment, which every new connection asks for.
+
+    asyncio takes one context for the life of a server; it makes a connection's TLS object by `wrap_bio`, nothing else.
+    """
+
+    current: Callable[[], ssl.SSLContext]
+
+    def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
+        """Wrap with the context of the moment."""
+        return self.current().wrap_bio(*args, **kwargs)

@@ -1,8 +1,0 @@
-"""What `spark-submit` is given: the same jobs and flags as `kafka-warden pipeline`."""
-
-import sys
-
-from exporter.cli import main
-
-if __name__ == "__main__":
-    sys.exit(main(["pipeline", *sys.argv[1:]]))

@@ -1,5 +1,0 @@
-"""Polls a cluster: order of questions, deadlines, cadence, last good answers, remembered brokers."""
-
-from exporter.poller.poller import SHOWN_FOR, Poller, PollerSettings
-
-__all__ = ["SHOWN_FOR", "Poller", "PollerSettings"]
