@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kafka_warden.derive.etas import believed, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
-from kafka_warden.derive.flow_keys import FlowKey
-from kafka_warden.derive.flows import Flow
-from kafka_warden.derive.sides import Load
+from kafka_warden.derive.flows.etas import believed, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
+from kafka_warden.derive.flows.flow import Flow
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.flows.side_loads import Load
 from kafka_warden.formulas import law
 from kafka_warden.formulas.moves import Trend
 from kafka_warden.formulas.ops import NUMBERS

@@ -9,7 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_warden.derive import Derived
-from kafka_warden.derive.ends import HORIZON, FollowerEnds, LeaderEnds, append_followers, append_leaders, look_back
+from kafka_warden.derive.followers.offset_window import (
+    HORIZON,
+    FollowerEnds,
+    LeaderEnds,
+    append_followers,
+    append_leaders,
+    look_back,
+)
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import UNKNOWN, Snapshot
 from tests.building import Partition, judge_each, snapshot

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_warden.derive import Derived
-from kafka_warden.derive.totals import Totals
+from kafka_warden.derive.moves.totals import Totals
 from kafka_warden.model import UNKNOWN, Limit, Origin, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics
 from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates

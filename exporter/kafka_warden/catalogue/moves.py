@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from kafka_warden.catalogue.metric import Kind, Labels, Metric, Read, Sample, View, known
-from kafka_warden.derive.log_dir_moves import LogDirMove
-from kafka_warden.derive.moves import Move
+from kafka_warden.derive.moves.log_dirs import LogDirMove
+from kafka_warden.derive.moves.moves import Move
 
 MOVE = ("topic", "partition", "broker")
 

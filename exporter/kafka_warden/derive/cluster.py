@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.derive.frame import Frame
+from kafka_warden.derive.snapshot_index import Frame
 from kafka_warden.formulas.limits import is_counted
 from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, BrokerState, Ints, Longs, Source
 

@@ -2,21 +2,21 @@
 
 from dataclasses import dataclass
 
-from kafka_warden.derive.ages import Ages, derive_ages
 from kafka_warden.derive.cluster import Cluster, derive_cluster
-from kafka_warden.derive.flows import derive_flows, derive_inbound
-from kafka_warden.derive.frame import Frame, frame
-from kafka_warden.derive.lag import Lag, derive_lag
-from kafka_warden.derive.leaders import compacted, elected, leader_logs
+from kafka_warden.derive.flows.flow import derive_flows, derive_inbound
+from kafka_warden.derive.followers.isr_ages import Ages, derive_ages
+from kafka_warden.derive.followers.lag import Lag, derive_lag
+from kafka_warden.derive.followers.leaders import compacted, elected, leader_logs
+from kafka_warden.derive.followers.verdict import Replicas, derive_replicas
 from kafka_warden.derive.logs import LogCounts, derive_logs
 from kafka_warden.derive.memory import Memory, remembered
-from kafka_warden.derive.moves import Move, derive_moves
+from kafka_warden.derive.moves.moves import Move, derive_moves
+from kafka_warden.derive.moves.throttle_use import Throttling, derive_throttling
+from kafka_warden.derive.moves.totals import Totals, bound_by_sides, derive_totals
 from kafka_warden.derive.mutations import ClientMutations, derive_mutations
-from kafka_warden.derive.replicas import Replicas, derive_replicas
-from kafka_warden.derive.throttles import Throttles, at_rates, derive_throttles
-from kafka_warden.derive.throttling import Throttling, derive_throttling
+from kafka_warden.derive.snapshot_index import Frame, frame
+from kafka_warden.derive.throttle.limits import Throttles, at_rates, derive_throttles
 from kafka_warden.derive.tiered import Tiered, derive_tiered
-from kafka_warden.derive.totals import Totals, bound_by_sides, derive_totals
 from kafka_warden.formulas import bytes_in as bytes_in_formulas
 from kafka_warden.formulas import mean_rate
 from kafka_warden.model import Floats, Parameters, Snapshot

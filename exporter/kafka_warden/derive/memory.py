@@ -4,18 +4,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_warden.derive.adding import Weights
-from kafka_warden.derive.adding import blank as no_weights
-from kafka_warden.derive.adding import realign as realign_weights
-from kafka_warden.derive.ages import never
-from kafka_warden.derive.frame import Frame
+from kafka_warden.derive.followers.isr_ages import never
+from kafka_warden.derive.followers.remaining import Weights
+from kafka_warden.derive.followers.remaining import blank as no_weights
+from kafka_warden.derive.followers.remaining import realign as realign_weights
+from kafka_warden.derive.followers.verdict import ReplicasMemory, empty_memory
+from kafka_warden.derive.followers.verdict import realign as realign_replicas
 from kafka_warden.derive.logs import LogsMemory
-from kafka_warden.derive.moves import MovesMemory
-from kafka_warden.derive.moves import realign as realign_moves
-from kafka_warden.derive.replicas import ReplicasMemory, empty_memory
-from kafka_warden.derive.replicas import realign as realign_replicas
-from kafka_warden.derive.throttling import ThrottlingMemory
-from kafka_warden.derive.throttling import realign as realign_throttling
+from kafka_warden.derive.moves.moves import MovesMemory
+from kafka_warden.derive.moves.moves import realign as realign_moves
+from kafka_warden.derive.moves.throttle_use import ThrottlingMemory
+from kafka_warden.derive.moves.throttle_use import realign as realign_throttling
+from kafka_warden.derive.snapshot_index import Frame
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.derive.tiered import realign as realign_tiered
 from kafka_warden.formulas import bytes_in, mean_rate

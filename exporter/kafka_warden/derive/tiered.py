@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kafka_warden.derive.frame import Frame
+from kafka_warden.derive.snapshot_index import Frame
 from kafka_warden.formulas import tiered as formulas
 from kafka_warden.formulas import tiered_problems as problems
 from kafka_warden.formulas.folds import agreed, since

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.derive.frame import frame
 from kafka_warden.derive.memory import Memory, remembered, take
+from kafka_warden.derive.moves.throttle_use import ThrottlingMemory
 from kafka_warden.derive.saved import moves, problems, rows
 from kafka_warden.derive.saved.values import Clock
-from kafka_warden.derive.throttle_problems import ProblemsMemory
-from kafka_warden.derive.throttling import ThrottlingMemory
+from kafka_warden.derive.snapshot_index import frame
+from kafka_warden.derive.throttle_problems.ages import ProblemsMemory
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.errors import StateError
 from kafka_warden.formulas import bytes_in

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.derive.changes import Change, MoveKey, State
-from kafka_warden.derive.flow_keys import FlowKey
-from kafka_warden.derive.moves import MovesMemory, Track
+from kafka_warden.derive.flows.changes import Change, MoveKey, State
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.moves.moves import MovesMemory, Track
+from kafka_warden.derive.moves.stuck import StuckMemory, Together
 from kafka_warden.derive.saved.values import Clock, Row, read_minimum, write_minimum
-from kafka_warden.derive.stuck import StuckMemory, Together
 from kafka_warden.formulas.stuck import Cause
 
 

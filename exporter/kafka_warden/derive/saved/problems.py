@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kafka_warden.derive.saved.values import Clock, Row
-from kafka_warden.derive.throttle_checks import ProblemKey
+from kafka_warden.derive.throttle_problems.facts import ProblemKey
 from kafka_warden.derive.tiered import Holding, Key
 from kafka_warden.formulas.throttle_problems import Held
 from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem

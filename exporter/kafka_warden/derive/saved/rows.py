@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kafka_warden.derive.adding import Weights
+from kafka_warden.derive.followers.remaining import Weights
+from kafka_warden.derive.followers.verdict import ReplicasMemory, empty_memory
 from kafka_warden.derive.memory import Memory
-from kafka_warden.derive.replicas import ReplicasMemory, empty_memory
 from kafka_warden.derive.saved.values import Clock, Row
 from kafka_warden.formulas.ops import as_known
 from kafka_warden.formulas.replica_state import STATES, ReplicaState

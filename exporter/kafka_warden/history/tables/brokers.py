@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.derive.sides import Load
+from kafka_warden.derive.flows.side_loads import Load
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.history.column import Column, Role, Table
 from kafka_warden.history.poll import Poll

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.derive.log_dir_moves import LogDirMove
-from kafka_warden.derive.moves import Move
+from kafka_warden.derive.moves.log_dirs import LogDirMove
+from kafka_warden.derive.moves.moves import Move
 from kafka_warden.history.column import Column, Role, Table
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.history.shapes import BIGINT, INT, STRING

@@ -1,0 +1,101 @@
+"""Flows that moves go over, and since when the throttle on each has been as it is (judgement.md 4)."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.floor_changes import BrokerSide
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.model import UNLIMITED
+
+MoveKey = tuple[bytes, str, int, int]
+"""Topic id, topic name, partition, adding broker: a topic made anew is another move."""
+
+
+State = tuple[bool, bool, bool]
+"""Of one move: the leader's list holds it back, the follower's does, it is in the ISR."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a slope depends on, and since when it has been so in monotonic seconds."""
+
+    limits: tuple[float | None, float | None]
+    """Of the leader and of the target, `+inf` where it does not hold the flow back; `None` is unknown."""
+    moves: Mapping[MoveKey, State]
+    at: float
+
+
+def move_key(frame: Frame, row: int) -> MoveKey:
+    """Tell what a replica that is being added is, whatever its row."""
+    snapshot = frame.snapshot
+    partition = snapshot.replicas.partition[row]
+    topic = int(snapshot.partitions.topic[partition])
+    number, broker = int(snapshot.partitions.number[partition]), int(snapshot.replicas.broker[row])
+    return snapshot.topic_ids[topic], snapshot.topics[topic], number, broker
+
+
+def derive_changes(
+    frame: Frame,
+    throttles: Throttles,
+    groups: Mapping[FlowKey, list[int]],
+    keys: Mapping[int, MoveKey],
+    before: Mapping[FlowKey, Change],
+    floors: Collection[BrokerSide],
+) -> dict[FlowKey, Change]:
+    """Tell since when limits, lists and ISR of each flow, and what else its limits let through, have been as they are.
+
+    Moves that come or end, and replicas that join the ISR as they end, do not change the others; a move that the lists
+    put into another flow changes both. `floors` are those that changed with this poll.
+    """
+    now = {flow: {keys[row]: _state(frame, flow, row) for row in rows} for flow, rows in groups.items()}
+    altered = _altered(before, now)
+    clock = frame.snapshot.clock
+    return {
+        flow: _change(
+            flow, Change(_limits(throttles, flow), moves, clock), before.get(flow), floors, altered=flow in altered
+        )
+        for flow, moves in now.items()
+    }
+
+
+def _state(frame: Frame, flow: FlowKey, row: int) -> State:
+    return flow.leader_listed, flow.follower_listed, bool(frame.snapshot.replicas.in_isr[row])
+
+
+def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | None]:
+    leader, target = (throttles.limit(flow.broker(side), side) if flow.listed(side) else UNLIMITED for side in SIDES)
+    return leader, target
+
+
+def _altered(before: Mapping[FlowKey, Change], now: Mapping[FlowKey, Mapping[MoveKey, State]]) -> set[FlowKey]:
+    """Find flows of which a move left the ISR, or into or out of which the lists put one."""
+    known = {move: (flow, state) for flow, change in before.items() for move, state in change.moves.items()}
+    return {
+        each
+        for flow, moves in now.items()
+        for move, state in moves.items()
+        if move in known and not _is_same(known[move][1], state)
+        for each in (flow, known[move][0])
+    }
+
+
+def _change(
+    flow: FlowKey, now: Change, before: Change | None, floors: Collection[BrokerSide], *, altered: bool
+) -> Change:
+    same = (
+        before is not None
+        and before.limits == now.limits
+        and not altered
+        # The floor of a limit that is not set holds nothing back.
+        and not any(
+            (flow.broker(side), side) in floors and limit != UNLIMITED
+            for side, limit in zip(SIDES, now.limits, strict=True)
+        )
+    )
+    return replace(now, at=min(before.at, now.at)) if same and before is not None else now
+
+
+def _is_same(before: State, now: State) -> bool:
+    return before[:2] == now[:2] and now[2] >= before[2]

@@ -1,0 +1,179 @@
+"""What the moves of a flow gain on their leader: measured, over the replicas that have finished, too.
+
+The slope of what the unfinished ones lack would miss what the finished ones took of the same fetches until now, and
+with it up to half of the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.derive.flows.changes import Change, MoveKey
+from kafka_warden.derive.flows.flow import Flow
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.formulas import law, moves
+from kafka_warden.formulas.moves import Trend
+from kafka_warden.model import Floats
+
+LONGEST: Final = 10
+"""Slopes that an ETA stands on span at most this many times 12 s: bursts are coarse, two minutes average them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """Bytes that a flow gained, added up since it was first seen, at the times of the last polls."""
+
+    left: Mapping[MoveKey, float] = field(default_factory=dict)
+    """What each replica lacked when it was last counted."""
+    times: tuple[float, ...] = ()
+    total: tuple[float, ...] = ()
+    finished: tuple[tuple[float, float], ...] = ()
+    """When replicas finished, and the bytes a second that came in for them: no gain is lost to that any more."""
+    ended: bool = False
+    """None of its replicas is being added any more. What it gained is kept for those that shared a limit with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Net rates in bytes per second; `None` before there is one to believe."""
+
+    recent: tuple[float, float] | None = None
+    """Over the seconds beside it, 36 at most: tells soon that nothing is gained any more."""
+    steady: Trend | None = None
+    """Over two minutes at most: what an ETA stands on."""
+
+
+def follow_gains(
+    frame: Frame,
+    groups: Mapping[FlowKey, list[int]],
+    keys: Mapping[int, MoveKey],
+    remaining: Mapping[int, float | None],
+    bytes_in: Floats,
+    throttles: Throttles,
+    before: Mapping[FlowKey, Gains],
+) -> dict[FlowKey, Gains]:
+    """Add what was gained since the last poll in which everything was known.
+
+    Args:
+        frame: the snapshot.
+        groups: rows of the replicas that are being added, by flow.
+        keys: row to move.
+        remaining: row to the bytes that the replica lacks.
+        bytes_in: bytes per second that come in for each partition, NaN where unknown. Shape (P,).
+        throttles: of the snapshot.
+        before: as of the previous poll.
+    """
+    now = {flow: {keys[row]: remaining[row] for row in rows} for flow, rows in groups.items()}
+    # A flow that cannot be counted now keeps what has gone until it can.
+    counted = {flow for flow in before if None not in now.get(flow, {}).values()}
+    gone = {key for flow in counted for key in before[flow].left} - set(keys.values())
+    finished, clock = _finished(frame, gone, bytes_in, throttles), frame.snapshot.clock
+    oldest = clock - (LONGEST + 2) * longest_settling(frame)
+    going = {flow: _add(_begun(before, flow), clock, oldest, left, finished) for flow, left in now.items()}
+    over = {flow: _add(before[flow], clock, oldest, {}, finished) for flow in before if flow not in now}
+    return going | {
+        flow: replace(gains, ended=True) for flow, gains in over.items() if gains.total[0] != gains.total[-1]
+    }
+
+
+def _begun(before: Mapping[FlowKey, Gains], flow: FlowKey) -> Gains:
+    known = before.get(flow, Gains())
+    return Gains() if known.ended else known
+
+
+def longest_settling(frame: Frame) -> float:
+    """Tell the settling time of the longest quota window that a broker has, in seconds: slopes span multiples of it.
+
+    Never less than the default's: rates without a limit are measured over that.
+    """
+    windows = {law.Window(c.quota_window_num, c.quota_window_size) for c in frame.snapshot.broker_configs.values()}
+    return max(window.settling for window in (law.DEFAULT_WINDOW, *windows))
+
+
+def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats, throttles: Throttles) -> dict[MoveKey, float]:
+    """Find those that got where they went and were not cancelled: each with what its inbound leaves to the others.
+
+    Nothing, where a list still names it: what it follows counts against the limit now.
+    """
+    if not gone:
+        return {}
+    snapshot = frame.snapshot
+    topics = {key: index for index, key in enumerate(zip(snapshot.topic_ids, snapshot.topics, strict=True))}
+    rows = {key: _row(frame, topics.get(key[:2]), key) for key in gone}
+    return {key: _left_to_others(frame, row, bytes_in, throttles) for key, row in rows.items() if row is not None}
+
+
+def _left_to_others(frame: Frame, row: int, bytes_in: Floats, throttles: Throttles) -> float:
+    held = any(throttles.held[side][row] for side in SIDES)
+    rate = float(bytes_in[frame.snapshot.replicas.partition[row]])
+    return 0.0 if math.isnan(rate) or held else rate
+
+
+def _row(frame: Frame, topic: int | None, key: MoveKey) -> int | None:
+    row = None if topic is None else frame.find_replica(topic, *key[2:])
+    return row if row is not None and frame.snapshot.replicas.in_isr[row] else None
+
+
+def measure(gains: Gains, change: Change, window: law.Window) -> Measured:
+    """Measure from one settling time after the last change on: what lies before tells of another throttle."""
+    first = int(np.searchsorted(gains.times, change.at + window.settling))
+    times = gains.times[first:]
+    if not times:
+        return Measured()
+    return Measured(
+        recent=moves.slope(times, gains.total[first:], window),
+        steady=moves.trend(times, _unburdened(gains)[first:], window, LONGEST),
+    )
+
+
+def trend_over(gains: Gains, seconds: float, window: law.Window) -> Trend | None:
+    """Measure over the last so many seconds, a multiple of the settling time, or over all that was seen if less."""
+    return moves.trend(gains.times, _unburdened(gains), window, round(seconds / window.settling))
+
+
+def _unburdened(gains: Gains) -> tuple[float, ...]:
+    """Return what would have been gained by each time, had nothing come in for replicas that have finished since."""
+    if not gains.finished:
+        return gains.total
+    ended, rates = np.array(gains.finished).T
+    spared = np.minimum(np.subtract.outer(gains.times, ended), 0.0) @ rates
+    return tuple((gains.total + spared).tolist())
+
+
+def measure_all(
+    gains: Mapping[FlowKey, Gains], changes: Mapping[FlowKey, Change], flows: Mapping[FlowKey, Flow]
+) -> dict[FlowKey, Measured]:
+    """Measure every flow that goes on."""
+    return {
+        flow: measure(found, changes[flow], flows[flow].window if flow in flows else law.DEFAULT_WINDOW)
+        for flow, found in gains.items()
+        if not found.ended
+    }
+
+
+def _add(
+    before: Gains,
+    clock: float,
+    oldest: float,
+    now: Mapping[MoveKey, float | None],
+    finished: Mapping[MoveKey, float],
+) -> Gains:
+    known = {key: left for key, left in now.items() if left is not None}
+    if len(known) < len(now):
+        return before
+    gained = sum(left - known.get(key, 0.0) for key, left in before.left.items() if key in known or key in finished)
+    kept = moves.first_kept(before.times, oldest)
+    total = (before.total[-1] if before.total else 0.0) + gained
+    spared = sum(finished.get(key, 0.0) for key in before.left)
+    over = (*before.finished, (clock, spared)) if spared else before.finished
+    return Gains(
+        known,
+        (*before.times[kept:], clock),
+        (*before.total[kept:], total),
+        tuple(entry for entry in over if entry[0] >= oldest),
+    )

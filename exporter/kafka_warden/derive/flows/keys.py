@@ -1,0 +1,47 @@
+"""What is one flow: all that one broker fetches of another and the same limits hold back (throttle law, KIP-73).
+
+A fetcher asks for partitions that the throttled-replica lists name and for others in one request, and Kafka leaves out
+only the former while a limit is used up. So what goes between two brokers is up to four flows: named on both sides, on
+either, on none.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.model import UNKNOWN, Longs, Side
+
+
+class FlowKey(NamedTuple):
+    """Tells flows apart."""
+
+    target: int
+    """Broker id."""
+    leader: int
+    """Broker id, `UNKNOWN` where none leads."""
+    leader_listed: bool
+    """The leader's list names its partitions, so that the leader's limit holds it back."""
+    follower_listed: bool
+    """The same of the target's."""
+
+    def broker(self, side: Side) -> int:
+        """Tell whose limit of a side it is under, if it is."""
+        return self.leader if side is Side.LEADER else self.target
+
+    def listed(self, side: Side) -> bool:
+        """Tell whether the limit of a side holds it back."""
+        return self.leader_listed if side is Side.LEADER else self.follower_listed
+
+
+def group_by_flow(frame: Frame, throttles: Throttles, rows: Longs) -> dict[FlowKey, list[int]]:
+    """Group followers, given as rows of the replicas, by the flow that they catch up over."""
+    replicas = frame.snapshot.replicas
+    led_by = frame.led_by[replicas.partition[rows]]
+    leaders = np.where(led_by == UNKNOWN, UNKNOWN, frame.brokers[led_by])
+    columns = (replicas.broker[rows], leaders, *(throttles.held[side][rows] for side in SIDES))
+    groups: dict[tuple[int, int, bool, bool], list[int]] = {}
+    for row, *key in zip(rows.tolist(), *(column.tolist() for column in columns), strict=True):
+        groups.setdefault(tuple(key), []).append(row)
+    return {FlowKey(*key): group for key, group in groups.items()}

@@ -1,0 +1,204 @@
+"""Every (broker, side) that replicas catch up through: what remains there, what it lets through (judgement.md 5)."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.derive.flows.copy_rates import Gains, trend_over
+from kafka_warden.derive.flows.flow import Flow, may_lose
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.formulas import law
+from kafka_warden.formulas.moves import Trend
+from kafka_warden.formulas.ops import NUMBERS, as_known
+from kafka_warden.model import UNLIMITED, Floats, Side
+
+SideKey = tuple[int, Side]
+"""Broker id and side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the limit of one broker and side holds back; all that goes through it where its lists name nothing of that.
+
+    Bytes and bytes per second; `None` is unknown, `+inf` unlimited.
+    """
+
+    remaining: float | None
+    bytes_in: float | None
+    """In the mean."""
+    least_in: float | None
+    """At least."""
+    burst: float
+    headroom: float | None
+    """`+inf` where its lists name nothing of it."""
+    window: law.Window
+    flows: int
+    """How many flows share it."""
+    measured: Trend | None
+    """What all of them gain, `None` until that of every flow is believed."""
+    ended: tuple[Trend, ...]
+    """What each flow gained that has ended within the time that the others are measured over, spread over all of it."""
+
+    @property
+    def limited(self) -> bool | None:
+        """Whether it is throttled at all; `None` while that is not known."""
+        return None if self.headroom is None else self.headroom < UNLIMITED
+
+    @property
+    def gross(self) -> float | None:
+        """What the law says that all flows together copy there, `+inf` without a limit."""
+        return None if self.headroom is None else law.gross(NUMBERS, self.headroom, self.burst, self.window)
+
+    @property
+    def predicted(self) -> float | None:
+        """What the law says that all flows together gain there, `+inf` without a limit."""
+        if self.headroom is not None and self.headroom <= 0:
+            return law.net(0.0, self.bytes_in or 0.0)
+        if self.gross is None or self.bytes_in is None:
+            return None
+        return law.net(self.gross, self.bytes_in)
+
+    @property
+    def verdict(self) -> law.Verdict:
+        """Whether what catches up through it ever ends."""
+        slope, seconds = (self.measured.rate, self.measured.seconds) if self.measured is not None else (None, 0.0)
+        return law.verdict(self.headroom, self.burst, self.least_in, slope, seconds, self.window)
+
+    @property
+    def may_lose(self) -> bool | None:
+        """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
+        return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
+
+
+def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dict[FlowKey, SideKey]:
+    """Tell which side holds each flow back: the one that leaves it less; flows that nothing holds back are missing.
+
+    Only of that one does a measured rate tell what it lets through: at its other end a flow has the same rate. One that
+    has ended within the time of that measure had its share.
+    """
+    binding = {}
+    for key in keys:
+        ends = ((key.broker(side), side) for side in reversed(SIDES) if key.listed(side))
+        shares = {
+            end: (load.headroom or 0.0) / (load.flows + len(load.ended))
+            for end in ends
+            if (load := sides.get(end)) and load.limited
+        }
+        if shares:
+            binding[key] = min(shares, key=lambda end: shares[end])
+    return binding
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """All that catches up through one broker and side, throttled or not. Bytes, bytes per second; `None` is unknown."""
+
+    remaining: float | None
+    bytes_in: float | None
+
+
+def derive_passing(flows: Mapping[FlowKey, Flow], remaining: Mapping[FlowKey, float | None]) -> dict[SideKey, Passing]:
+    """Add all flows up by their leaders and by their targets; `remaining` as of `derive_sides`."""
+    return {
+        end: Passing(_sum([remaining.get(key) for key in keys]), _sum([flows[key].bytes_in for key in keys]))
+        for end, keys in _by_side(flows).items()
+    }
+
+
+def derive_sides(
+    frame: Frame,
+    flows: Mapping[FlowKey, Flow],
+    throttles: Throttles,
+    remaining: Mapping[FlowKey, float | None],
+    measured: Mapping[FlowKey, Trend],
+    gains: Mapping[FlowKey, Gains],
+) -> dict[SideKey, Load]:
+    """Add flows up by their leaders and by their targets, those that go past a limit apart from those under it.
+
+    Args:
+        frame: the snapshot.
+        flows: all that catches up.
+        throttles: of the snapshot.
+        remaining: of each flow, in bytes.
+        measured: what flows gain, of those of which it is believed.
+        gains: of all flows, also those that have ended.
+    """
+    headroom = {side: _by_broker(frame, throttles.headroom[side]) for side in SIDES}
+    ended = _by_side(key for key, each in gains.items() if each.ended)
+    loads: dict[SideKey, Load] = {}
+    for (broker, side), keys in _by_side(flows).items():
+        limited = any(key.listed(side) for key in keys)
+        under = {key: flows[key] for key in keys if key.listed(side) is limited}
+        over = [gains[key] for key in ended.get((broker, side), ()) if key.listed(side) is limited]
+        window = flows[keys[0]].window
+        together = _together([measured.get(key) for key in under])
+        loads[broker, side] = Load(
+            remaining=_sum([remaining.get(key) for key in under]),
+            bytes_in=_sum([flow.bytes_in for flow in under.values()]),
+            least_in=_sum([flow.least_in for flow in under.values()]),
+            burst=_burst(under),
+            headroom=as_known(headroom[side][broker]) if limited else UNLIMITED,
+            window=window,
+            flows=len(under),
+            measured=together,
+            ended=() if together is None else _ended(over, together.seconds, window),
+        )
+    return loads
+
+
+def _by_side(keys: Iterable[FlowKey]) -> dict[SideKey, list[FlowKey]]:
+    through: dict[SideKey, list[FlowKey]] = {}
+    for key in keys:
+        for side in SIDES:
+            through.setdefault((key.broker(side), side), []).append(key)
+    return through
+
+
+def _burst(flows: Mapping[FlowKey, Flow]) -> float:
+    """B of several flows: those between the same two brokers have their responses in common."""
+    most = {(key.target, key.leader): flow.response for key, flow in flows.items()}
+    bursts = dict.fromkeys(most, 0.0)
+    for key, flow in flows.items():
+        bursts[key.target, key.leader] += flow.burst
+    return sum(min(burst, most[pair]) for pair, burst in bursts.items())
+
+
+def _by_broker(frame: Frame, column: Floats) -> dict[int, float]:
+    return dict(zip(frame.brokers.tolist(), column.tolist(), strict=True))
+
+
+def _sum(parts: list[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _together(trends: list[Trend | None]) -> Trend | None:
+    known = [trend for trend in trends if trend is not None]
+    if len(known) < len(trends):
+        return None
+    return Trend(
+        sum(trend.rate for trend in known),
+        min(trend.seconds for trend in known),
+        sum(trend.ahead for trend in known),
+    )
+
+
+def _ended(gains: list[Gains], seconds: float, window: law.Window) -> tuple[Trend, ...]:
+    trends = [trend_over(each, seconds, window) for each in gains]
+    return tuple(
+        Trend(trend.rate * trend.seconds / seconds, seconds, trend.ahead)
+        for trend in trends
+        if trend is not None and trend.rate
+    )
+
+
+def remaining_by_flow(flows: Mapping[FlowKey, Flow], left: Mapping[int, float]) -> dict[FlowKey, float | None]:
+    """Bytes that the replicas of each flow lack, `None` while a part is not known (NaN in `left`, by row)."""
+    return {
+        key: as_known(float(np.sum([left.get(row, math.nan) for row in flow.rows.tolist()])))
+        for key, flow in flows.items()
+    }

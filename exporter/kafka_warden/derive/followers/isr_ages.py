@@ -1,0 +1,40 @@
+"""Since when: how long replicas have been out of sync and partitions under-replicated (judgement.md 1, 2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.formulas.folds import since_rows
+from kafka_warden.model import Bools, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Start of each condition in monotonic seconds, and its age; NaN where it does not hold."""
+
+    out_since: Floats
+    """(R,) missing from the ISR."""
+    out_seconds: Floats
+    under_since: Floats
+    """(P,) under-replicated."""
+    under_seconds: Floats
+
+
+def derive_ages(frame: Frame, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:
+    """Let the clocks run on. A replica that is being added was never in the ISR: its clock runs once it is placed.
+
+    While nobody tells what moves no clock begins: who is missing may be one that is being added.
+    """
+    replicas, clock = frame.snapshot.replicas, frame.snapshot.clock
+    missing = ~replicas.in_isr & ~replicas.adding
+    if not frame.snapshot.reassignments_known:
+        missing, under_replicated = missing & ~np.isnan(out_since), under_replicated & ~np.isnan(under_since)
+    out = since_rows(out_since, clock, missing)
+    under = since_rows(under_since, clock, under_replicated)
+    return Ages(*out, *under)
+
+
+def never(rows: int) -> Floats:
+    """Make a column of conditions that do not hold."""
+    return np.full(rows, np.nan)

@@ -1,0 +1,41 @@
+"""What is known of the leader of every partition, and whether it is another one than before."""
+
+import numpy as np
+
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.formulas import bytes_in
+from kafka_warden.formulas.bytes_in import LeaderLogs
+from kafka_warden.model import UNKNOWN, Bools
+
+
+def elected(before: LeaderLogs, now: LeaderLogs) -> Bools:
+    """Tell (P,) which partitions have another leader than in the previous poll; one that was not there had none."""
+    anew: Bools = ~bytes_in.same_leader(before, now) & (before.epoch != UNKNOWN)
+    return anew
+
+
+def leader_logs(seen: Frame) -> LeaderLogs:
+    """Gather what is known of every partition's leader."""
+    partitions, replicas = seen.snapshot.partitions, seen.snapshot.replicas
+    led = partitions.leader_row != UNKNOWN
+    size, sized_at = np.full(len(led), UNKNOWN, np.int64), np.zeros(len(led))
+    size[led] = replicas.size[partitions.leader_row[led]]
+    sized_at[led] = replicas.sized_at[partitions.leader_row[led]]
+    told_at = np.array([seen.snapshot.offsets_at.get(broker, 0.0) for broker in seen.brokers.tolist()])
+    return LeaderLogs(
+        leader=partitions.leader,
+        epoch=partitions.leader_epoch,
+        start=partitions.start,
+        end=seen.leader_end,
+        ended_at=np.where(led, told_at[seen.led_by], 0.0) if len(told_at) else np.zeros(len(led)),
+        size=size,
+        sized_at=sized_at,
+    )
+
+
+def compacted(seen: Frame) -> Bools:
+    """Tell (P,) which partitions are of compacted topics."""
+    configs = seen.snapshot.topic_configs
+    by_topic = np.array([(c := configs.get(name)) is not None and c.compacted for name in seen.snapshot.topics], bool)
+    partitions = seen.snapshot.partitions
+    return by_topic[partitions.topic] if len(by_topic) else np.zeros(len(partitions), bool)

@@ -1,0 +1,178 @@
+"""Replicas: what is remembered of each, and how their times and states follow from it (judgement.md 1, 2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.derive.followers.lag import Lag
+from kafka_warden.derive.followers.offset_window import (
+    FollowerEnds,
+    LeaderEnds,
+    append_followers,
+    append_leaders,
+    realign_followers,
+    realign_leaders,
+)
+from kafka_warden.derive.followers.states import Scene, available_brokers, count_out_of_sync, judge_states
+from kafka_warden.derive.followers.times import Times, derive_times
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.formulas.bytes_in import LeaderLogs
+from kafka_warden.formulas.replica_state import (
+    ENOUGH_SAMPLES,
+    STATES,
+    Codes,
+    ReplicaState,
+    agreed,
+    judged_since,
+    restarted_log,
+)
+from kafka_warden.formulas.rows import carry
+from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasMemory:
+    """What is remembered from poll to poll, in the rows of the snapshot that was seen last. R replicas.
+
+    `caught_up_at`, `passed_at` (beside the last known end) and `restarted` are what a restart of the sidecar must not
+    lose: a file may hold them by (topic id, topic, partition, broker), as `Keys` do, and `realign` takes them to the
+    rows of the first snapshot. Histories, samples and states fill again within a quota window.
+    """
+
+    leaders: tuple[LeaderEnds, ...]
+    followers: tuple[FollowerEnds, ...]
+    caught_up_at: Floats
+    """(R,) monotonic time of the last poll in which the replica was seen caught up; NaN before it is seen."""
+    passed_at: Floats
+    """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
+    restarted: Bools
+    """(R,) its log began anew during its present absence from the ISR."""
+    judged_since: Floats
+    """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
+    samples: Codes
+    """(R,) polls in which it told its end, as far as they matter."""
+    shown: Codes
+    """(R,) index into `STATES` of the state that is shown, `UNKNOWN` before the first poll."""
+    candidate: Codes
+    """(R,) the state of the previous poll, likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """B brokers, R replicas, S states."""
+
+    times: Times
+    state: Codes
+    """(R,) the shown state, as an index into `STATES`."""
+    out_of_sync: Longs
+    """(B, S) followers outside the ISR by hosting broker and shown state."""
+
+
+def empty_memory(rows: int) -> ReplicasMemory:
+    """Remember nothing of so many replicas."""
+    unknown, nothing = np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int8)
+    return ReplicasMemory(
+        leaders=(),
+        followers=(),
+        caught_up_at=unknown,
+        passed_at=unknown,
+        restarted=np.zeros(rows, bool),
+        judged_since=np.full(rows, -np.inf),
+        samples=np.zeros(rows, np.int8),
+        shown=nothing,
+        candidate=nothing,
+    )
+
+
+def derive_replicas(
+    frame: Frame,
+    lag: Lag,
+    logs: LeaderLogs,
+    throttles: Throttles,
+    per_offset: Floats,
+    elected: Bools,
+    known_end: Longs,
+    memory: ReplicasMemory,
+) -> tuple[ReplicasMemory, Replicas]:
+    """Judge every follower of the latest snapshot.
+
+    Args:
+        frame: the snapshot.
+        lag: of every follower.
+        logs: what the leaders told in this poll.
+        throttles: lists, limits and what in-sync traffic takes of them.
+        per_offset: (P,) bytes per offset of the leader's log, NaN where unknown.
+        elected: (P,) the leader or its epoch changed since the previous poll.
+        known_end: (R,) last known ends as of the previous poll.
+        memory: in the rows of this snapshot.
+    """
+    clock, replicas = frame.snapshot.clock, frame.snapshot.replicas
+    window = quota_window(frame)
+    leaders = append_leaders(memory.leaders, LeaderEnds(clock, logs.ended_at, logs.end), elected)
+    followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
+    times = derive_times(frame, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
+    restarted = _restarted(frame, known_end, memory.restarted)
+    told = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
+    since = _judged_since(frame, lag, known_end, memory)
+    scene = Scene(frame, lag, times, throttles, per_offset, followers, window, restarted, told, since)
+    shown, candidate = agreed(memory.shown, memory.candidate, judge_states(scene))
+    kept = ReplicasMemory(
+        leaders,
+        followers,
+        times.caught_up_at,
+        times.passed_at,
+        restarted,
+        since,
+        told,
+        shown.astype(np.int8),
+        candidate,
+    )
+    return kept, Replicas(times, kept.shown, count_out_of_sync(frame, lag, kept.shown))
+
+
+def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> ReplicasMemory:
+    """Bring the memory to other rows: row i is the old row of that number, new where it is `UNKNOWN`."""
+    return ReplicasMemory(
+        leaders=realign_leaders(memory.leaders, partitions),
+        followers=realign_followers(memory.followers, replicas),
+        caught_up_at=carry(memory.caught_up_at, replicas, np.nan),
+        passed_at=carry(memory.passed_at, replicas, np.nan),
+        restarted=carry(memory.restarted, replicas, 0),
+        judged_since=carry(memory.judged_since, replicas, -np.inf),
+        samples=carry(memory.samples, replicas, 0),
+        shown=carry(memory.shown, replicas, UNKNOWN),
+        candidate=carry(memory.candidate, replicas, UNKNOWN),
+    )
+
+
+def quota_window(frame: Frame) -> float:
+    """Tell the seconds of a replication quota window: the longest of all brokers."""
+    configs = list(frame.snapshot.broker_configs.values()) or [BrokerConfig()]
+    return max(config.quota_window_num * config.quota_window_size for config in configs)
+
+
+def _judged_since(frame: Frame, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
+    """Tell (R,) since when the followers can fetch, and since they were last seen to go on after standing still."""
+    replicas = frame.snapshot.replicas
+    able = available_brokers(frame)[frame.host] & ~replicas.offline & (frame.led_by[replicas.partition] != UNKNOWN)
+    stuck = STATES.index(ReplicaState.STUCK)
+    woken = (memory.shown == stuck) & (memory.candidate == stuck) & (lag.end > known_end)
+    return judged_since(memory.judged_since, frame.snapshot.clock, able, woken)
+
+
+def _restarted(frame: Frame, known_end: Longs, before: Bools) -> Bools:
+    """Tell (R,) whose log began anew; only those outside the ISR can have."""
+    replicas = frame.snapshot.replicas
+    rows = np.flatnonzero(~replicas.in_isr)
+    partition = replicas.partition[rows]
+    restarted = np.zeros(len(replicas), bool)
+    restarted[rows] = restarted_log(
+        before[rows],
+        replicas.in_isr[rows],
+        replicas.end[rows],
+        known_end[rows],
+        frame.snapshot.partitions.start[partition],
+        frame.leader_end[partition],
+    )
+    return restarted

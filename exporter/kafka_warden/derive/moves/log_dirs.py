@@ -1,0 +1,144 @@
+"""Replicas on their way to another log directory of their broker: what remains, until when (KIP-113)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.formulas import law, moves
+from kafka_warden.formulas.ops import NUMBERS, as_known
+from kafka_warden.model import UNKNOWN, Floats, FutureReplica, Side
+
+LogDirKey = tuple[bytes, str, int, int, str]
+"""Topic id, topic name, partition, broker and the directory that it goes to."""
+
+REMEMBERED = 3 * 60.0
+"""Seconds of answers that a slope may be taken from: log directories of what is at rest are told once a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirMove:
+    """One future replica. Bytes, seconds; `None` is unknown."""
+
+    topic: str
+    partition: int
+    broker: int
+    remaining_bytes: float | None
+    eta: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """What is remembered of one future replica: the answers under its present limit, at the times they were given."""
+
+    limit: float | None
+    times: tuple[float, ...] = ()
+    remaining: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirMovesMemory:
+    """What is remembered from poll to poll. Keyed by what a move is, so there are no rows to follow."""
+
+    tracks: Mapping[LogDirKey, Track] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """One future replica beside the replica that it is to replace."""
+
+    key: LogDirKey
+    told: FutureReplica
+    track: Track
+    remaining: float | None
+    bytes_in: float | None
+
+
+def derive_log_dir_moves(
+    frame: Frame, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory
+) -> tuple[LogDirMovesMemory, tuple[LogDirMove, ...]]:
+    """Judge every future replica of the latest answers."""
+    topics = {name: index for index, name in enumerate(frame.snapshot.topics)} if frame.snapshot.future_replicas else {}
+    copies = [
+        _copy(frame, throttles, bytes_in, memory, moving, topics[moving.topic])
+        for moving in frame.snapshot.future_replicas
+        if moving.topic in topics
+    ]
+    of_broker: dict[int, list[_Copy]] = {}
+    for copy in copies:
+        of_broker.setdefault(copy.told.broker, []).append(copy)
+    together = {broker: _eta(group, frame.snapshot.clock) for broker, group in of_broker.items()}
+    judged = tuple(
+        LogDirMove(
+            copy.told.topic,
+            copy.told.partition,
+            copy.told.broker,
+            copy.remaining,
+            _sooner(_own_eta(copy, frame.snapshot.clock), together[copy.told.broker]),
+        )
+        for copy in copies
+    )
+    return LogDirMovesMemory({copy.key: copy.track for copy in copies}), judged
+
+
+def _copy(
+    frame: Frame, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory, moving: FutureReplica, topic: int
+) -> _Copy:
+    key = (frame.snapshot.topic_ids[topic], moving.topic, moving.partition, moving.broker, moving.log_dir)
+    row = frame.find_replica(topic, moving.partition, moving.broker)
+    replicas = frame.snapshot.replicas
+    limit = throttles.limit(moving.broker, Side.LOG_DIRS)
+    before = memory.tracks.get(key)
+    track = before if before is not None and before.limit == limit else Track(limit)
+    if row is None or replicas.size[row] == UNKNOWN or moving.size == UNKNOWN:
+        return _Copy(key, moving, track, None, None)
+    remaining = float(max(int(replicas.size[row]) - moving.size, 0))
+    told_at = float(replicas.sized_at[row])
+    if not track.times or told_at > track.times[-1]:
+        kept = moves.first_kept(track.times, told_at - REMEMBERED)
+        track = Track(limit, (*track.times[kept:], told_at), (*track.remaining[kept:], remaining))
+    return _Copy(key, moving, track, remaining, as_known(float(bytes_in[replicas.partition[row]])))
+
+
+def _own_eta(copy: _Copy, clock: float) -> float | None:
+    """Tell from its own slope; a replica that does not shrink waits for its turn: a broker copies few at a time."""
+    measured = moves.slope(copy.track.times, copy.track.remaining)
+    if copy.remaining is None or measured is None or measured[0] >= 0:
+        return 0.0 if copy.remaining == 0 else None
+    return max(copy.remaining / -measured[0] - (clock - copy.track.times[-1]), 0.0)
+
+
+def _eta(copies: list[_Copy], clock: float) -> float | None:
+    """Seconds until a broker has copied everything: from the slope of the sum, or its limit before there is one."""
+    left = [copy.remaining for copy in copies if copy.remaining is not None]
+    if len(left) < len(copies):
+        return None
+    total, limit = sum(left), copies[0].track.limit
+    if limit == 0 and total > 0:
+        return math.inf
+    net = _measured(copies)
+    if net is None:
+        inbound = [copy.bytes_in for copy in copies if copy.bytes_in is not None]
+        if limit is None or math.isinf(limit) or len(inbound) < len(copies):
+            return None
+        net = law.net(limit, sum(inbound))
+    told_at = min(copy.track.times[-1] for copy in copies)
+    return max(moves.eta(NUMBERS, total, net) - (clock - told_at), 0.0)
+
+
+def _measured(copies: list[_Copy]) -> float | None:
+    """Net rate of all copies of a broker, over the answers that they have in common."""
+    common = min(len(copy.track.times) for copy in copies)
+    if not common or len({copy.track.times[-common:] for copy in copies}) > 1:
+        return None
+    total = np.sum([copy.track.remaining[-common:] for copy in copies], axis=0).tolist()
+    measured = moves.slope(copies[0].track.times[-common:], total)
+    return None if measured is None else -measured[0]
+
+
+def _sooner(own: float | None, together: float | None) -> float | None:
+    known = [seconds for seconds in (own, together) if seconds is not None]
+    return min(known, default=None)

@@ -1,0 +1,234 @@
+"""Which moves are stuck, and why: facts gathered from one snapshot, and the clocks that run from poll to poll."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kafka_warden.derive.flows.changes import Change, MoveKey
+from kafka_warden.derive.flows.copy_rates import Measured
+from kafka_warden.derive.flows.etas import flow_eta
+from kafka_warden.derive.flows.flow import Flow
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.moves.log_dir_space import Disks
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.formulas import law, stuck
+from kafka_warden.formulas.folds import Minimum, Stall, stall
+from kafka_warden.formulas.ops import as_finite
+from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
+
+AGREEING_POLLS = 2
+"""In which a fact is the same before it is shown."""
+
+AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that judging needs of one poll."""
+
+    frame: Frame
+    flows: Mapping[FlowKey, Flow]
+    throttles: Throttles
+    remaining: Mapping[int, float | None]
+    """Row of each adding replica to the bytes that it lacks."""
+    stalls: Mapping[int, Stall | None]
+    groups: Mapping[FlowKey, list[int]]
+    """Rows of the adding replicas by flow."""
+    changes: Mapping[FlowKey, Change]
+    measured: Mapping[FlowKey, Measured]
+    keys: Mapping[int, MoveKey]
+    """Row of each adding replica to what it is, which outlives the row."""
+    parameters: Parameters
+    _etas: dict[FlowKey, float | None] = field(default_factory=dict)
+
+    def settled(self, key: FlowKey) -> bool:
+        """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
+        flow = self.flows.get(key)
+        window = flow.window if flow is not None else law.DEFAULT_WINDOW
+        since = self.frame.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
+        return stuck.is_settled(since, self.parameters.poll_interval, window)
+
+    def verdict(self, key: FlowKey) -> law.Verdict:
+        """Tell whether a flow ever ends."""
+        flow = self.flows.get(key)
+        if flow is None:
+            return law.Verdict.UNKNOWN
+        rate, seconds = self.measured.get(key, Measured()).recent or (None, 0.0)
+        return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
+
+    def never(self, key: FlowKey, remaining: float | None) -> bool | None:
+        """Tell whether the throttle keeps a replica from ever catching up; `None` when that cannot be said."""
+        if remaining == 0:
+            return False
+        verdict = self.verdict(key)
+        if verdict is law.Verdict.NEVER:
+            return self._certain(self.flows[key]) or None
+        return None if verdict is law.Verdict.UNKNOWN else False
+
+    def _certain(self, flow: Flow) -> bool:
+        nothing_left = flow.headroom is not None and flow.headroom <= 0
+        return nothing_left or (flow.settled and flow.may_lose is True)
+
+    def gross(self, key: FlowKey) -> float | None:
+        """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""
+        flow, steady = self.flows.get(key), self.measured.get(key, Measured()).steady
+        return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
+
+    def flow_eta(self, key: FlowKey) -> float | None:
+        """Seconds until a whole flow has caught up, `None` when that cannot be said: nothing was gained so far, say."""
+        if key not in self._etas:
+            self._etas[key] = self._flow_eta(key)
+        return self._etas[key]
+
+    def _flow_eta(self, key: FlowKey) -> float | None:
+        flow = self.flows[key]
+        parts = [self.remaining.get(row) for row in flow.rows.tolist()]
+        total = None if None in parts else sum(part for part in parts if part is not None)
+        eta = flow_eta(flow, total, self.measured.get(key, Measured()).steady)
+        return None if eta is None else as_finite(eta)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The moves of a flow that were summed, and how far they got."""
+
+    moves: frozenset[MoveKey]
+    minimum: Minimum | None
+    """The least sum of what remains."""
+    errors: float | None
+    """Aux state errors that the target had counted by then, `None` while that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class StuckMemory:
+    """What is remembered from poll to poll."""
+
+    flows: Mapping[FlowKey, Together] = field(default_factory=dict)
+    facts: Mapping[MoveKey, tuple[stuck.Cause | None, int]] = field(default_factory=dict)
+    """Move to the first fact that holds, and in how many polls in a row it was the same."""
+    shown: Mapping[MoveKey, stuck.Cause] = field(default_factory=dict)
+    """Stuck move to the cause that was told of it."""
+
+    def blinded(self, key: MoveKey) -> bool:
+        """Tell whether a fact holds while which nothing is known about the end of a move."""
+        return key in self.facts and self.facts[key][0] in stuck.BLINDING
+
+
+def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
+    """Judge every adding replica: its row to the cause, if it is stuck."""
+    flows, facts = {}, {}
+    found: dict[int, stuck.Cause] = {}
+    waiting, disks = _waiting(scene), Disks(scene.frame, scene.keys, scene.remaining)
+    for key, rows in scene.groups.items():
+        of_flow = _facts(scene, key)
+        flows[key], stalled = _together(scene, rows, memory.flows.get(key), of_flow.aux_state_errors)
+        of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
+        for row in rows:
+            told = _facts_of(scene, key, row, of_flow, disks, complete=not waiting[row])
+            fact, polls = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), stuck.fact(told))
+            # One that is in sync has nothing left to do but to wait for the others of its partition.
+            done = scene.frame.snapshot.replicas.in_isr[row] and waiting[row]
+            if not done and _stands_still(scene, key, row, stalled, len(rows)):
+                found[row] = _kept(memory.shown.get(scene.keys[row]), stuck.cause(told), of_flow.verdict)
+            elif fact is not None and polls >= AGREEING_POLLS:
+                found[row] = fact
+    return StuckMemory(flows, facts, {scene.keys[row]: cause for row, cause in found.items()}), found
+
+
+def _together(scene: Scene, rows: list[int], before: Together | None, errors: float) -> tuple[Together, Stall | None]:
+    summed = frozenset(scene.keys[row] for row in rows)
+    known = before if before is not None and before.moves == summed else Together(summed, None, None)
+    minimum, stalled = stall(known.minimum, scene.frame.snapshot.clock, _sum(scene, rows))
+    advanced = stalled is not None and stalled.samples == 0
+    counted = errors if advanced or known.errors is None else known.errors
+    return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
+
+
+def _gained(errors: float, before: float | None) -> float:
+    """Errors since then; a count that fell began anew with its broker, and one that is not known tells of none."""
+    if math.isnan(errors) or before is None:
+        return 0.0
+    return errors - before if errors >= before else errors
+
+
+def _waiting(scene: Scene) -> Bools:
+    """(R,) whether an adding replica of the same partition is still missing from the ISR."""
+    replicas, partitions = scene.frame.snapshot.replicas, len(scene.frame.snapshot.partitions)
+    missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
+    waiting: Bools = missing[replicas.partition]
+    return waiting
+
+
+def _sum(scene: Scene, rows: list[int]) -> float | None:
+    parts = [scene.remaining[row] for row in rows]
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def _kept(before: stuck.Cause | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
+    """Keep the throttle as the cause while nobody can tell: one poll after a restart no inbound rate is known."""
+    was_throttle = before is stuck.Cause.THROTTLE_BELOW_INBOUND
+    unsure = cause is stuck.Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
+    return stuck.Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
+
+
+def _agree(before: tuple[stuck.Cause | None, int] | None, fact: stuck.Cause | None) -> tuple[stuck.Cause | None, int]:
+    return (fact, before[1] + 1) if before is not None and before[0] is fact else (fact, 1)
+
+
+def _stands_still(scene: Scene, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
+    flow = scene.flows.get(key)
+    window = flow.window if flow is not None else law.DEFAULT_WINDOW
+    limit = stuck.stall_limit(scene.parameters.poll_interval, window)
+    fetch = scene.frame.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
+    headroom = flow.headroom if flow is not None else None
+    alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, scene.gross(key))
+    return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(key))
+
+
+def _facts(scene: Scene, key: FlowKey) -> stuck.MoveFacts:
+    """Gather what all moves of a flow have in common; aux state errors are all that were ever counted."""
+    target, leader = key.target, key.leader
+    snapshot, flow = scene.frame.snapshot, scene.flows.get(key)
+    beans = snapshot.broker_beans.get(target)
+    values = beans.values if beans is not None else {}
+    return stuck.MoveFacts(
+        target_answers=_answers(scene, target),
+        leader_exists=leader != UNKNOWN,
+        leader_answers=leader == UNKNOWN or _answers(scene, leader),
+        next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
+        failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
+        dead_threads=values.get("fetcher_dead_thread_count", 0.0),
+        aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
+        verdict=scene.verdict(key),
+        throttle_may_lose=flow is None or flow.may_lose is not False,
+    )
+
+
+def _facts_of(
+    scene: Scene, key: FlowKey, row: int, of_flow: stuck.MoveFacts, disks: Disks, *, complete: bool
+) -> stuck.MoveFacts:
+    """Add what is known of one replica; `complete` when no adding one of its partition is missing from the ISR."""
+    lagging = not scene.frame.snapshot.replicas.in_isr[row]
+    return replace(
+        of_flow,
+        log_dir_online=not disks.lost(row, settled=scene.settled(key)),
+        usable_bytes=disks.usable(row),
+        remaining_bytes=disks.arriving(row),
+        leader_limit=_binding(scene, key, Side.LEADER, lagging=lagging),
+        follower_limit=_binding(scene, key, Side.FOLLOWER, lagging=lagging),
+        adding_in_isr=complete,
+    )
+
+
+def _answers(scene: Scene, broker: int) -> bool:
+    known = scene.frame.snapshot.brokers.get(broker)
+    status = scene.frame.snapshot.status.get((Source.OFFSETS, str(broker)))
+    return known is not None and not known.gone and not known.fenced and (status is None or status.up)
+
+
+def _binding(scene: Scene, key: FlowKey, side: Side, *, lagging: bool) -> float:
+    limit = scene.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
+    return math.inf if limit is None else limit

@@ -1,0 +1,123 @@
+"""What a throttle costs, what is wrong with it, and which one to set: all that follows from flows and limits."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kafka_warden.derive.flows.etas import flow_eta, side_etas
+from kafka_warden.derive.flows.flow import Flow
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.flows.side_loads import Load, Passing, SideKey, derive_passing, derive_sides, remaining_by_flow
+from kafka_warden.derive.followers.lag import Lag
+from kafka_warden.derive.moves.log_dirs import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
+from kafka_warden.derive.moves.moves import MovesMemory, measured_nets
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles, throttled_rows
+from kafka_warden.derive.throttle_problems.ages import ProblemsMemory, derive_problems
+from kafka_warden.derive.throttle_problems.ages import realign as realign_problems
+from kafka_warden.derive.throttle_problems.facts import ProblemKey
+from kafka_warden.formulas import moves as formulas
+from kafka_warden.formulas import throttle
+from kafka_warden.formulas.ops import as_known
+from kafka_warden.model import Floats, Longs, Parameters, Side
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottlingMemory:
+    """What is remembered from poll to poll."""
+
+    problems: ProblemsMemory = field(default_factory=ProblemsMemory)
+    log_dirs: LogDirMovesMemory = field(default_factory=LogDirMovesMemory)
+
+
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """Bytes per second, seconds."""
+
+    remaining: Mapping[FlowKey, float | None]
+    """Bytes that the replicas of each flow lack."""
+    etas: Mapping[FlowKey, float | None]
+    """Seconds until each flow has caught up, by itself."""
+    side_etas: Mapping[FlowKey, float]
+    """Seconds until all has caught up that the side lets through which holds a flow back, where that is known."""
+    sides: Mapping[SideKey, Load]
+    problems: Mapping[ProblemKey, float]
+    """Age of every problem that is raised."""
+    recommended: float | None
+    """Lowest throttle for all brokers that ends the moves in time."""
+    log_dir_moves: tuple[LogDirMove, ...]
+
+
+def realign(memory: ThrottlingMemory, rows: Longs) -> ThrottlingMemory:
+    """Bring the memory to the rows of another snapshot, `rows` as of `match_replicas`."""
+    return replace(memory, problems=realign_problems(memory.problems, rows))
+
+
+def derive_throttling(
+    frame: Frame,
+    lag: Lag,
+    throttles: Throttles,
+    flows: Mapping[FlowKey, Flow],
+    bytes_in: Floats,
+    moves: MovesMemory,
+    memory: ThrottlingMemory,
+    parameters: Parameters,
+) -> tuple[ThrottlingMemory, Throttling]:
+    """Judge flows by broker and side; `moves` is the memory of the moves as of this poll."""
+    rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
+    left = dict(zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True))
+    remaining = remaining_by_flow(flows, left)
+    measured = measured_nets(frame, flows, moves)
+    sides = derive_sides(frame, flows, throttles, remaining, measured, moves.gains)
+    problems_memory, problems = derive_problems(frame, lag, throttles, sides, memory.problems, parameters)
+    log_dirs_memory, log_dir_moves = derive_log_dir_moves(frame, throttles, bytes_in, memory.log_dirs)
+    return ThrottlingMemory(problems_memory, log_dirs_memory), Throttling(
+        remaining=remaining,
+        etas={key: flow_eta(flow, remaining[key], measured.get(key)) for key, flow in flows.items()},
+        side_etas=side_etas(sides, flows),
+        sides=sides,
+        problems=problems,
+        recommended=_recommended(frame, throttles, derive_passing(flows, remaining), bytes_in, parameters),
+        log_dir_moves=log_dir_moves,
+    )
+
+
+def _recommended(
+    frame: Frame, throttles: Throttles, passing: Mapping[SideKey, Passing], bytes_in: Floats, parameters: Parameters
+) -> float | None:
+    """Return the lowest limit for all that take part; `None` while a part of it is unknown, or nothing moves."""
+    if not frame.snapshot.replicas.adding.any() or not throttles.lists_known:
+        return None
+    floors = _floors(frame, throttles, bytes_in)
+    needed = [
+        math.nan
+        if each.remaining is None or each.bytes_in is None
+        else formulas.needed_limit(floors[side][broker], each.bytes_in, each.remaining, parameters.moves_deadline)
+        for (broker, side), each in passing.items()
+    ]
+    index = np.searchsorted(frame.brokers, sorted({broker for broker, _ in passing}))
+    lower = throttles.lower_bound[index].tolist()
+    upper = throttles.upper_bound[index].tolist() if throttles.upper_bound is not None else []
+    if any(math.isnan(part) for part in (*needed, *lower, *upper)):
+        return None
+    limit = formulas.recommended_limit(needed, lower, upper)
+    return None if limit is None else as_known(limit)
+
+
+def _floors(frame: Frame, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
+    """Compute the floors as they are once the tool has listed what moves: old replicas lead, adding ones follow."""
+    replicas = frame.snapshot.replicas
+    moving = np.zeros(len(frame.snapshot.partitions), bool)
+    moving[replicas.partition[replicas.adding]] = True
+    listed = {
+        Side.LEADER: throttles.listed[Side.LEADER] | (moving[replicas.partition] & ~replicas.adding),
+        Side.FOLLOWER: throttles.listed[Side.FOLLOWER] | replicas.adding,
+    }
+    rows, brokers = throttled_rows(frame, listed), len(frame.brokers)
+    columns = {
+        Side.LEADER: throttle.leader_floor(rows, bytes_in, brokers).values,
+        Side.FOLLOWER: throttle.follower_floor(rows, bytes_in, brokers).values,
+    }
+    return {side: dict(zip(frame.brokers.tolist(), columns[side].tolist(), strict=True)) for side in SIDES}

@@ -1,0 +1,120 @@
+"""What all reassignments add up to (judgement.md 5; KIP-73, MoveRatio and MoveTime)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kafka_warden.derive.flows.etas import last_eta
+from kafka_warden.derive.flows.flow import Flow
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.flows.side_loads import SideKey
+from kafka_warden.derive.moves.moves import Move
+from kafka_warden.derive.moves.throttle_use import Throttling
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.formulas import moves as formulas
+from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.model import UNKNOWN, UNLIMITED, Floats, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Bytes and seconds. A sum is `None` while a part of it is unknown."""
+
+    reassigning_partitions: int | None
+    ratio: float | None
+    remaining_bytes: float | None
+    eta: float | None
+    predicted: float | None
+    predicted_bottleneck: float | None
+    """Seconds that the law gives the broker and side that binds; `None` when nothing is limited."""
+    bottleneck: SideKey | None
+    catch_up: Mapping[tuple[int, Side], float]
+    """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
+
+
+def derive_totals(
+    frame: Frame, moves: tuple[Move, ...], throttles: Throttles, throttling: Throttling, bytes_in: Floats
+) -> Totals:
+    """Add the moves up."""
+    snapshot = frame.snapshot
+    reassigning = int(snapshot.partitions.reassigning.sum())
+    ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
+    left = [move.remaining_bytes for move in moves if move.remaining_bytes is not None]
+    binding = _bottleneck(throttling) if moves else None
+    known = snapshot.reassignments_known
+    return Totals(
+        reassigning_partitions=reassigning if known else None,
+        ratio=ratio if known else None,
+        remaining_bytes=sum(left) if known and len(left) == len(moves) else None,
+        eta=_eta(moves, throttling),
+        predicted=_predicted(frame, moves, throttles, bytes_in, ratio),
+        predicted_bottleneck=binding[1] if binding is not None else None,
+        bottleneck=binding[0] if binding is not None else None,
+        catch_up=_catch_up(moves),
+    )
+
+
+def bound_by_sides(
+    moves: tuple[Move, ...], flows: Mapping[FlowKey, Flow], side_etas: Mapping[FlowKey, float]
+) -> tuple[Move, ...]:
+    """Let no move end after all that goes through the broker and side that holds it back.
+
+    Flows that share a limit have turns: one is ahead for a minute and the other then, while their sum is steady. A
+    slope of the slower one alone would say a quarter too much. One that never ends stays so.
+    """
+    ends = {row: eta for key, eta in side_etas.items() for row in flows[key].rows.tolist()}
+    return tuple(_bounded(move, ends.get(move.row, math.inf)) for move in moves)
+
+
+def _bounded(move: Move, end: float) -> Move:
+    soon = move.eta is None or math.isinf(move.eta) or move.eta <= end
+    return move if soon else replace(move, eta=end)
+
+
+def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
+    """Tell when everything is done; never where one is not, unknown where one is."""
+    etas = [move.eta for move in moves if move.eta is not None]
+    if not etas or math.inf in etas:
+        return math.inf if etas else None
+    if len(etas) < len(moves):
+        return None
+    return last_eta(etas, throttling.etas, throttling.side_etas)
+
+
+def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:
+    """Return the throttled broker and side that ends last by the law, and when; of two alike the tighter one.
+
+    Rates that were measured cannot tell sides apart: a flow has the same rate at both of its ends.
+    """
+    limited = {key: load for key, load in sorted(throttling.sides.items()) if load.limited is not False}
+    remaining = {key: load.remaining for key, load in limited.items() if load.remaining is not None}
+    if len(remaining) < len(limited):
+        return None
+    tightest = dict(sorted(remaining.items(), key=lambda entry: limited[entry[0]].headroom or 0.0))
+    return formulas.bottleneck(tightest, {key: load.predicted for key, load in limited.items()})
+
+
+def _predicted(
+    frame: Frame, moves: tuple[Move, ...], throttles: Throttles, bytes_in: Floats, ratio: float
+) -> float | None:
+    """KIP-73's MoveTime, where something moves under a limit and all that it needs is known."""
+    involved = {broker for move in moves for broker in (move.broker, move.leader) if broker is not None}
+    limits = [throttles.limit(broker, side) for broker in involved for side in SIDES]
+    lowest = min((limit for limit in limits if limit is not None), default=UNLIMITED)
+    if lowest == UNLIMITED:
+        return None
+    snapshot, led = frame.snapshot, frame.led_by != UNKNOWN
+    return formulas.move_time_of_cluster(
+        ratio, lowest, snapshot.replicas.size, frame.led_by[led], bytes_in[led], len(snapshot.brokers)
+    )
+
+
+def _catch_up(moves: tuple[Move, ...]) -> dict[tuple[int, Side], float]:
+    rates: dict[tuple[int, Side], float] = {}
+    for move in moves:
+        if move.bytes_per_second is None or move.leader is None:
+            continue
+        for key in ((move.broker, Side.FOLLOWER), (move.leader, Side.LEADER)):
+            rates[key] = rates.get(key, 0.0) + move.bytes_per_second
+    return rates

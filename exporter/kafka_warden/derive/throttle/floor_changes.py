@@ -1,0 +1,76 @@
+"""Which in-sync copies count against whose limit, and where that changed between two polls (judgement.md 4, floor).
+
+Only who counts is compared, not how much: traffic that wobbles is no change. Nor are moves that begin and end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.formulas.rows import carry
+from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Side
+
+UNSEEN: Final = -2
+"""In place of a broker id: the replica was not there in the poll before."""
+
+BrokerSide = tuple[int, Side]
+"""Broker id and side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """As of one poll. P partitions, R replicas."""
+
+    against: Mapping[Side, Ints]
+    """(R,) id of the broker against whose limit it counts what the replica copies in sync, `UNKNOWN` for none."""
+    moving: Bools
+    """(P,) is being reassigned."""
+    steady: Bools
+    """(P,) and was, or was not, in the poll before."""
+
+
+def follow_floors(frame: Frame, throttles: Throttles, before: Counted | None) -> tuple[Counted, frozenset[BrokerSide]]:
+    """Tell on which brokers and sides other copies count than in the poll before, whose rows are those of `frame`."""
+    moving = frame.snapshot.partitions.reassigning
+    against = {side: _against(frame, throttles, side) for side in SIDES}
+    if before is None:
+        return Counted(against, moving, np.zeros(len(moving), bool)), frozenset()
+    steady = moving == before.moving
+    # What a move leaves behind, and what it brings along, may be told a poll late.
+    comparable = (steady & before.steady)[frame.snapshot.replicas.partition]
+    changed = frozenset(
+        (broker, side) for side in SIDES for broker in _differing(before.against[side], against[side], comparable)
+    )
+    return Counted(against, moving, steady), changed
+
+
+def realign(counted: Counted | None, partitions: Longs, replicas: Longs) -> Counted | None:
+    """Bring it to the rows of another snapshot, given as of `match_partitions` and `match_replicas`."""
+    if counted is None:
+        return None
+    return Counted(
+        against={side: carry(column, replicas, UNSEEN) for side, column in counted.against.items()},
+        moving=carry(counted.moving, partitions, 0),
+        steady=carry(counted.steady, partitions, 0),
+    )
+
+
+def _against(frame: Frame, throttles: Throttles, side: Side) -> Ints:
+    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
+    # Replicas that are being added join the ISR as they end.
+    following = replicas.in_isr & ~frame.is_leader & ~replicas.adding
+    if side is Side.FOLLOWER:
+        return np.where(following & throttles.listed[side], replicas.broker, UNKNOWN).astype(np.int32)
+    leader_row = partitions.leader_row[replicas.partition]
+    counted = following & (leader_row != UNKNOWN) & throttles.listed[side][leader_row]
+    return np.where(counted, partitions.leader[replicas.partition], UNKNOWN).astype(np.int32)
+
+
+def _differing(before: Ints, now: Ints, comparable: Bools) -> list[int]:
+    rows = np.flatnonzero((before != now) & (before != UNSEEN) & comparable)
+    brokers: list[int] = np.unique(np.concatenate([before[rows], now[rows]])).tolist()
+    return [broker for broker in brokers if broker != UNKNOWN]

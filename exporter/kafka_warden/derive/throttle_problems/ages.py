@@ -1,0 +1,104 @@
+"""Every problem of a throttle by broker and side, and for how long (judgement.md 4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kafka_warden.derive.flows.side_loads import Load, SideKey
+from kafka_warden.derive.followers.lag import Lag
+from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.lists import ListsMemory, derive_named
+from kafka_warden.derive.throttle_problems import limit_checks, list_checks
+from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, limit_of_rows
+from kafka_warden.derive.throttle_problems.needs import Needs, derive_needs
+from kafka_warden.formulas import throttle_problems as formulas
+from kafka_warden.formulas.rows import carry
+from kafka_warden.formulas.throttle_problems import Held, Problem
+from kafka_warden.model import Bools, Longs, Parameters, Side
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemsMemory:
+    """What is remembered from poll to poll."""
+
+    held: Mapping[ProblemKey, Held] = field(default_factory=dict)
+    lists: ListsMemory = field(default_factory=ListsMemory)
+    in_sync: Mapping[Side, Bools] = field(default_factory=dict)
+    """(R,) replicas that were in the ISR since they are throttled on that side."""
+
+
+def realign(memory: ProblemsMemory, rows: Longs) -> ProblemsMemory:
+    """Bring the memory to the rows of another snapshot, `rows` as of `match_replicas`."""
+    return replace(memory, in_sync={side: carry(column, rows, 0) for side, column in memory.in_sync.items()})
+
+
+def derive_problems(
+    frame: Frame,
+    lag: Lag,
+    throttles: Throttles,
+    sides: Mapping[SideKey, Load],
+    memory: ProblemsMemory,
+    parameters: Parameters,
+) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
+    """Judge every broker and side.
+
+    Args:
+        frame: the snapshot.
+        lag: of its followers.
+        throttles: their limits and lists.
+        sides: what catches up through each broker and side.
+        memory: of the previous poll, realigned.
+        parameters: `moves_grace` and the network.
+
+    Returns:
+        The memory, and the age in seconds of every problem that is raised.
+    """
+    needs = derive_needs(frame, lag, throttles)
+    lists, named = derive_named(frame, throttles, memory.lists)
+    in_sync = {side: _in_sync(frame, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
+    facts = Facts(frame, throttles, needs, named, in_sync, sides, parameters)
+    clock, told = frame.snapshot.clock, _judge(facts)
+    held = {
+        key: state
+        for key in memory.held.keys() | told.keys()
+        if (state := formulas.persist(memory.held.get(key), clock, told.get(key, False))) is not None
+    }
+    grace = {Problem.LEFT_BEHIND: parameters.moves_grace}
+    ages = ((key, formulas.raised(state, clock, grace.get(key[2], 0.0))) for key, state in sorted(held.items()))
+    return ProblemsMemory(held, lists, in_sync), {key: age for key, age in ages if age is not None}
+
+
+def _in_sync(frame: Frame, throttles: Throttles, needs: Needs, side: Side, before: Bools | None) -> Bools:
+    replicas = frame.snapshot.replicas
+    kept = np.zeros(len(replicas), bool)
+    rows = np.flatnonzero(throttles.held[side])
+    known = before[rows] if before is not None else kept[rows]
+    # A limit that cannot be read just now ends nothing.
+    throttled = ~np.isposinf(limit_of_rows(frame, needs, side, rows))
+    kept[rows] = formulas.held_in_sync(known, throttled, replicas.in_isr[rows])
+    return kept
+
+
+def _judge(facts: Facts) -> dict[ProblemKey, bool | None]:
+    """Tell what holds; `None` is what cannot be told, what is not mentioned does not hold."""
+    found = limit_checks.below_inbound(facts)
+    columns: list[tuple[Side, Problem, Bools]] = []
+    for side in SIDES:
+        columns += [
+            (side, Problem.BLOCKED, limit_checks.blocked(facts, side)),
+            (side, Problem.HOLDS_ORIGINAL, limit_checks.holds_original(facts, side)),
+            (side, Problem.UNEVEN, list_checks.uneven(facts, side)),
+            (side, Problem.LOPSIDED, list_checks.lopsided(facts, side)),
+            (side, Problem.FETCH_SIZE, limit_checks.fetch_size(facts, side)),
+            (side, Problem.IDLE_RATE, limit_checks.idle_rate(facts, side)),
+        ]
+        found |= list_checks.left_behind(facts, side)
+    columns += [
+        (Side.LOG_DIRS, Problem.BLOCKED, limit_checks.log_dirs_blocked(facts)),
+        (Side.LOG_DIRS, Problem.IDLE_RATE, limit_checks.log_dirs_idle(facts)),
+    ]
+    for side, problem, column in columns:
+        found |= {(broker, side, problem): True for broker in facts.frame.brokers[column].tolist()}
+    return found | list_checks.named_in_vain(facts)

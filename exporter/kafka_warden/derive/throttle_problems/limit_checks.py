@@ -1,0 +1,95 @@
+"""Problems of limits: what they let through against what comes in, and what they are set to (judgement.md 4)."""
+
+import math
+
+import numpy as np
+
+from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, broker_of_row, brokers_of
+from kafka_warden.formulas import replica_state, throttle
+from kafka_warden.formulas import throttle_problems as formulas
+from kafka_warden.formulas.ops import ARRAYS
+from kafka_warden.formulas.throttle_problems import Problem
+from kafka_warden.model import UNKNOWN, UNLIMITED, Bools, BrokerConfig, Floats, Side
+
+THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
+
+
+def blocked(facts: Facts, side: Side) -> Bools:
+    """(B,) limits of 0 that hold back a follower which is behind."""
+    rows = facts.throttles.held[side] & facts.needs.behind
+    if side is Side.LEADER:
+        # A leader holds back only those that are not in sync.
+        rows &= ~facts.frame.snapshot.replicas.in_isr
+    return formulas.blocked(facts.needs.limits[side], brokers_of(facts, rows, side))
+
+
+def log_dirs_blocked(facts: Facts) -> Bools:
+    """(B,) the same of limits for moves between log directories."""
+    copying = np.isin(facts.frame.brokers, [moving.broker for moving in facts.frame.snapshot.future_replicas])
+    return formulas.blocked(facts.needs.limits[Side.LOG_DIRS], copying)
+
+
+def below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
+    """Tell of the brokers and sides through which more comes in than their limit ever lets catch up."""
+    return {
+        (broker, side, Problem.BELOW_INBOUND): formulas.below_inbound(limit, load.verdict, load.may_lose)
+        for (broker, side), load in facts.sides.items()
+        if load.limited is not False and (limit := facts.throttles.limit(broker, side)) is not None
+    }
+
+
+def holds_original(facts: Facts, side: Side) -> Bools:
+    """(B,) brokers whose limit keeps a replica out of the ISR that was in it and is not being moved."""
+    replicas = facts.frame.snapshot.replicas
+    out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
+    # A replica that does not answer is not held back, it is not there.
+    rows = np.flatnonzero(out & ~replicas.offline & (replicas.end != UNKNOWN))
+    index, rates = broker_of_row(facts.frame, side)[rows], _rates(facts, side)
+    held, limit = facts.throttles.held[side][rows], facts.needs.limits[side][index]
+    binding = np.zeros(len(replicas), bool)
+    binding[rows] = replica_state.throttle_binds(held, rates[index], limit)
+    return brokers_of(facts, binding, side)
+
+
+def _rates(facts: Facts, side: Side) -> Floats:
+    beans = facts.frame.snapshot.broker_beans
+    return np.array(
+        [
+            math.nan if (told := beans.get(broker)) is None else told.values.get(THROTTLED_RATES[side], math.nan)
+            for broker in facts.frame.brokers.tolist()
+        ],
+        dtype=np.float64,
+    )
+
+
+def fetch_size(facts: Facts, side: Side) -> Bools:
+    """(B,) limits that one fetch response may exceed (KIP-73: fetch size, window and network)."""
+    configs = [facts.frame.snapshot.broker_configs.get(broker) for broker in facts.frame.brokers.tolist()]
+    known = [config or BrokerConfig() for config in configs]
+    own = np.array([float(config.replica_fetch_response_max_bytes) for config in known])
+    # What a leader sends is as large as its followers ask for.
+    asked = max((float(c.replica_fetch_response_max_bytes) for c in configs if c is not None), default=0.0)
+    fetch = np.full(len(own), asked) if side is Side.LEADER else own
+    window = np.array([config.quota_window_num * config.quota_window_size for config in known])
+    configured = facts.parameters.network_bytes_per_second
+    network = UNLIMITED if configured is None else configured
+    brokers = sum(not broker.gone for broker in facts.frame.snapshot.brokers.values())
+    limit = facts.needs.limits[side]
+    largest = throttle.largest_fetch(
+        ARRAYS, limit, np.full(len(limit), float(max(brokers, 1))), window, np.full(len(limit), network)
+    )
+    return formulas.fetch_too_large(limit, facts.named[side].any, fetch, largest)
+
+
+def idle_rate(facts: Facts, side: Side) -> Bools:
+    """(B,) limits that are set while no list of any topic names anybody."""
+    in_use = not facts.throttles.lists_known or any(facts.throttles.lists.values())
+    return formulas.idle_rate(facts.needs.limits[side], in_use)
+
+
+def log_dirs_idle(facts: Facts) -> Bools:
+    """(B,) a limit for moves between log directories while nothing moves: it has no list to be named by."""
+    snapshot = facts.frame.snapshot
+    in_use = bool(snapshot.future_replicas) or bool(snapshot.partitions.reassigning.any())
+    told = np.isin(facts.frame.brokers, [directory.broker for directory in snapshot.log_dirs])
+    return told & formulas.idle_rate(facts.needs.limits[Side.LOG_DIRS], in_use or not snapshot.reassignments_known)
