@@ -16,8 +16,8 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.repeated import Repeated
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest
-from kafka_warden.clients.strict import parse_address
 from kafka_warden.poller.tables import Rows
+from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.metadata import MetadataQuestion, request_metadata
 from kafka_warden.sources.offsets import LATEST, request_offsets
 

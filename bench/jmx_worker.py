@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.procfs import cpu_seconds
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from kafka_warden.clients.strict import parse_address
+from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import wait_for
 

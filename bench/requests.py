@@ -9,7 +9,7 @@ from bench.cluster import Target
 from kafka_warden.clients.jmx.protocol import BeanQuery, Kind, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.clients.kafka.link import READ_ONLY
-from kafka_warden.clients.strict import parse_address
+from kafka_warden.settings.strict import parse_address
 
 PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"
 QUESTIONS: Mapping[Kind, Question] = {"broker": Question(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench import poll_worker
-from kafka_warden.clients.strict import Address
+from kafka_warden.settings.strict import Address
 from kafka_warden.web.page import Health
 from kafka_warden.web.server import WebServer, WebSettings
 

@@ -13,16 +13,15 @@ ROOT = Path(__file__).parents[1]
 OPEN = {"kafka_warden.model", "kafka_warden.errors", "kafka_warden.formulas"}
 """What every room may import. They may import each other: formulas know nothing but formulas."""
 
-SETTINGS = {"kafka_warden.clients.secrets", "kafka_warden.clients.strict", "kafka_warden.clients.ciphers"}
-"""The part of the clients that talks to nobody: how secrets, addresses and ciphers are written."""
-
+SETTINGS = {"kafka_warden.settings"}
 ROOMS: dict[str, set[str]] = {
     "kafka_warden.errors": set(),
     "kafka_warden.model": set(),
     "kafka_warden.formulas": set(),
-    "kafka_warden.clients": OPEN,
+    "kafka_warden.settings": OPEN,
+    "kafka_warden.clients": OPEN | SETTINGS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
-    "kafka_warden.poller": OPEN | {"kafka_warden.clients", "kafka_warden.sources"},
+    "kafka_warden.poller": OPEN | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN,
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
@@ -54,7 +53,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.cli",
         "kafka_warden.config.values",
         "kafka_warden.derive",
-        "kafka_warden.plan_files",
+        "kafka_warden.plan.files",
         "kafka_warden.planning",
     }
     | {
@@ -74,9 +73,9 @@ ROOMS: dict[str, set[str]] = {
         )
     },
     "kafka_warden.app": {"kafka_warden"},
+    "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
+    "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.plan": {"kafka_warden"},
-    "kafka_warden.plan_files": OPEN | {"kafka_warden.clients.strict", "kafka_warden.planning"},
-    "kafka_warden.plan_flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.cli": {"kafka_warden"},
 }
 """Room to what it may import besides itself; only app, plan and cli wire, and a command within the pipeline."""
@@ -97,7 +96,7 @@ LIBRARIES: dict[str, set[str]] = {
     "structlog": {
         f"kafka_warden.{room}" for room in ("app", "cycle", "history", "log", "poller", "state", "timer", "web")
     },
-    "yaml": {"kafka_warden.clients", "kafka_warden.config"},
+    "yaml": {"kafka_warden.config", "kafka_warden.settings"},
 }
 """Library to the rooms that may import it."""
 

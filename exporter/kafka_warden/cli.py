@@ -171,10 +171,11 @@ def _run(parsed: argparse.Namespace) -> int:
     given = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
     flags = {flag: value for flag, value in given.items() if value is not None}
     if parsed.command == "plan":
-        from kafka_warden import plan, plan_flags  # noqa: PLC0415  # the same
+        from kafka_warden.plan import command  # noqa: PLC0415  # the same
+        from kafka_warden.plan.flags import read  # noqa: PLC0415
 
-        request = plan_flags.read(vars(parsed))
-        return plan.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
+        request = read(vars(parsed))
+        return command.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
     config = load(flags, os.environ, parsed.config)
     if config.web.config_file is not None:
         check_web_file(config.web.config_file)

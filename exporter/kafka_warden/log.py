@@ -17,7 +17,7 @@ from typing import Any, Final
 import structlog
 from structlog.typing import EventDict, Processor
 
-from kafka_warden.clients.secrets import REDACTED, Secret, scrub
+from kafka_warden.settings.secrets import REDACTED, Secret, scrub
 
 FORMATS: Final = ("logfmt", "json", "console")
 

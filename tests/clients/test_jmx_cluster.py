@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
-from kafka_warden.clients.secrets import SecretFile
 from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
 from kafka_warden.model import ProcessBeans
+from kafka_warden.settings.secrets import SecretFile
 from kafka_warden.sources.beans import BEANS
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import Cluster, wait_for

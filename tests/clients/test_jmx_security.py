@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from kafka_warden.clients.jmx import jvm
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
 from kafka_warden.clients.jmx.session import JmxTarget, RawBeans
-from kafka_warden.clients.secrets import SecretFile
 from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
+from kafka_warden.settings.secrets import SecretFile
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK

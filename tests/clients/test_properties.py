@@ -16,8 +16,8 @@ from kafka.net.connection import KafkaConnection
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, translate
-from kafka_warden.clients.secrets import Secret, SecretFile
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.secrets import Secret, SecretFile
 from tests.support.certificates import Authority
 
 CANARY = "canary-Tr0ub4dor"

@@ -7,7 +7,7 @@ from jmxquery import JMXConnection, JMXQuery
 
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from kafka_warden.clients.secrets import SecretFile
+from kafka_warden.settings.secrets import SecretFile
 from sandbox import Cluster
 
 TIMEOUT = 60

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.clients.secrets import Secret
 from kafka_warden.config import FLAGS, OPTIONS, Config, HistoryConfig, ParquetConfig, load
 from kafka_warden.config.given import from_file, variable
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
+from kafka_warden.settings.secrets import Secret
 
 CANARY = "canary-Tr0ub4dor"
 MINIMAL = "kafka: {bootstrap.servers: 'a:1'}\n"

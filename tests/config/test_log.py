@@ -13,7 +13,7 @@ import pytest
 import structlog
 
 from kafka_warden import log
-from kafka_warden.clients.secrets import REDACTED, Secret
+from kafka_warden.settings.secrets import REDACTED, Secret
 
 CANARY = "canary-Tr0ub4dor"
 ROOT = Path(__file__).parents[2]

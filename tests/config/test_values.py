@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kafka_warden.clients.strict import Address, parse_address, parse_duration
 from kafka_warden.config import values
 from kafka_warden.config.options import OPTIONS
+from kafka_warden.settings.strict import Address, parse_address, parse_duration
 
 _UNITS = ("d", "h", "m", "s", "ms")
 _SECONDS = (86400, 3600, 60, 1, 0.001)

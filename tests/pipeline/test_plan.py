@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from pyspark.sql import Row, SparkSession
 
-import kafka_warden.plan
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, ReassignmentError
 from kafka_warden.history.poll import Poll
@@ -24,6 +23,7 @@ from kafka_warden.pipeline.jobs.plan.options import Options
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.plan.command import IMPOSSIBLE
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls
@@ -116,7 +116,7 @@ def test_the_throttle_grows_with_the_percentile(
 def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
     """A deadline that no share allows is impossible, says why, and ends as the live command does."""
     options = Options(move, deadline=60.0, share=0.1, network=10 * MB, percentile=0.9, bootstrap="a:1", secured=True)
-    rows = planned(spark, folder, tmp_path, options, kafka_warden.plan.IMPOSSIBLE)
+    rows = planned(spark, folder, tmp_path, options, IMPOSSIBLE)
 
     assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
     assert {row.verdict for row in rows} == {"impossible"}
@@ -193,7 +193,7 @@ def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, folder: Path
     """Possible at the median and impossible at the 99th percentile: the percentile that was asked for decides."""
     half, _, most = planned(spark, folder, tmp_path, Options(move))
     between = (half.needed + most.needed) / 2
-    for share, code in ((0.5, 0), (0.99, kafka_warden.plan.IMPOSSIBLE)):
+    for share, code in ((0.5, 0), (0.99, IMPOSSIBLE)):
         options = Options(move, share=1.0, network=between, percentile=share)
         rows = planned(spark, folder, tmp_path, options, code)
         assert {row.percentile: row.verdict for row in rows}[100 * share] == ("impossible" if code else "possible")
@@ -204,7 +204,7 @@ def test_moves_between_directories_are_no_plan(spark: SparkSession, folder: Path
     file = tmp_path / "dirs.json"
     stay = {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data", "any"]}
     file.write_text(json.dumps({"version": 1, "partitions": [stay]}))
-    rows = planned(spark, folder, tmp_path, Options(file), kafka_warden.plan.IMPOSSIBLE)
+    rows = planned(spark, folder, tmp_path, Options(file), IMPOSSIBLE)
     assert {row.verdict for row in rows} == {"not_planned"}
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
-from kafka_warden.plan import CreationRequest, MoveRequest
-from kafka_warden.plan_flags import read
+from kafka_warden.plan.command import CreationRequest, MoveRequest
+from kafka_warden.plan.flags import read
 
 ROOT = Path(__file__).parents[2]
 NOBODY = "127.0.0.1:1"

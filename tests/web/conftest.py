@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.clients.strict import Address
+from kafka_warden.settings.strict import Address
 from kafka_warden.web.page import Health, Page, PageHolder
 from kafka_warden.web.server import WebServer, WebSettings
 

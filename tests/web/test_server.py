@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 import structlog.testing
 
-from kafka_warden.clients.strict import Address
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.strict import Address
 from kafka_warden.web.page import Health, Page, PageHolder
 from kafka_warden.web.server import WebServer, WebSettings
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all

@@ -9,8 +9,6 @@ from typing import Any, Final
 from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
 from kafka_warden.clients.kafka.ssl_properties import PATHS
-from kafka_warden.clients.secrets import Secret, SecretFile, SecretSource
-from kafka_warden.clients.strict import reason
 from kafka_warden.config import values
 from kafka_warden.config.given import (
     CONFIG_VARIABLE,
@@ -39,6 +37,8 @@ from kafka_warden.config.types import (
     WebConfig,
 )
 from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
+from kafka_warden.settings.strict import reason
 
 _KAFKA_KEY: Final = re.compile(r"kafka\.([^:]+): (.*)", re.DOTALL)
 _SHORTEST_INTERVAL: Final = 0.1

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
-from kafka_warden.clients.secrets import SecretSource
-from kafka_warden.clients.strict import Address
 from kafka_warden.model import Parameters
+from kafka_warden.settings.secrets import SecretSource
+from kafka_warden.settings.strict import Address
 
 
 @dataclass(frozen=True, slots=True)

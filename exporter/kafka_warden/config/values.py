@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import yaml
 
-from kafka_warden.clients.strict import Address, did_you_mean, parse_address, parse_duration
+from kafka_warden.settings.strict import Address, did_you_mean, parse_address, parse_duration
 
 T = TypeVar("T")
 

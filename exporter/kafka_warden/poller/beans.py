@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from kafka_warden.clients.secrets import SecretSource
 from kafka_warden.errors import SourceError
 from kafka_warden.model import Broker, ProcessBeans, Source
 from kafka_warden.poller.memory import Memory
 from kafka_warden.poller.status import StatusBook
+from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.sources.jmx import parse_beans
 
 Key = TypeVar("Key")

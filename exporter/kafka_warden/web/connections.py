@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.clients.strict import Address, reason
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.strict import Address, reason
 
 Peer = tuple[str, int]
 

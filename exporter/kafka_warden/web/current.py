@@ -6,8 +6,8 @@ from pathlib import Path
 
 import structlog
 
-from kafka_warden.clients.secrets import FileWatch
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.secrets import FileWatch
 from kafka_warden.web.file import WebFile, read_web_file
 from kafka_warden.web.tls import SwitchingContext, server_context
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.ciphers import openssl_ciphers
-from kafka_warden.clients.strict import parse_duration, read_yaml
+from kafka_warden.settings.ciphers import openssl_ciphers
+from kafka_warden.settings.strict import parse_duration, read_yaml
 from kafka_warden.web.section import Section, boolean, expected, text, texts
 
 VERSIONS: Final = ("TLS12", "TLS13")

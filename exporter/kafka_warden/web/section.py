@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kafka_warden.clients.strict import did_you_mean
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.strict import did_you_mean
 
 T = TypeVar("T")
 

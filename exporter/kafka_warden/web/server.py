@@ -14,8 +14,8 @@ import structlog
 from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
-from kafka_warden.clients.strict import Address
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.strict import Address
 from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile

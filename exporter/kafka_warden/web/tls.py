@@ -5,8 +5,8 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Final
 
-from kafka_warden.clients.strict import reason
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.strict import reason
 from kafka_warden.web.file import TlsServer
 
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}

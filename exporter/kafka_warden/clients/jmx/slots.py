@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.clients.jmx.protocol import Kind, RawBeans, Reply, result
-from kafka_warden.clients.secrets import Secret, SecretSource
 from kafka_warden.errors import AuthenticationError, SourceError
+from kafka_warden.settings.secrets import Secret, SecretSource
 
 AUTH_HOLD: Final = 60.0
 """Seconds for which a refused password is not tried again, until it is another one: some servers lock accounts."""

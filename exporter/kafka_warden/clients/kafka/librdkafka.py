@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, canonical, translate
-from kafka_warden.clients.secrets import SecretSource
+from kafka_warden.settings.secrets import SecretSource
 
 _RENAMED: Final = {
     "request.timeout.ms": "socket.timeout.ms",

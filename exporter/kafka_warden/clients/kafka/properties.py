@@ -12,9 +12,9 @@ from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.sasl import MECHANISMS, Credentials, sasl_credentials
 from kafka_warden.clients.kafka.ssl_properties import SSL_EFFECTIVE, checked, tls_files
 from kafka_warden.clients.kafka.tls import TlsClient
-from kafka_warden.clients.secrets import FileWatch, Secret, SecretSource
-from kafka_warden.clients.strict import Address, did_you_mean, parse_address
 from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.secrets import FileWatch, Secret, SecretSource
+from kafka_warden.settings.strict import Address, did_you_mean, parse_address
 
 ALIASES: Final = {"metadata.broker.list": "bootstrap.servers", "sasl.mechanisms": "sasl.mechanism"}
 

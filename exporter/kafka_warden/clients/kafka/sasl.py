@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from kafka_warden.clients.secrets import Secret, SecretSource
 from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.secrets import Secret, SecretSource
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS: Final = re.compile(r"\s*([\w.$]+)\s+\w+\s+(.*?);\s*", re.DOTALL)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
-from kafka_warden.clients.ciphers import openssl_ciphers
 from kafka_warden.clients.kafka.tls import TlsFiles
-from kafka_warden.clients.secrets import SecretSource
-from kafka_warden.clients.strict import reason
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.ciphers import openssl_ciphers
+from kafka_warden.settings.secrets import SecretSource
+from kafka_warden.settings.strict import reason
 
 T = TypeVar("T")
 

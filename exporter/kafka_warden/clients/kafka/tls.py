@@ -5,9 +5,9 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_warden.clients.secrets import FileWatch, SecretSource
-from kafka_warden.clients.strict import reason
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.secrets import FileWatch, SecretSource
+from kafka_warden.settings.strict import reason
 
 
 @dataclass(frozen=True, slots=True)

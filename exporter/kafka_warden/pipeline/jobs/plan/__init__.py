@@ -17,7 +17,7 @@ from kafka_warden.pipeline.jobs.plan.rows import row
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.session import spread
-from kafka_warden.plan_files import read_targets, write_rollback
+from kafka_warden.plan.files import read_targets, write_rollback
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.document import move_document

@@ -13,7 +13,7 @@ from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, ReassignmentError
 from kafka_warden.log import configure
 from kafka_warden.model import NO_BROKER, Snapshot, Source
-from kafka_warden.plan_files import read_targets, write_rollback
+from kafka_warden.plan.files import read_targets, write_rollback
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation

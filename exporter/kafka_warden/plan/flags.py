@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
-from kafka_warden.plan import CreationRequest, MoveRequest
+from kafka_warden.plan.command import CreationRequest, MoveRequest
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
-from kafka_warden.clients.strict import reason
 from kafka_warden.errors import SecretError
+from kafka_warden.settings.strict import reason
 
 REDACTED: Final = "<redacted>"
 _LARGEST: Final = 64 * 1024

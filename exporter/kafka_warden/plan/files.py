@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from kafka_warden.clients.strict import reason
 from kafka_warden.errors import ConfigError, ReassignmentError
 from kafka_warden.planning.reassignment import Target, parse_reassignment
+from kafka_warden.settings.strict import reason
 
 
 def read_targets(file: Path) -> tuple[Target, ...]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.clients.secrets import FileWatch, Secret, SecretFile, scrub
 from kafka_warden.errors import SecretError
+from kafka_warden.settings.secrets import FileWatch, Secret, SecretFile, scrub
 
 CANARY = "canary-Tr0ub4dor"
 
