@@ -145,7 +145,7 @@ def _add_plan(commands: Any) -> None:
     plan.add_argument("--deadline", metavar="DURATION", help="to be done within (default: the option moves.deadline)")
     plan.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network for the move, such as 30%%")
     plan.add_argument("--measure", metavar="DURATION", help="how long to watch what is produced (default: 36s)")
-    plan.add_argument("--rollback", type=Path, metavar="FILE", help="write today's assignment there, for the way back")
+    plan.add_argument("--rollback", type=Path, metavar="FILE", help="write today's assignment there, for the rollback")
     plan.add_argument("--topic", metavar="NAME", help="a topic that is to be created")
     plan.add_argument("--partitions", metavar="NUMBER", help="of that topic")
     plan.add_argument("--replication-factor", metavar="NUMBER", help="of that topic")

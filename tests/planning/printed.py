@@ -28,5 +28,5 @@ def document(found: MovePlan) -> dict[str, Any]:
 
 
 def text(found: MovePlan, where: Where = WHERE) -> str:
-    """Its text, with the way back in it."""
+    """Its text, with the rollback in it."""
     return move_text(found, measured(SEEN, MB), where, to_json(found.rollback))

@@ -16,7 +16,7 @@ RECORDED = Path(__file__).parents[1] / "alerts" / "recorded"
 
 
 def test_the_commands_word_by_word() -> None:
-    """From --execute with the throttle to the --verify that takes it away, and the way back."""
+    """From --execute with the throttle to the --verify that takes it away, and the rollback."""
     tool = "kafka-reassign-partitions.sh --bootstrap-server a:9092"
     file = "--reassignment-json-file 'move it.json'"
     limit = usual().limit

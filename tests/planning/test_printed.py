@@ -11,8 +11,8 @@ from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
 from kafka_warden.planning.commands import move_commands
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document
-from kafka_warden.planning.figures import in_bytes, in_percent, in_rate, in_time
 from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
 from tests.building import Partition
@@ -64,7 +64,7 @@ def test_moves_between_log_directories_are_not_nothing() -> None:
 
 
 def test_fewer_replicas_need_no_throttle() -> None:
-    """Nothing is copied, and the command has no --throttle; only the way back copies, and has one."""
+    """Nothing is copied, and the command has no --throttle; only the rollback copies, and has one."""
     found = plan(SEEN, to("t", 0, 1))
     lines = {command.purpose: command.line for command in move_commands(found, WHERE)}
 
@@ -96,7 +96,7 @@ def test_what_people_read() -> None:
 
 
 def test_long_tables_are_cut_for_people() -> None:
-    """Forty rows are read by people; machines have them all, and a file has the way back."""
+    """Forty rows are read by people; machines have them all, and a file has the rollback."""
     seen = cluster({"t": [sized([n], GB) for n in range(1, 42)]}, more=[50])
     found = plan(seen, *(to("t", n, 50) for n in range(41)), network=1e12)
 

@@ -18,8 +18,8 @@ from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document, move_document
-from kafka_warden.planning.figures import in_time
 from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.formatting import in_time
 from kafka_warden.planning.inbound import Inbound, step
 from kafka_warden.planning.moving import copies_anything
 from kafka_warden.planning.plan import plan_move

@@ -1,4 +1,4 @@
-"""The files of a plan: the reassignment that is asked for, and the way back."""
+"""The files of a plan: the reassignment that is asked for, and the rollback."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def read_targets(file: Path) -> tuple[Target, ...]:
 
 
 def write_rollback(file: Path | None, text: str) -> None:
-    """Write the way back, where a file is given. One that says otherwise stays: it may be of before the move began.
+    """Write the rollback, where a file is given. One that says otherwise stays: it may be of before the move began.
 
     Raises:
         ConfigError: it says otherwise, or cannot be written.

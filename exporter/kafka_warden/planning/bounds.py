@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_warden.planning.choice import Choice, Goal, choose
-from kafka_warden.planning.during import During
+from kafka_warden.planning.during_move import During
 from kafka_warden.planning.loads import Load
 
 

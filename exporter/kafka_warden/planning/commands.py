@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.planning.creation import Creation
-from kafka_warden.planning.figures import in_bytes, in_count, in_time
 from kafka_warden.planning.findings import problems
+from kafka_warden.planning.formatting import in_bytes, in_count, in_time
 from kafka_warden.planning.moving import electing, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
-from kafka_warden.planning.way_back import WayBack
+from kafka_warden.planning.rollback import RollbackPlan
 
 REASSIGN: Final = "kafka-reassign-partitions.sh"
 TOPICS: Final = "kafka-topics.sh"
@@ -63,7 +63,7 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
         ),
         _cancel(plan, file),
         ("verify", "at the end, and again until it says that the throttle was removed", ["--verify", *file]),
-        *_way_back(plan.way_back, back),
+        *_rollback(plan.rollback_plan, back),
     ]
     if plan.limit is None:
         found = [entry for entry in found if entry[0] != "throttle"]
@@ -83,7 +83,7 @@ def _cancel(plan: MovePlan, file: Sequence[str]) -> tuple[str, str, list[str]]:
     return "cancel", about, ["--cancel", "--preserve-throttles", *file]
 
 
-def _way_back(planned: WayBack, back: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+def _rollback(planned: RollbackPlan, back: Sequence[str]) -> list[tuple[str, str, list[str]]]:
     """None where no throttle could be planned for it: without one it would take all of the network."""
     if planned.why or planned.bytes is None or planned.predicted is None:
         return []

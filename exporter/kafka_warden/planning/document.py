@@ -75,7 +75,8 @@ def move_document(plan: MovePlan, inbound: Assumed, where: Where) -> dict[str, A
         "commands": _commands(move_commands(plan, where)),
         "checks": _commands(move_checks(plan, where)),
         "metrics": [{"query": query, "expect": expect} for query, expect in metric_checks(plan)],
-        "way_back": _way_back(plan, why),
+        "way_back": _rollback(plan, "way_back", why),
+        "rollback_plan": _rollback(plan, "rollback_plan", why),
         "election": json.loads(election_json(plan)),
         "rollback": json.loads(to_json(plan.rollback)),
         "reasons": why.found,
@@ -170,8 +171,9 @@ def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
     }
 
 
-def _way_back(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
-    back = plan.way_back
+def _rollback(plan: MovePlan, key: str, why: _Reasons) -> dict[str, Any]:
+    """Write the rollback below one of its two keys: `way_back` is the older name."""
+    back = plan.rollback_plan
     unknown = back.why or NOTHING_COPIED
     values: Mapping[str, float | None] = {
         "replicas": back.replicas,
@@ -179,7 +181,7 @@ def _way_back(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
         "bytes_per_second": back.limit,
         "predicted_seconds": back.predicted,
     }
-    return {name: why.number(f"way_back.{name}", value, unknown, NEVER) for name, value in values.items()}
+    return {name: why.number(f"{key}.{name}", value, unknown, NEVER) for name, value in values.items()}
 
 
 def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Final
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import UNLIMITED, Side
-from kafka_warden.planning.figures import in_bytes, in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
 from kafka_warden.planning.moving import Moving, electing, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
 
@@ -115,11 +115,11 @@ def _naming_dirs(plan: MovePlan) -> list[Moving]:
     return [p for p in plan.moving if p.names_dirs_of_staying]
 
 
-def _no_way_back(plan: MovePlan) -> Iterable[str]:
-    if plan.changed and plan.way_back.why:
+def _no_rollback(plan: MovePlan) -> Iterable[str]:
+    if plan.changed and plan.rollback_plan.why:
         yield (
-            f"no throttle for the way back, so no command for it: {plan.way_back.why}. Keep today's assignment, and"
-            " plan it with --reassignment when it is needed"
+            f"no throttle for the rollback, so no command for it: {plan.rollback_plan.why}. Keep today's assignment,"
+            " and plan it with --reassignment when it is needed"
         )
 
 
@@ -129,12 +129,12 @@ def _not_cancelled(plan: MovePlan) -> Iterable[str]:
         yield (
             f"{names(growing)}: only gets replicas: --cancel of some versions of the tool (3.9.1; not 4.1.1) skips that"
             " and takes the throttle away all the same. Look at --list after it; what still moves is given up by the"
-            " way back, today's assignment"
+            " rollback, today's assignment"
         )
 
 
 def _no_network(plan: MovePlan) -> Iterable[str]:
-    if (plan.choice is not None or plan.way_back.limit is not None) and plan.goal.network is None:
+    if (plan.choice is not None or plan.rollback_plan.limit is not None) and plan.goal.network is None:
         yield (
             "nobody said what the network carries, so nothing caps the throttle: set network.bytes_per_second, or"
             " --network 125MB/s"
@@ -205,7 +205,7 @@ _CHECKS: Final[tuple[Callable[[MovePlan], Iterable[str]], ...]] = (
     _disks,
     _few_replicas,
     _moves_between_dirs,
-    _no_way_back,
+    _no_rollback,
     _not_cancelled,
     _no_network,
     _outside_bounds,

@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_warden.formulas.rows import Keys, carry, match_partitions
 from kafka_warden.model import Floats, Snapshot
-from kafka_warden.planning.figures import in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 
 
 class Assumed(Protocol):

@@ -8,7 +8,7 @@ from kafka_warden.errors import IncompleteError
 from kafka_warden.formulas import law, moves, throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import BrokerConfig, Side, Snapshot
-from kafka_warden.planning.during import During
+from kafka_warden.planning.during_move import During
 from kafka_warden.planning.moving import Moving
 
 SideKey = tuple[int, Side]

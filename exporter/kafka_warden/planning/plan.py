@@ -1,4 +1,4 @@
-"""A reassignment, planned: which throttle, how long, whether it fits, and the way back."""
+"""A reassignment, planned: which throttle, how long, whether it fits, and the rollback."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
 from kafka_warden.planning.bounds import Bounds, choose_within, derive_bounds
 from kafka_warden.planning.choice import Choice, Goal
-from kafka_warden.planning.during import during
+from kafka_warden.planning.during_move import during_move
 from kafka_warden.planning.loads import Load, derive_loads, last_to_end
 from kafka_warden.planning.moving import Moving, resolve
 from kafka_warden.planning.reassignment import Target
+from kafka_warden.planning.rollback import RollbackPlan, plan_rollback
 from kafka_warden.planning.room import Room, derive_room
-from kafka_warden.planning.way_back import WayBack, plan_way_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class MovePlan:
     """KIP-73's MoveTime; `+inf` where the limit is not above inbound, `None` where it cannot be told."""
     last: tuple[Load, float] | None
     """The broker and side that ends last and when, by the law; `None` where nothing is copied."""
-    way_back: WayBack
+    rollback_plan: RollbackPlan
 
     @property
     def limit(self) -> int | None:
@@ -100,7 +100,7 @@ def plan_move(
         IncompleteError: a number that the plan stands on is not known.
     """
     moving = resolve(snapshot, targets, bytes_in)
-    planned = during(snapshot, moving, bytes_in)
+    planned = during_move(snapshot, moving, bytes_in)
     loads = derive_loads(snapshot, moving, planned)
     bounds = derive_bounds(planned, loads, goal.network)
     choice = choose_within(loads, goal, bounds)
@@ -117,7 +117,7 @@ def plan_move(
         ratio=ratio,
         move_time=None if choice is None else _move_time(snapshot, bytes_in, ratio, choice.judged_at),
         last=None if choice is None else last_to_end(loads, choice.judged_at),
-        way_back=plan_way_back(snapshot, moving, _today(moving), bytes_in, goal),
+        rollback_plan=plan_rollback(snapshot, moving, _today(moving), bytes_in, goal),
     )
 
 

@@ -1,4 +1,4 @@
-"""The JSON of kafka-reassign-partitions, version 1: read strictly, and written for the way back.
+"""The JSON of kafka-reassign-partitions, version 1: read strictly, and written for the rollback.
 
 The rules are those of `ReassignPartitionsCommand.parsePartitionReassignmentData` and `parseExecuteAssignmentArgs`.
 """

@@ -16,8 +16,8 @@ from kafka_warden.planning.commands import (
     move_commands,
 )
 from kafka_warden.planning.creation import Creation
-from kafka_warden.planning.figures import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.planning.findings import notes, problems, warnings
+from kafka_warden.planning.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.planning.inbound import Assumed
 from kafka_warden.planning.loads import Load
 from kafka_warden.planning.moving import electing
@@ -36,11 +36,11 @@ def move_text(plan: MovePlan, inbound: Assumed, where: Where, rollback: str) -> 
         _listed("The file", notes(plan)),
         _sides(plan),
         _brokers(plan),
-        _assumed(inbound) if plan.copies or plan.way_back.replicas else "",
+        _assumed(inbound) if plan.copies or plan.rollback_plan.replicas else "",
         _typed("Type", move_commands(plan, where), where),
         _afterwards(plan, where),
         _election(plan, where),
-        _way_back(plan, where, rollback),
+        _rollback(plan, where, rollback),
     ]
     return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
 
@@ -183,7 +183,7 @@ def _assumed(inbound: Assumed) -> str:
         f"Assumed\n- {inbound.about}\n"
         "- Leaders stay where they are, and disks and network carry the throttle.\n"
         "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced.\n"
-        "- The way back begins when all of it has arrived, and is led by the first replicas of the file."
+        "- The rollback begins when all of it has arrived, and is led by the first replicas of the file."
     )
 
 
@@ -203,7 +203,7 @@ def _election(plan: MovePlan, where: Where) -> str:
     return f"What gets another preferred leader, for {ELECTION_FILE}\n{election_json(plan)}"
 
 
-def _way_back(plan: MovePlan, where: Where, rollback: str) -> str:
+def _rollback(plan: MovePlan, where: Where, rollback: str) -> str:
     if not rollback or not move_commands(plan, where):
         return ""
     if len(plan.rollback) > MOST_ROWS:

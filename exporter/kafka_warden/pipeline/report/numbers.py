@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kafka_warden.planning.figures import in_bytes, in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
 
 UNKNOWN: Final = "unknown"
 

@@ -21,8 +21,8 @@ from kafka_warden.plan.files import read_targets, write_rollback
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.document import move_document
-from kafka_warden.planning.figures import in_percent, in_rate, in_time
 from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.reassignment import to_json
@@ -122,7 +122,7 @@ def add_flags(command: ArgumentParser) -> None:
         "--percentile", default="95%", metavar="SHARE", help="of polls, for the plan in full (default: 95%%)"
     )
     command.add_argument("--cluster", metavar="ID", help="where the history has several")
-    command.add_argument("--rollback", metavar="FILE", help="write today's assignment there, for the way back")
+    command.add_argument("--rollback", metavar="FILE", help="write today's assignment there, for the rollback")
     command.add_argument(
         "--bootstrap-servers", metavar="HOST:PORT,...", help="for the commands; else brokers as they were"
     )

@@ -1,4 +1,4 @@
-"""The way back is planned like the move: the throttle is of what would be copied on it."""
+"""The rollback is planned like the move: the throttle is of what would be copied on it."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kafka_warden.model import UNKNOWN, Broker, Side, TopicConfig
-from kafka_warden.planning.arrived import arrived
+from kafka_warden.planning.after_move import after_move
 from kafka_warden.planning.commands import Where, move_commands
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.findings import warnings
@@ -26,7 +26,7 @@ def line(found: MovePlan, purpose: str = "roll_back") -> str | None:
 
 
 def test_what_was_given_up_is_copied_back_under_a_throttle() -> None:
-    """[1,2,3] -> [1] copies nothing, and its way back all of two replicas: as a plan made there says."""
+    """[1,2,3] -> [1] copies nothing, and its rollback all of two replicas: as a plan made there says."""
     found = plan(THREE, to("t", 0, 1), bytes_in=MB, network=125 * MB)
     there = cluster({"t": [sized([1], 36 * GB)]}, more=[2, 3])
     other = plan(there, to("t", 0, 1, 2, 3), bytes_in=MB, network=125 * MB)
@@ -37,17 +37,17 @@ def test_what_was_given_up_is_copied_back_under_a_throttle() -> None:
         "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute --additional --throttle 27500000"
         " --reassignment-json-file rollback.json"
     )
-    assert (found.way_back.replicas, found.way_back.bytes) == (2, 72 * GB)
-    assert found.way_back.predicted == pytest.approx(other.predicted)
+    assert (found.rollback_plan.replicas, found.rollback_plan.bytes) == (2, 72 * GB)
+    assert found.rollback_plan.predicted == pytest.approx(other.predicted)
     assert "--throttle" not in (line(found, "begin") or "")
     assert "back to today's assignment: 2 replicas to copy, 72 GB, " in move_text(found, measured(THREE, MB), WHERE, "")
 
 
 def test_the_throttle_back_is_not_that_of_the_way_there() -> None:
-    """One copy there and two back, from one leader: the way back needs twice the limit."""
+    """One copy there and two back, from one leader: the rollback needs twice the limit."""
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3]), to("t", 0, 3))
 
-    assert (found.limit, found.way_back.limit) == (12_500_000, 25_000_000)
+    assert (found.limit, found.rollback_plan.limit) == (12_500_000, 25_000_000)
     assert "--throttle 12500000" in (line(found, "begin") or "")
     assert "--throttle 25000000" in (line(found) or "")
 
@@ -57,7 +57,7 @@ def test_nothing_comes_back_where_replicas_are_only_added() -> None:
     found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
 
     assert "--throttle" in (line(found, "begin") or "")
-    assert (found.way_back.replicas, found.way_back.limit, found.way_back.why) == (0, None, "")
+    assert (found.rollback_plan.replicas, found.rollback_plan.limit, found.rollback_plan.why) == (0, None, "")
     assert line(found) is not None
     assert "--throttle" not in (line(found) or "")
 
@@ -79,14 +79,15 @@ def test_no_command_without_a_throttle_where_none_can_be_planned() -> None:
         document = move_document(found, measured(THREE), WHERE)
         assert line(found, "begin") is not None
         assert (line(found), line(found, "verify_roll_back")) == (None, None), why
-        assert any(f"no throttle for the way back, so no command for it: {why}" in told for told in warnings(found))
+        assert any(f"no throttle for the rollback, so no command for it: {why}" in told for told in warnings(found))
         assert document["way_back"]["bytes_per_second"] is None
+        assert document["rollback_plan"] == document["way_back"]
         assert why in document["reasons"]["way_back.bytes_per_second"]
         assert to_json(found.rollback) in move_text(found, measured(THREE), WHERE, to_json(found.rollback))
 
 
-def test_a_way_back_that_copies_is_measured_for() -> None:
-    """Replicas that only go are measured, too: what is produced counts on their way back."""
+def test_a_rollback_that_copies_is_measured_for() -> None:
+    """Replicas that only go are measured, too: what is produced counts on their rollback."""
     assert copies_anything(THREE, [to("t", 0, 1)])
     assert not copies_anything(THREE, [to("t", 0, 3, 2, 1)])
 
@@ -99,7 +100,7 @@ def test_the_cluster_at_the_end_of_a_move() -> None:
     seen = cluster(topics, more=[4], topic_configs=dict.fromkeys(topics, listed))
     moving = resolve(seen, [to("t", 0, 2, 4)], rates(seen))
 
-    end = arrived(seen, moving)
+    end = after_move(seen, moving)
 
     assert end.replicas.partition.tolist() == [0, 0, 1, 1, 2, 2, 3]
     assert end.replicas.broker.tolist() == [3, 1, 2, 4, 2, 1, 2]
@@ -112,10 +113,10 @@ def test_the_cluster_at_the_end_of_a_move() -> None:
     assert [end.topic_configs[topic].leader_throttled for topic in topics] == ["*", "", ""]
 
 
-def test_in_sync_copies_of_the_end_count_on_the_way_back() -> None:
-    """[1,2] -> [3,4], the way back reads from 3 while 4 stays in sync: (1 + 2 x 1 + 2 x 36 GB / 1 h) / 0.8."""
+def test_in_sync_copies_of_the_end_count_on_the_rollback() -> None:
+    """[1,2] -> [3,4], the rollback reads from 3 while 4 stays in sync: (1 + 2 x 1 + 2 x 36 GB / 1 h) / 0.8."""
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3, 4]), to("t", 0, 3, 4), bytes_in=MB, deadline=HOUR)
     there = plan(cluster({"t": [sized([3, 4], 36 * GB)]}, more=[1, 2]), to("t", 0, 1, 2), bytes_in=MB, deadline=HOUR)
 
-    assert found.way_back.limit == there.limit == 28_750_000
+    assert found.rollback_plan.limit == there.limit == 28_750_000
     assert {load.side for load in there.loads} == {Side.LEADER, Side.FOLLOWER}

@@ -1,4 +1,4 @@
-"""The cluster as it is once everything that moves has arrived: what a way back starts from."""
+"""The cluster after a move: all moving replicas have arrived. A rollback starts from it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
@@ -12,7 +12,7 @@ _Row = tuple[int, int, bool]
 """Row of the replica that it is like, broker id, whether it leads."""
 
 
-def arrived(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
+def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
     """Lay the end of a plan over the snapshot: `moving` holds all that moves, and no other partition is touched.
 
     A copy is like its leader's log. The first replica in sync leads, as after a preferred election. Throttled lists of

@@ -1,4 +1,4 @@
-"""The way back, planned as the move itself: what returns is copied, and needs a throttle of its own."""
+"""The rollback, planned as the move itself: what returns is copied, and needs a throttle of its own."""
 
 import math
 from collections.abc import Sequence
@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.model import Floats, Snapshot
-from kafka_warden.planning.arrived import arrived
+from kafka_warden.planning.after_move import after_move
 from kafka_warden.planning.bounds import choose_within, derive_bounds
 from kafka_warden.planning.choice import Choice, Goal
-from kafka_warden.planning.during import during
-from kafka_warden.planning.figures import in_rate, in_time
+from kafka_warden.planning.during_move import during_move
+from kafka_warden.planning.formatting import in_rate, in_time
 from kafka_warden.planning.loads import derive_loads, last_to_end
 from kafka_warden.planning.moving import Moving, resolve
 from kafka_warden.planning.reassignment import Target
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class RollbackPlan:
     """From the end of the move to today's assignment. Bytes and seconds; `None` where it cannot be planned."""
 
     replicas: int | None
@@ -31,24 +31,24 @@ class WayBack:
     """Why there is no throttle; empty where there is one, or none is needed."""
 
 
-def plan_way_back(
+def plan_rollback(
     snapshot: Snapshot, moving: Sequence[Moving], today: Sequence[Target], bytes_in: Floats, goal: Goal
-) -> WayBack:
+) -> RollbackPlan:
     """Plan the move from where everything arrives to `today`'s assignment, by the goal of the move itself.
 
     `bytes_in`: (P,) bytes per second, NaN where unknown.
     """
-    end = arrived(snapshot, moving)
+    end = after_move(snapshot, moving)
     named = [replace(target, place=f"{target.topic}-{target.partition}") for target in today]
     try:
         returning = resolve(end, named, bytes_in)
-        planned = during(end, returning, bytes_in)
+        planned = during_move(end, returning, bytes_in)
         loads = derive_loads(end, returning, planned)
     except (IncompleteError, ReassignmentError) as failure:
-        return WayBack(None, None, None, None, str(failure))
+        return RollbackPlan(None, None, None, None, str(failure))
     choice = choose_within(loads, goal, derive_bounds(planned, loads, goal.network))
     last = None if choice is None else last_to_end(loads, choice.judged_at)
-    return WayBack(
+    return RollbackPlan(
         replicas=sum(len(p.arriving) for p in returning),
         bytes=sum((one.remaining for p in returning for one in p.arriving), 0.0),
         limit=None if choice is None else choice.limit,

@@ -50,7 +50,7 @@ class During:
         return dict(zip(self.brokers.tolist(), column.tolist(), strict=True))
 
 
-def during(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) -> During:
+def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) -> During:
     """Lay the plan over the snapshot. `bytes_in`: (P,) bytes per second, NaN where unknown."""
     partitions, replicas = snapshot.partitions, snapshot.replicas
     new = [(p.row, one.broker) for p in moving for one in p.arriving if not one.under_way]
