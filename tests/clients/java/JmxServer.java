@@ -88,8 +88,18 @@ public final class JmxServer {
         for (String client : new String[] {"plain", "a=b,\"c\"", "x*y?z", "line\nbreak", "back\\slash"}) {
             register("type=Client,client-id=" + ObjectName.quote(client), Client.class, (Client) () -> number);
         }
+        register("type=Maker", Client.class, (Client) () -> makeLate(number));
         System.out.println("ready");
         Thread.sleep(Long.MAX_VALUE);
+    }
+
+    private static long makeLate(long number) {
+        try {
+            register("type=Late", Numbers.class, new SomeNumbers(number));
+        } catch (Exception again) {
+            throw new IllegalStateException(again);
+        }
+        return number;
     }
 
     private static <T> void register(String name, Class<T> type, T bean) throws Exception {

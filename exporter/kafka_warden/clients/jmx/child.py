@@ -14,16 +14,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kafka_warden.clients.jmx import jvm
-from kafka_warden.clients.jmx.failures import Chain, Failure, classify
+from kafka_warden.clients.jmx.failures import Failure, classify
 from kafka_warden.clients.jmx.protocol import Hello, Reply, Request, decode_hello, decode_request, encode
 
 IDLE: Final = 120.0
 """Seconds without a request after which a worker closes its connection and ends: its target is no longer asked."""
 
 _PR_SET_PDEATHSIG: Final = 1
-_CAUSES: Final = 10
-"""Causes of causes that are looked at; a chain may be circular."""
-
 _FINAL: Final = frozenset({"timeout", "connect_timeout", "auth", "authorization"})
 """Reasons that a new connection would only repeat, later."""
 
@@ -31,17 +28,18 @@ _FINAL: Final = frozenset({"timeout", "connect_timeout", "auth", "authorization"
 class Worker:
     """Asks one target, one request at a time, over a connection that is kept."""
 
-    def __init__(self, hello: Hello, hosts: Any, registry_sockets: Any) -> None:
+    def __init__(self, hello: Hello, registry_sockets: Any) -> None:
         self.inbox: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._hello = hello
         self._anonymous_tls = hello.tls is not None and hello.tls.cert_file is None
-        self._hosts = hosts
         self._registry_sockets = registry_sockets
         self._connection: Any = None
 
     def answer(self, request: Request) -> Reply:
         """The reply, whatever happens. A kept connection that broke is replaced within the request."""
-        self._hosts.enter(request.host)
+        from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
+
+        JClass("warden.Dialer").enter(request.host)
         failure = self._attempt(request) if self._connection else None
         if failure is None or (isinstance(failure, Failure) and failure.reason not in _FINAL):
             failure = self._attempt(request)
@@ -55,21 +53,19 @@ class Worker:
 
         if self._connection:
             self._connection.close()
-        self._hosts.leave()
+        JClass("warden.Dialer").leave()
         JClass("java.lang.Thread").detach()
 
     def _attempt(self, request: Request) -> Reply | Failure:
-        from jpype import JException  # noqa: PLC0415  the same
-
-        from kafka_warden.clients.jmx.reader import Connection  # noqa: PLC0415  the same
+        from kafka_warden.clients.jmx.reader import Connection, ReadError  # noqa: PLC0415  it imports JPype
 
         where = f"{request.host}:{request.port}"
         connection, self._connection = self._connection, None
         try:
-            connection = connection or Connection(request, self._hello.timeout, self._registry_sockets)
+            connection = connection or Connection(request, self._hello, self._registry_sockets)
             reply: Reply = connection.read(self._hello.questions[request.kind], request.id)
-        except JException as failed:
-            return classify(_chain(failed), where, request.user, anonymous_tls=self._anonymous_tls)
+        except ReadError as failed:
+            return classify(failed.chain, where, request.user, anonymous_tls=self._anonymous_tls)
         except Exception as bug:  # noqa: BLE001  a worker that ends would leave its target unanswered for ever
             return Failure("protocol", f"the JMX child failed at {where}: {bug!r}: please report this")
         self._connection = connection
@@ -109,25 +105,11 @@ class Workers:
             self._send(worker.answer(request))
 
 
-def _chain(failed: Any) -> Chain:
-    found: list[tuple[str, str]] = []
-    while failed is not None and len(found) < _CAUSES:
-        found.append((str(failed.getClass().getName()), str(failed.getMessage() or "")))
-        failed = failed.getCause()
-    return found
-
-
 def _workers(hello: Hello, send: Callable[[Reply], None]) -> Workers:
     from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
 
-    from kafka_warden.clients.jmx.dialer import Dialer, Hosts  # noqa: PLC0415  the same
-
-    hosts = Hosts()
-    plain = Dialer(hosts, hello.timeout)
-    secure = Dialer(hosts, hello.timeout, hello.tls) if hello.tls else None
-    jvm.install(plain, secure)
     registry = JClass("javax.rmi.ssl.SslRMIClientSocketFactory")() if hello.tls and hello.tls.registry else None
-    return Workers(lambda: Worker(hello, hosts, registry), send)
+    return Workers(lambda: Worker(hello, registry), send)
 
 
 def _die_with(parent: int) -> None:
@@ -155,6 +137,7 @@ def main() -> None:
     try:
         hello = decode_hello(sys.stdin.buffer.readline())
         version = jvm.start(hello)
+        jvm.install_sockets(hello)
         workers = _workers(hello, send)
     except jvm.JvmError as failed:
         send({"failed": str(failed)})

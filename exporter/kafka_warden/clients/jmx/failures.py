@@ -19,7 +19,7 @@ from kafka_warden.errors import (
 )
 
 CONNECT_TIMED_OUT = "connect timed out"
-"""How the dialer's own time-out begins, by which it is told from a read that timed out."""
+"""Start of the message of a connect that timed out (`Dialer.java`). A read that timed out has another message."""
 
 Chain = Sequence[tuple[str, str]]
 """(class name, message) of an exception and its causes, the outermost first."""

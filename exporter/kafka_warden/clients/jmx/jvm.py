@@ -5,12 +5,11 @@ JPype loads it into this process. numpy is kept out: JPype would import it, for 
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from kafka_warden.clients.jmx.protocol import Hello
 
 CLASSES = Path(__file__).with_name("java")
-"""Two classes of a few lines, their sources beside them: the JDK wants subclasses where JPype offers interfaces."""
+"""Compiled classes, their sources beside them. A test compares the two."""
 
 _ACCEPTED = (
     # values, and the collections that JMX packs them in
@@ -78,6 +77,7 @@ def options(hello: Hello) -> tuple[str, ...]:
         "-XX:-CreateCoredumpOnCrash",
         "-XX:ErrorFile=/dev/null",
         "-Djava.awt.headless=true",
+        "-Djava.net.preferIPv6Addresses=system",
         f"-Dsun.rmi.transport.tcp.handshakeTimeout={millis}",
         f"-Dsun.rmi.transport.tcp.responseTimeout={millis}",
         f"-Dsun.rmi.transport.tcp.initialConnectTimeout={millis}",
@@ -108,12 +108,16 @@ def start(hello: Hello) -> str:
     return str(jpype.JClass("java.lang.System").getProperty("java.version"))
 
 
-def install(plain: Any, secure: Any) -> None:
-    """Give every connection of RMI to the dialers `plain` and `secure` (None without TLS), before the first is made."""
+def install_sockets(hello: Hello) -> None:
+    """Have `warden.Dialer` open every connection of RMI, before the first is made."""
     import jpype  # noqa: PLC0415  the same
 
-    sockets = jpype.JClass("warden.PlainSockets")(plain)
-    jpype.JClass("java.rmi.server.RMISocketFactory").setSocketFactory(sockets)
-    if secure is not None:
-        jpype.JClass("java.security.Security").setProperty("ssl.SocketFactory.provider", "warden.TlsSockets")
-        jpype.JClass("warden.TlsSockets").dialer = secure
+    security, dialer = jpype.JClass("java.security.Security"), jpype.JClass("warden.Dialer")
+    for cache in ("networkaddress.cache.ttl", "networkaddress.cache.negative.ttl"):
+        security.setProperty(cache, "0")  # each connection resolves the name again, as everywhere in kafka-warden
+    millis = round(1000 * hello.timeout)
+    jpype.JClass("java.rmi.server.RMISocketFactory").setSocketFactory(dialer(millis, None))
+    if hello.tls is not None:
+        files = jpype.JClass("warden.PemTls")(hello.tls.ca_file, hello.tls.cert_file, hello.tls.key_file)
+        security.setProperty("ssl.SocketFactory.provider", "warden.TlsSockets")
+        jpype.JClass("warden.TlsSockets").dialer = dialer(millis, files)

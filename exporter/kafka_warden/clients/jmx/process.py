@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -53,6 +54,14 @@ class ChildProcess:
     def over(self) -> bool:
         """It will never answer (again)."""
         return self.ended is not None or self.failed is not None
+
+    @property
+    def resident_bytes(self) -> int:
+        """Its memory (RSS); 0 where the system does not say."""
+        try:
+            return int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+        except (OSError, IndexError):
+            return 0
 
     def send(self, line: bytes) -> None:
         """Write one request, without waiting: a child that has stopped reading is ended, to be replaced."""

@@ -47,12 +47,16 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first line: everything that does not change while the child lives. `timeout` in seconds, of one RMI step."""
+    """The first line: everything that does not change while the child lives.
+
+    `timeout`: seconds of one RMI step. `absent_recheck`: seconds after which an absent bean is looked for again.
+    """
 
     questions: Mapping[str, Question]
     tls: TlsFiles | None = None
     java_options: tuple[str, ...] = ()
     timeout: float = 1.0
+    absent_recheck: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)

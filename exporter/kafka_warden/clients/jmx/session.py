@@ -5,6 +5,7 @@ target, a target that hangs is left alone, and a child in which everything hangs
 """
 
 import itertools
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,11 @@ from kafka_warden.errors import (
 
 __all__ = ["Answer", "JmxSession", "JmxTarget", "RawBeans", "TlsFiles"]
 
+log = logging.getLogger(__name__)
+
+MEMORY_LIMIT: Final = 256 << 20
+"""Bytes of memory (RSS) above which the child is replaced. It needs some 90 MiB; a slow leak must not last for days."""
+
 START_LIMIT: Final = 60.0
 """Seconds within which a JVM must have started, on the slowest machine; and for which a failed start is believed."""
 
@@ -37,6 +43,8 @@ class JmxSession:
         java_options: more flags for the child's JVM, which win over its own.
         timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
         overdue: seconds after which a call counts as hung, twice what the child allows itself for a reading.
+        absent_recheck: seconds after which a bean that was absent is looked for again.
+        memory_limit: bytes (RSS) above which the next ask starts another child.
     """
 
     def __init__(
@@ -47,10 +55,13 @@ class JmxSession:
         java_options: Sequence[str] = (),
         timeout: float = 1.0,
         overdue: float = 10.0,
+        absent_recheck: float = 10.0,
+        memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         by_kind = {str(kind): question for kind, question in questions.items()}
-        self._hello = encode(Hello(by_kind, tls, tuple(java_options), timeout))
+        self._hello = encode(Hello(by_kind, tls, tuple(java_options), timeout, absent_recheck))
         self._overdue = overdue
+        self._memory_limit = memory_limit
         self._changed = threading.Condition()
         self._ids = itertools.count()
         self._slots: dict[Place, Slot] = {}
@@ -148,11 +159,14 @@ class JmxSession:
         return child if child.ready else self._not_ready(child)
 
     def _useless(self, child: ChildProcess, now: float) -> bool:
-        """Whether it has ended, does not start, or every call in it hangs."""
+        """Whether it has ended, does not start, uses too much memory, or every call in it hangs."""
         self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
         hanging = [slot.overdue(now, self._overdue) for slot in self._slots.values()]
         slow = not child.ready and now - self._child_since > START_LIMIT
-        return child.over or slow or (bool(hanging) and all(hanging))
+        large = child.ready and child.resident_bytes > self._memory_limit
+        if large:
+            log.warning("the JMX child is replaced: it uses %d MiB of memory", child.resident_bytes >> 20)
+        return child.over or slow or large or (bool(hanging) and all(hanging))
 
     def _start(self, now: float) -> ChildProcess:
         self._asked.clear()

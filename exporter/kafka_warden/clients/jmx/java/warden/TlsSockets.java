@@ -3,7 +3,6 @@ package warden;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.rmi.server.RMIClientSocketFactory;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
@@ -11,7 +10,7 @@ import javax.net.ssl.SSLSocketFactory;
  * security property ssl.SocketFactory.provider, it is what SSLSocketFactory.getDefault() returns.
  */
 public final class TlsSockets extends SSLSocketFactory {
-    public static volatile RMIClientSocketFactory dialer;
+    public static volatile Dialer dialer;
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {

@@ -1,0 +1,159 @@
+package warden;
+
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.rmi.registry.LocateRegistry;
+import java.rmi.server.RMIClientSocketFactory;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import javax.management.Attribute;
+import javax.management.JMException;
+import javax.management.JMRuntimeException;
+import javax.management.ObjectName;
+import javax.management.remote.rmi.RMIConnection;
+import javax.management.remote.rmi.RMIServer;
+
+/**
+ * An authenticated session with the MBean server of one process.
+ *
+ * <p>No method throws: each Java exception that reaches Python leaks 20 kB in JPype 1.7.1, so failures are returned.
+ * Used by one thread.
+ */
+public final class BeanReader {
+    private static final int MAX_CAUSES = 10;
+
+    private final long absentNanos;
+    private final Set<String> registered = new HashSet<>();
+    private final Map<String, Long> absentSince = new HashMap<>();
+    private RMIConnection remote;
+
+    /** After `absentMillis` a bean that was absent is looked for again. */
+    public BeanReader(long absentMillis) {
+        absentNanos = absentMillis * 1_000_000;
+    }
+
+    /** Connect and log in. Return null, or the failure as {@link #chain} has it. */
+    public String[] connect(String host, int port, RMIClientSocketFactory registrySockets, String[] credentials) {
+        try {
+            RMIServer server = (RMIServer) LocateRegistry.getRegistry(host, port, registrySockets).lookup("jmxrmi");
+            remote = server.newClient(credentials);
+            return null;
+        } catch (Throwable error) {
+            return chain(error);
+        }
+    }
+
+    /** End the session in the process, too; for a session that works, since the call may hang otherwise. */
+    public void close() {
+        try {
+            remote.close();
+        } catch (IOException | RuntimeException error) {
+            return; // the process ends the session later
+        }
+    }
+
+    /** Read one bean per name and every bean of each pattern, within `millis` in all. */
+    public Reading read(
+        String[] names, String[][] attributes, String[] patterns, String[][] rowAttributes, int maxRows, long millis) {
+        Reading reading = new Reading();
+        long start = System.nanoTime();
+        try {
+            for (int i = 0; i < names.length; i++) {
+                checkTime(start, millis);
+                if (isThere(names[i])) {
+                    readBean(reading.beans, names[i], attributes[i]);
+                }
+            }
+            for (int i = 0; i < patterns.length; i++) {
+                List<Object> rows = new ArrayList<>();
+                reading.rows.add(rows);
+                String[] matching = matching(patterns[i]);
+                reading.leftOut += Math.max(0, matching.length - maxRows);
+                for (int row = 0; row < Math.min(matching.length, maxRows); row++) {
+                    checkTime(start, millis);
+                    readBean(rows, matching[row], rowAttributes[i]);
+                }
+            }
+        } catch (Throwable error) {
+            reading.failure = chain(error);
+        }
+        return reading;
+    }
+
+    private static void checkTime(long start, long millis) throws SocketTimeoutException {
+        if (System.nanoTime() - start > millis * 1_000_000) {
+            throw new SocketTimeoutException("reading took longer than " + millis + " ms");
+        }
+    }
+
+    private String[] matching(String pattern) throws JMException, IOException {
+        return remote.queryNames(new ObjectName(pattern), null, null).stream()
+            .map(ObjectName::toString)
+            .sorted()
+            .toArray(String[]::new);
+    }
+
+    private boolean isThere(String name) throws JMException, IOException {
+        Long since = absentSince.get(name);
+        if (registered.contains(name)) {
+            return true;
+        }
+        if (since != null && System.nanoTime() - since < absentNanos) {
+            return false;
+        }
+        if (remote.isRegistered(new ObjectName(name), null)) {
+            registered.add(name);
+            absentSince.remove(name);
+            return true;
+        }
+        absentSince.put(name, System.nanoTime());
+        return false;
+    }
+
+    /** Absent beans, absent attributes and attributes that fail in the process are left out. */
+    private void readBean(List<Object> rows, String name, String[] attributes) throws IOException {
+        List<Object> row = new ArrayList<>();
+        try {
+            for (Object each : remote.getAttributes(new ObjectName(name), attributes, null)) {
+                Attribute attribute = (Attribute) each;
+                if (attribute.getValue() != null) {
+                    row.add(attribute.getName());
+                    row.add(attribute.getValue());
+                }
+            }
+        } catch (JMException | JMRuntimeException error) {
+            registered.remove(name);
+            return;
+        }
+        if (!row.isEmpty()) {
+            row.add(0, name);
+            rows.add(row.toArray());
+        }
+    }
+
+    /** Class name and message of an exception and of its causes, one after the other, the outermost first. */
+    private static String[] chain(Throwable error) {
+        List<String> found = new ArrayList<>();
+        for (Throwable each = error; each != null && found.size() < 2 * MAX_CAUSES; each = each.getCause()) {
+            found.add(each.getClass().getName());
+            found.add(each.getMessage() == null ? "" : each.getMessage());
+        }
+        return found.toArray(new String[0]);
+    }
+
+    /** A row is the name of a bean, then its attributes: name, value, name, value. */
+    public static final class Reading {
+        /** Beans that were asked for by name. */
+        public final List<Object> beans = new ArrayList<>();
+        /** Beans that matched, by pattern, sorted by name. */
+        public final List<List<Object>> rows = new ArrayList<>();
+        /** Beans that matched a pattern and were not read, because there were too many. */
+        public int leftOut;
+        /** Null, or the failure as class names and messages in turn. */
+        public String[] failure;
+    }
+}

@@ -1,0 +1,89 @@
+"""The memory of the JMX child: a Java exception that reaches Python leaks 20 kB of native memory (JPype 1.7.1)."""
+
+from pathlib import Path
+
+import pytest
+
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
+from kafka_warden.errors import RefusedError, TlsError
+from sandbox.ports import LOOPBACK
+from tests.clients.jmx_server import NUMBERS, JmxServer, MakeSession, ask_one, number
+
+WARM_UP, READINGS = 1000, 500
+LIMIT = 4 << 10
+"""Bytes a reading: a fifth of what one exception leaks."""
+SMALL_HEAP = ("-Xmx10m",)
+"""Full after the first readings, so that only a leak makes the process grow."""
+ABSENT = tuple(BeanQuery(f"test:type=Absent,number={each}", ("Number",)) for each in range(10))
+
+
+def test_absent_beans_leak_nothing(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """Ten beans that are absent in every reading, looked for in each: memory stays."""
+    session = make_session(
+        Question((BeanQuery(NUMBERS, ("Number",)), *ABSENT)), absent_recheck=0.0, java_options=SMALL_HEAP
+    )
+    assert number(ask_one(session, servers[0].target())) == 1
+    assert _growth(session, servers[0].target()) < LIMIT
+
+
+def test_a_bean_that_fails_leaks_nothing(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """Attributes that fail or are absent in every reading: memory stays."""
+    session = make_session(
+        Question((), (BeanQuery("test:type=Numbers", ("Broken", "Absent")),)), java_options=SMALL_HEAP
+    )
+    assert _growth(session, servers[0].target()) < LIMIT
+
+
+def test_a_process_that_is_down_leaks_nothing(make_session: MakeSession) -> None:
+    """A connection that is refused in every reading: memory stays."""
+    session, nothing = make_session(java_options=SMALL_HEAP), JmxTarget("one", LOOPBACK, 1)
+    assert isinstance(ask_one(session, nothing), RefusedError)
+    assert _growth(session, nothing) < LIMIT
+
+
+def test_a_missing_certificate_leaks_nothing(
+    make_session: MakeSession, servers: tuple[JmxServer, JmxServer], tmp_path: Path
+) -> None:
+    """A file of TLS that cannot be read in every reading: memory stays."""
+    session = make_session(tls=TlsFiles(str(tmp_path / "missing.pem")), java_options=SMALL_HEAP)
+    assert isinstance(ask_one(session, servers[0].target()), TlsError)
+    assert _growth(session, servers[0].target()) < LIMIT
+
+
+def test_a_child_that_is_too_large_is_replaced(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+    """Above the limit the next ask has another child and its answer; below it the child stays."""
+    kept, replaced = make_session(), make_session(memory_limit=1)
+    children = []
+    for session in (kept, replaced, kept, replaced):
+        assert number(ask_one(session, servers[0].target())) == 1
+        children.append(session.pid)
+    assert children[0] == children[2]
+    assert children[1] != children[3]
+
+
+@pytest.mark.parametrize(("recheck", "found"), [(0.0, True), (3600.0, False)])
+def test_a_bean_that_appears_later(make_session: MakeSession, classes: Path, recheck: float, found: bool) -> None:
+    """An absent bean is looked for again after the time for that, and not before."""
+    late = BeanQuery("test:type=Late", ("Number",))
+    maker = BeanQuery("test:type=Maker", ("Tokens",))
+    session = make_session(Question((late, maker)), absent_recheck=recheck)
+    with JmxServer(classes, number=5) as server:
+        first, second = (ask_one(session, server.target()).values for _ in range(2))  # type: ignore[union-attr]  # else it fails
+    assert first == {("test:type=Maker", "Tokens"): 5.0}
+    assert (second.get(("test:type=Late", "Number")) == 5) is found
+
+
+def _growth(session: JmxSession, target: JmxTarget) -> float:
+    """Bytes by which the child grows per reading, once its JVM is warm."""
+    for _ in range(WARM_UP):
+        ask_one(session, target)
+    before = _resident(session)
+    for _ in range(READINGS):
+        ask_one(session, target)
+    return (_resident(session) - before) / READINGS
+
+
+def _resident(session: JmxSession) -> int:
+    status = Path(f"/proc/{session.pid}/status").read_text(encoding="ascii")
+    return int(status.split("VmRSS:")[1].split()[0]) << 10
