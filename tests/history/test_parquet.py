@@ -20,6 +20,7 @@ from kafka_warden.errors import SinkFullError
 from kafka_warden.history.column import Table
 from kafka_warden.history.parquet import folder as folder_module
 from kafka_warden.history.parquet import sink as sink_module
+from kafka_warden.history.parquet.arrow import to_arrow
 from kafka_warden.history.parquet.folder import Folder
 from kafka_warden.history.parquet.reader import polls as read_polls
 from kafka_warden.history.parquet.reader import read
@@ -540,3 +541,55 @@ def test_the_folder_is_not_left_locked(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from kafka_warden.history.parquet.folder import Folder; "
     code += "Folder(Path(sys.argv[1])).check()"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT, env=dict(os.environ))
+
+
+GROWTH = """
+import resource, sys
+from pathlib import Path
+from kafka_warden.history.parquet.arrow import to_arrow
+from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.schema import TABLES, build
+from tests.history.test_parquet import small_cluster
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+judged = small_cluster(256)
+sink = ParquetSink(ParquetSettings(Path(sys.argv[1])))
+for poll in judged[:64]:
+    sink.write(poll)
+before = resident()
+for poll in judged[64:]:
+    sink.write(poll)
+print((resident() - before) / 192, sum(to_arrow(build(table, judged[0])).nbytes for table in TABLES))
+"""
+
+
+def small_cluster(count: int) -> list[Poll]:
+    """Polls, one second apart, of a cluster with 60 partitions of three replicas."""
+    return polls(
+        snapshot(
+            {"t": [Partition(end=1000 * row + 37 * n, lag={2: (n * row) % 7}) for row in range(60)]},
+            clock=float(n),
+            time=NOON + n,
+        )
+        for n in range(count)
+    )
+
+
+def test_rows_in_memory_are_compact(tmp_path: Path) -> None:
+    """Until the hour is over, a poll adds less memory than half the size of its rows in Arrow."""
+    command = [sys.executable, "-c", GROWTH, str(tmp_path)]
+    grown, held = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert float(grown) < int(held) / 2
+
+
+def test_files_do_not_depend_on_blocks(tmp_path: Path) -> None:
+    """A file of many polls is equal, byte by byte, to one that is made of all rows at once."""
+    judged = [replace(poll, sequence=n) for n, poll in enumerate(scene_polls() * 5)]
+    assert len(judged) > 2 * sink_module.BLOCK_POLLS
+    write(tmp_path, judged)
+    for table in TABLES:
+        parts = [part for poll in judged if (part := to_arrow(build(table, poll))).num_rows]
+        expected = [sink_module.encode(table, parts).to_pybytes()] if parts else []
+        assert [file.read_bytes() for file in (tmp_path / table.name).rglob("*.parquet")] == expected

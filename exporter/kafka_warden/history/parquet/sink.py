@@ -1,4 +1,4 @@
-"""Rows gather in memory and go out as whole files: at the turn of an hour, when they are many, and at the end.
+"""Collects rows in memory and writes them as whole files: at the turn of an hour, when they are many, and at the end.
 
 While a file cannot be written its rows stay in memory and are tried again with every poll, up to a bound; what is above
 it is lost and counted, the oldest first.
@@ -32,6 +32,9 @@ FILE_ROWS: Final = 1 << 17
 MOST_ROWS: Final = 1 << 19
 """Rows that are kept while they cannot be written."""
 
+BLOCK_POLLS: Final = 16
+"""Polls whose rows of one table are compressed into one block. Each small Arrow table costs 50 KiB beside its rows."""
+
 ZSTD_LEVEL: Final = 3
 
 
@@ -55,8 +58,25 @@ class _File:
     table: Table[Any]
     hour: int
     name: str
+    blocks: list[Any] = field(default_factory=list)
+    """Compressed rows of earlier polls."""
     parts: list[Any] = field(default_factory=list)
+    """One Arrow table per later poll."""
     rows: int = 0
+
+    def compress(self) -> None:
+        """Make one block of the parts, if there are enough."""
+        if len(self.parts) < BLOCK_POLLS:
+            return
+        rows, stream = pa.concat_tables(self.parts).combine_chunks(), pa.BufferOutputStream()
+        with pa.ipc.new_stream(stream, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(rows)
+        self.blocks.append(stream.getvalue())
+        self.parts.clear()
+
+    def tables(self) -> list[Any]:
+        """Return all rows as Arrow tables."""
+        return [*(pa.ipc.open_stream(block).read_all() for block in self.blocks), *self.parts]
 
 
 class ParquetSink:
@@ -113,6 +133,8 @@ class ParquetSink:
 
     def _gather(self, hour: int, poll: Poll) -> None:
         """Take all rows of a poll, or, where some cannot be made, none."""
+        for file in self._open.values():
+            file.compress()
         for table, part in [(table, to_arrow(build(table, poll))) for table in TABLES]:
             if part.num_rows:
                 self._add(table, hour, poll, part)
@@ -150,7 +172,7 @@ class ParquetSink:
             SinkError: it cannot be written now.
         """
         try:
-            self._folder.write(file.table.name, file.hour, file.name, encode(file.table, file.parts))
+            self._folder.write(file.table.name, file.hour, file.name, encode(file.table, file.tables()))
         except SinkError:
             raise
         except Exception:
