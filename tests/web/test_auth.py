@@ -18,7 +18,8 @@ def _hash(password: str = PASSWORD, prefix: bytes = b"2b") -> str:
     return bcrypt.hashpw(password.encode()[:72], bcrypt.gensalt(4)).replace(b"$2b$", b"$" + prefix + b"$").decode()
 
 
-def _header(user: str, password: str = PASSWORD) -> str:
+def header(user: str, password: str = PASSWORD) -> str:
+    """Make the header of a user."""
     return "Authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
@@ -50,19 +51,19 @@ def test_the_right_password_gets_in_on_every_path(serve: Callable[..., Served], 
         refused = served.get(path)
         assert refused.status == 401
         assert refused.headers["www-authenticate"].startswith('Basic realm="kafka-warden"')
-    assert served.get("/metrics", _header("prometheus")).body == PAGE.text
-    assert served.get("/-/healthy", _header("prometheus")).status == 200
+    assert served.get("/metrics", header("prometheus")).body == PAGE.text
+    assert served.get("/-/healthy", header("prometheus")).status == 200
 
 
 @pytest.mark.parametrize(
     "header",
     [
-        _header("prometheus", "wrong"),
-        _header("prometheus", ""),
-        _header("nobody"),
-        _header("", ""),
-        _header("prometheus", PASSWORD + "x" * 200),
-        _header("prometheus", "\0"),
+        header("prometheus", "wrong"),
+        header("prometheus", ""),
+        header("nobody"),
+        header("", ""),
+        header("prometheus", PASSWORD + "x" * 200),
+        header("prometheus", "\0"),
         "Authorization: Basic",
         "Authorization: Basic !!!!",
         "Authorization: Basic cHJvbWV0aGV1cw==",
@@ -84,15 +85,15 @@ def test_hashes_of_every_common_tool_work(serve: Callable[..., Served], tmp_path
     """htpasswd writes $2y$, others $2a$ or $2b$."""  # noqa: D403  # the command is written so
     served = serve(_web_file(tmp_path, {"u": _hash(prefix=prefix)}))
 
-    assert (served.get("/", _header("u")).status, served.get("/", _header("u", "x")).status) == (200, 401)
+    assert (served.get("/", header("u")).status, served.get("/", header("u", "x")).status) == (200, 401)
 
 
 def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], tmp_path: Path) -> None:
     """As in Go: what follows is not looked at, and is no error."""
     served = serve(_web_file(tmp_path, {"u": _hash("p" * 80)}))
 
-    assert served.get("/", _header("u", "p" * 80)).status == 200
-    assert served.get("/", _header("u", "p" * 71)).status == 401
+    assert served.get("/", header("u", "p" * 80)).status == 200
+    assert served.get("/", header("u", "p" * 71)).status == 401
 
 
 def test_an_unknown_user_costs_what_a_known_one_does(
@@ -103,8 +104,8 @@ def test_an_unknown_user_costs_what_a_known_one_does(
     """One bcrypt of the same cost for a wrong password and for a user who does not exist."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
 
-    served.get("/", _header("u", "wrong"))
-    served.get("/", _header("nobody"))
+    served.get("/", header("u", "wrong"))
+    served.get("/", header("nobody"))
 
     assert [hashed[:7] for hashed in checks] == [b"$2b$04$", b"$2b$04$"]
 
@@ -117,9 +118,9 @@ def test_verified_credentials_are_remembered_and_refused_ones_are_not(
     """The second scrape costs no bcrypt; a wrong password costs one each time and never gets in."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
 
-    assert [served.get("/", _header("u")).status for _ in range(3)] == [200, 200, 200]
+    assert [served.get("/", header("u")).status for _ in range(3)] == [200, 200, 200]
     assert len(checks) == 1
-    assert [served.get("/", _header("u", "wrong")).status for _ in range(3)] == [401, 401, 401]
+    assert [served.get("/", header("u", "wrong")).status for _ in range(3)] == [401, 401, 401]
     assert len(checks) == 4
 
 
@@ -131,14 +132,14 @@ def test_what_is_remembered_is_user_hash_and_password_together(
     """The remembered password of one user opens nothing for another, nor after the hash changed (CVE-2022-46146)."""
     path = _web_file(tmp_path, {"ab": _hash("c"), "a": _hash("other")})
     served = serve(path)
-    assert served.get("/", _header("ab", "c")).status == 200
+    assert served.get("/", header("ab", "c")).status == 200
 
-    assert served.get("/", _header("a", "bc")).status == 401
-    assert served.get("/", _header("a", "c")).status == 401
+    assert served.get("/", header("a", "bc")).status == 401
+    assert served.get("/", header("a", "c")).status == 401
 
     _web_file(tmp_path, {"ab": _hash("changed"), "a": _hash("other")})
-    assert served.get("/", _header("ab", "c")).status == 401
-    assert served.get("/", _header("ab", "changed")).status == 200
+    assert served.get("/", header("ab", "c")).status == 401
+    assert served.get("/", header("ab", "changed")).status == 200
 
 
 def test_what_is_remembered_has_its_lengths_in_it() -> None:
@@ -164,11 +165,11 @@ def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_user_can_be_added_and_removed_while_running(serve: Callable[..., Served], tmp_path: Path) -> None:
     """The file is read again when it changes."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
-    assert served.get("/", _header("v")).status == 401
+    assert served.get("/", header("v")).status == 401
 
     _web_file(tmp_path, {"v": _hash()})
 
-    assert (served.get("/", _header("v")).status, served.get("/", _header("u")).status) == (200, 401)
+    assert (served.get("/", header("v")).status, served.get("/", header("u")).status) == (200, 401)
 
 
 def test_a_rate_limit_answers_429(serve: Callable[..., Served], tmp_path: Path) -> None:

@@ -54,13 +54,16 @@ rate_limit: {{interval: 100ms, burst: 20}}
     assert HASH not in repr(file)
 
 
-@pytest.mark.parametrize("text", ["", "tls_server_config:\n", "{}", "rate_limit: {interval: 0}"])
-def test_an_empty_file_asks_for_nothing(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["tls_server_config: {}\n", "rate_limit: {interval: 0}"])
+def test_empty_sections_ask_for_nothing(tmp_path: Path, text: str) -> None:
     """No TLS, no users, no limit."""
     assert _read(tmp_path, text) == WebFile()
 
 
 _MISTAKES = (
+    ("", "the file is empty; write tls_server_config or"),
+    ("tls_server_config:", "tls_server_config: expected keys and values below it"),
+    ("basic_auth_users:", "basic_auth_users: expected keys and values below it"),
     ("tls_server_confg: {}", "tls_server_confg: unknown key; did you mean tls_server_config?"),
     ("tls_server_config: {cert_fil: x}", "tls_server_config.cert_fil: unknown key; did you mean cert_file?"),
     ("tls_server_config: {cert_file: c}", "tls_server_config.key_file: missing; TLS needs both"),

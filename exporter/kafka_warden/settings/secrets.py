@@ -164,6 +164,10 @@ def _is_mount_point(path: Path) -> bool:
     return any(line.split(" ", 5)[4] == os.path.realpath(path) for line in mounts.splitlines())
 
 
+FileStatus = tuple[int, int, int]
+"""Time of the last change (of content or mode, in ns), inode, size."""
+
+
 class FileWatch:
     """Notices that files were written or replaced, through symbolic links too."""
 
@@ -173,13 +177,6 @@ class FileWatch:
         self._paths = tuple(paths)
         self._seen = self._signature()
 
-    def also(self, paths: Iterable[Path]) -> "FileWatch":
-        """Return a watch over more files, which remembers how these were."""
-        more = FileWatch(paths)
-        watch = FileWatch(())
-        watch._paths, watch._seen = self._paths + more._paths, self._seen + more._seen
-        return watch
-
     def changed(self) -> bool:
         """Tell whether any file differs from how it was at the previous call. A file that is gone does not count."""
         now = self._signature()
@@ -187,16 +184,17 @@ class FileWatch:
         self._seen = tuple(old if new is None else new for new, old in zip(now, self._seen, strict=True))
         return changed
 
-    def _signature(self) -> tuple[tuple[int, int, int] | None, ...]:
-        return tuple(_status(path) for path in self._paths)
+    def _signature(self) -> tuple[FileStatus | None, ...]:
+        return tuple(file_status(path) for path in self._paths)
 
 
-def _status(path: Path) -> tuple[int, int, int] | None:
+def file_status(path: Path) -> FileStatus | None:
+    """Return what differs once a file was written, replaced or given another mode; `None` when there is no file."""
     try:
         status = path.stat()
     except (OSError, ValueError):
         return None
-    return status.st_mtime_ns, status.st_ino, status.st_size
+    return status.st_ctime_ns, status.st_ino, status.st_size
 
 
 def scrub(text: str) -> str:

@@ -1,4 +1,8 @@
-"""The web configuration as it is now: read again when a file changes. A bad new one is not used, and says so."""
+"""The web configuration file as it is now. It is read again when it or a file that it names changes.
+
+A file that cannot be used leaves the last good settings in force. So does one that switches TLS or authentication off,
+or weakens the check of client certificates: it may be half-written. Only a restart does that.
+"""
 
 import ssl
 from dataclasses import dataclass
@@ -7,8 +11,8 @@ from pathlib import Path
 import structlog
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.secrets import FileWatch
-from kafka_warden.web.file import WebFile, read_web_file
+from kafka_warden.settings.secrets import FileStatus, file_status
+from kafka_warden.web.file import CLIENT_AUTH, WebFile, read_web_file
 from kafka_warden.web.tls import SwitchingContext, server_context
 
 
@@ -25,10 +29,6 @@ def _load(path: Path, file: WebFile) -> _Loaded:
         raise ConfigError(f"{path}: {failure}") from None
 
 
-def _named(file: WebFile) -> tuple[Path, ...]:
-    return file.tls.paths() if file.tls else ()
-
-
 def check_web_file(path: Path) -> None:
     """Read the file and everything that it names.
 
@@ -39,33 +39,28 @@ def check_web_file(path: Path) -> None:
 
 
 class CurrentWebFile:
-    """The file's content and TLS context of the moment. Without a file: no TLS, no authentication."""
+    """The settings and the TLS context in force. Without a file: no TLS, no authentication."""
 
     def __init__(self, path: Path | None) -> None:
         """Read the file, or raise ConfigError."""
         self._path = path
-        self._loaded = _Loaded(WebFile(), None)
-        # Every watch looks before the file is read: what changes meanwhile is read again.
-        self._watch = FileWatch(() if path is None else (path,))
-        if path is not None:
-            file = read_web_file(path)
-            self._watch = self._watch.also(_named(file))
-            self._loaded = _load(path, file)
+        self._seen: dict[Path, FileStatus | None] = {}
+        self._loaded = _Loaded(WebFile(), None) if path is None else self._read(path)
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
 
     @property
     def uses_tls(self) -> bool:
-        """Tell whether TLS is on. That cannot change while the server runs."""
+        """Return whether TLS is on. That cannot change while the server runs."""
         return self._loaded.context is not None
 
     def file(self) -> WebFile:
-        """Return what the file says now."""
+        """Return the settings in force."""
         self._refresh()
         return self._loaded.file
 
     def switching_context(self) -> ssl.SSLContext:
-        """Return a context that wraps every new connection with the context of the moment."""
+        """Return a context that wraps every new connection with the context in force at that time."""
         context = SwitchingContext(ssl.PROTOCOL_TLS_SERVER)
         context.current = self._context
         return context
@@ -77,27 +72,38 @@ class CurrentWebFile:
         return self._loaded.context
 
     def _refresh(self) -> None:
-        if self._path is None or not self._watch.changed():
+        if self._path is None or all(file_status(path) == status for path, status in self._seen.items()):
             return
         log = structlog.get_logger(__name__)
         try:
-            self._loaded = self._read_again(self._path)
+            loaded = self._read(self._path)
+            _refuse_weaker(self._path, self._loaded.file, loaded.file)
         except ConfigError as failure:
             self.problem = str(failure)
             log.warning("web configuration changed and is not used; the one before it stays", problem=self.problem)
         else:
-            self.problem = None
+            self._loaded, self.problem = loaded, None
             log.info("web configuration read again", file=str(self._path))
 
-    def _read_again(self, path: Path) -> _Loaded:
-        watch = FileWatch((path,))
+    def _read(self, path: Path) -> _Loaded:
+        # The status of a file is taken before the file is read: what changes meanwhile is read again.
+        self._seen = {path: file_status(path)}
         file = read_web_file(path)
         # Before the files that it names are opened: one that is missing now may come.
-        self._watch = watch.also(_named(file))
-        loaded = _load(path, file)
-        self._refuse_switch(loaded)
-        return loaded
+        self._seen |= {named: file_status(named) for named in (file.tls.paths() if file.tls else ())}
+        return _load(path, file)
 
-    def _refuse_switch(self, loaded: _Loaded) -> None:
-        if (loaded.context is None) != (self._loaded.context is None):
-            raise ConfigError(f"{self._path}: tls_server_config: TLS is switched on or off by a restart only")
+
+def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
+    weaker = None
+    if (old.tls is None) != (new.tls is None):
+        weaker = "tls_server_config: TLS is switched on or off"
+    elif old.users and not new.users:
+        weaker = "basic_auth_users: authentication is switched off"
+    elif old.tls and new.tls:
+        if CLIENT_AUTH.index(new.tls.client_auth_type) < CLIENT_AUTH.index(old.tls.client_auth_type):
+            weaker = "tls_server_config.client_auth_type: client certificates are checked less"
+        elif old.tls.client_allowed_sans is not None and new.tls.client_allowed_sans is None:
+            weaker = "tls_server_config.client_allowed_sans: the check of names is switched off"
+    if weaker is not None:
+        raise ConfigError(f"{path}: {weaker} by a restart only")

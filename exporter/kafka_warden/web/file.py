@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_warden.errors import ConfigError
 from kafka_warden.settings.ciphers import openssl_ciphers
 from kafka_warden.settings.strict import parse_duration, read_yaml
 from kafka_warden.web.section import Section, boolean, expected, text, texts
 
 VERSIONS: Final = ("TLS12", "TLS13")
 CLIENT_AUTH: Final = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
+"""From the weakest to the strongest."""
 CURVES: Final = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
 HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Content-Security-Policy": (),
@@ -91,6 +93,10 @@ def read_web_file(path: Path) -> WebFile:
         ConfigError: one line with the file, the key and what is expected.
     """
     top = Section(path, "", read_yaml(path))
+    if not top.content:
+        raise ConfigError(
+            f"{path}: the file is empty; write {' or '.join(_SECTIONS)} into it, or remove the option web.config_file"
+        )
     top.only(*_SECTIONS)
     tls, http, limit = (top.section(name) for name in ("tls_server_config", "http_server_config", "rate_limit"))
     http.only("http2", "headers")

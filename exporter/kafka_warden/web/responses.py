@@ -59,12 +59,13 @@ def healthy(health: Health) -> Response:
     return plain(503, "not healthy", *health.reasons)
 
 
-def ready(holder: PageHolder, health: Health) -> Response:
-    """Answer `/-/ready`: 503 until the first good poll, with the reasons."""
+def ready(holder: PageHolder, health: Health, problem: str | None) -> Response:
+    """Answer `/-/ready`: 503 until the first good poll, with the reasons; a `problem` alone leaves it at 200."""
+    notes = () if problem is None else (problem,)
     if holder.ready and health.healthy:
-        return plain(200, "ready", *health.reasons)
+        return plain(200, "ready", *health.reasons, *notes)
     reasons = health.reasons or ("no poll has succeeded yet",)
-    return plain(503, "not ready", *reasons)
+    return plain(503, "not ready", *reasons, *notes)
 
 
 def landing(version: str) -> Response:
@@ -93,6 +94,8 @@ class Site:
     holder: PageHolder
     health: Callable[[], Health]
     version: str
+    problem: Callable[[], str | None] = lambda: None
+    """Why the web configuration file is not in use."""
 
     def respond(self, method: str, path: str, headers: Mapping[str, str]) -> Response:
         """Answer one request; header names are in lower case."""
@@ -100,7 +103,7 @@ class Site:
             "/": lambda: landing(self.version),
             "/metrics": lambda: metrics(self.holder.page, headers),
             "/-/healthy": lambda: healthy(self.health()),
-            "/-/ready": lambda: ready(self.holder, self.health()),
+            "/-/ready": lambda: ready(self.holder, self.health(), self.problem()),
         }
         if path not in routes:
             return plain(404, "not found; try /metrics")

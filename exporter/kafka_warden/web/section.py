@@ -32,11 +32,11 @@ class Section:
                 raise self.error(key, f"unknown key{did_you_mean(key, known)}")
 
     def section(self, key: str) -> "Section":
-        """Return the section below a key; an absent one is empty."""
-        content = self.content.get(key)
-        if content is not None and not isinstance(content, Mapping):
+        """Return the section below a key; an absent one is empty. A key with nothing below it may be cut off."""
+        content = self.content.get(key, {})
+        if not isinstance(content, Mapping):
             raise self.error(key, "expected keys and values below it")
-        return Section(self.path, f"{self.name}{key}.", content or {})
+        return Section(self.path, f"{self.name}{key}.", content)
 
     def read(self, key: str, read: Callable[[Any], T], default: T) -> T:
         """Read a value; what `read` says by ValueError becomes a ConfigError with file and key."""

@@ -96,7 +96,8 @@ class WebServer:
         # hypercorn closes idle connections itself; a TLS client that does not answer the close is left to the reaper.
         patience = settings.idle_timeout + 1.0
         self._connections = Connections(settings.connections, idle=patience, answer=settings.answer_timeout)
-        self._app = Application(Site(holder, health, settings.version), self._current, self._connections)
+        site = Site(holder, health, settings.version, lambda: self._current.problem)
+        self._app = Application(site, self._current, self._connections)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None

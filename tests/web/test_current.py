@@ -1,0 +1,177 @@
+"""The web configuration file while it changes: authentication and TLS that are on stay on until a restart."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import structlog
+
+from kafka_warden.errors import ConfigError
+from kafka_warden.web import current
+from kafka_warden.web.current import CurrentWebFile, check_web_file
+from tests.web.conftest import Served
+from tests.web.test_auth import header
+
+HASH = "$2b$04$Esox1j0PZCZ8RoM2KUiDPud4DzmOBVHkwqkBhfUO1fDuUtF8q.vEm"
+"""Of the password that `header` sends."""
+USERS = f"basic_auth_users:\n  prometheus: {HASH}\n"
+TLS = """\
+tls_server_config:
+  cert_file: server.pem
+  key_file: server.key
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: ca.pem
+  client_allowed_sans: [prometheus.example]
+"""
+LIMIT = "rate_limit: {interval: 1ms, burst: 100}\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.rename(path)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A web configuration file with users."""
+    path = tmp_path / "web.yml"
+    path.write_text(USERS)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "# comment\n", "{}", "basic_auth_users:\n", "basic_auth_users: {}\n", LIMIT, "rate_limit: [", "\0"],
+)
+@pytest.mark.parametrize("write", [Path.write_text, _replace])
+def test_authentication_stays_on_without_users_in_the_file(
+    serve: Callable[..., Served], path: Path, text: str, write: Callable[[Path, str], object]
+) -> None:
+    """Requests without a password get 401, the last users keep access, and the log has one warning per change."""
+    served = serve(path)
+    assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
+
+    write(path, text)
+
+    with structlog.testing.capture_logs() as logged:
+        assert [served.get().status for _ in range(3)] == [401] * 3
+        ready = served.get("/-/ready", header("prometheus"))
+    assert [entry["log_level"] for entry in logged] == ["warning"]
+    assert str(path) in str(served.server.stats().config_problem)
+    assert (ready.status, ready.body.decode()) == (200, f"ready\n{served.server.stats().config_problem}\n")
+
+    path.write_text(USERS)
+    assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
+    assert served.server.stats().config_problem is None
+
+
+def test_a_file_that_disappears_keeps_authentication_on(serve: Callable[..., Served], path: Path) -> None:
+    """It is logged once, and the file is used again when it is back."""
+    served = serve(path)
+
+    path.unlink()
+
+    with structlog.testing.capture_logs() as logged:
+        assert [served.get().status for _ in range(3)] == [401] * 3
+    assert [entry["log_level"] for entry in logged] == ["warning"]
+    assert "cannot read the file" in str(served.server.stats().config_problem)
+
+    path.write_text(USERS.replace("prometheus", "other"))
+    assert [served.get("/", header(user)).status for user in ("prometheus", "other")] == [401, 200]
+    assert served.server.stats().config_problem is None
+
+
+@pytest.mark.parametrize("text", [USERS, LIMIT + USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n"])
+def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(path: Path, text: str) -> None:
+    """A file that is written byte by byte: at every length there are users, and only from the file."""
+    path.write_text(text)
+    web = CurrentWebFile(path)
+    users = web.file().users
+
+    for end in range(len(text)):
+        path.write_text(text[:end])
+        assert set(web.file().users.items()) & set(users.items()), text[:end]
+        assert web.file().users.items() <= users.items(), text[:end]
+
+    path.write_text(text)
+    assert (web.file().users, web.problem) == (users, None)
+
+
+def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every length TLS is on, and a client certificate is required and its name is checked."""
+    monkeypatch.setattr(current, "server_context", lambda tls: tls)
+    path.write_text(TLS)
+    web = CurrentWebFile(path)
+
+    for end in range(len(TLS)):
+        path.write_text(TLS[:end])
+        tls = web.file().tls
+        assert tls is not None, TLS[:end]
+        assert (tls.client_auth_type, bool(tls.client_allowed_sans)) == ("RequireAndVerifyClientCert", True), TLS[:end]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("RequireAndVerifyClientCert", "VerifyClientCertIfGiven", "client_auth_type"),
+        ("  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n", "", "client_auth_type"),
+        ("", "  client_allowed_sans: [a]\n", None),
+        ("  client_allowed_sans: [a]\n", "", "client_allowed_sans"),
+        ("", "  min_version: TLS13\n", None),
+    ],
+)
+def test_weaker_client_authentication_needs_a_restart(
+    path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, key: str | None
+) -> None:
+    """Stronger settings are used at once. Weaker ones are not, and the problem names the key."""
+    monkeypatch.setattr(current, "server_context", lambda tls: tls)
+    base = TLS.replace("  client_allowed_sans: [prometheus.example]\n", "")
+    before, after = (base, base.replace(old, new)) if old and old in base else (base + old, base + new)
+    path.write_text(before)
+    web = CurrentWebFile(path)
+    first = web.file()
+
+    path.write_text(after)
+
+    assert (web.file() == first) is (key is not None)
+    assert re.search(f"tls_server_config.{key}: .*restart", str(web.problem)) if key else web.problem is None
+    assert CurrentWebFile(path).file() != first
+
+
+def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Served], path: Path) -> None:
+    """Users in the file are used at once."""
+    path.write_text(LIMIT)
+    served = serve(path)
+    assert served.get().status == 200
+
+    path.write_text(USERS)
+
+    assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# comment\n", "{}", "basic_auth_users:\n", "tls_server_config:\n"])
+def test_a_file_without_settings_is_refused_at_the_start(path: Path, text: str) -> None:
+    """An empty file may be cut off: the server does not start without the settings that belong into it."""
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match=r"web\.yml: "):
+        check_web_file(path)
+    with pytest.raises(ConfigError, match=r"web\.yml: "):
+        CurrentWebFile(path)
+
+
+def test_a_change_of_the_mode_is_a_change(path: Path) -> None:
+    """A file is read again after `chmod`: the one that could not be read before is used then."""
+    web = CurrentWebFile(path)
+    before = path.stat()
+
+    with structlog.testing.capture_logs() as logged:
+        path.chmod(0o600)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        web.file()
+    assert [entry["log_level"] for entry in logged] == ["info"]
