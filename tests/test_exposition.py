@@ -16,8 +16,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
-from kafka_warden.exposition import Exposition, Rendered
+from kafka_warden.exposition import Exposition
 from kafka_warden.model import QuotaEntity, Source, SourceStatus
+from kafka_warden.page import Page
 from sandbox.monitoring_tools import tools
 from tests import scene
 from tests.building import Partition, judge, snapshot
@@ -32,20 +33,20 @@ MUTATION_QUOTA = "kafka_warden_controller_mutation_quota_config"
 
 
 @pytest.fixture(scope="module")
-def page() -> Rendered:
+def page() -> Page:
     """The golden page."""
     view = scene.view()
     return Exposition(scene.PARAMETERS.series_budget).render(view.sidecar, view)
 
 
-def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: Any) -> Rendered:
+def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: Any) -> Page:
     """Render one poll of a cluster with a quiet topic, with some fields of its snapshot replaced."""
     seen = snapshot({"quiet": [Partition()]}, **fields)
     view = View(judge(seen), scene.sidecar(), np.ones(len(seen.topics), bool))
     return Exposition(budget).render(sidecar or view.sidecar, view)
 
 
-def with_quotas(users: Iterable[str]) -> Rendered:
+def with_quotas(users: Iterable[str]) -> Page:
     """Render a page with one mutation quota a user: the only label that holds whatever somebody typed."""
     return render(quotas=[QuotaEntity(user, None, {"controller_mutation_rate": 1.0}) for user in users])
 
@@ -67,18 +68,18 @@ def users(found: Series) -> set[str]:
 
 
 @pytest.mark.parametrize(("name", "form"), [("metrics.txt", "text"), ("metrics.openmetrics.txt", "openmetrics")])
-def test_golden_page(name: str, form: str, page: Rendered, golden: Golden) -> None:
+def test_golden_page(name: str, form: str, page: Page, golden: Golden) -> None:
     """The page of the scene is what it was when somebody last looked at it."""
     golden(name, getattr(page, form))
 
 
-def test_golden_page_shows_every_family(page: Rendered) -> None:
+def test_golden_page_shows_every_family(page: Page) -> None:
     """The scene has a series of every family in the catalogue, so each is parsed, linted and documented."""
     typed = set(re.findall(r"^# TYPE (\w+)", page.text.decode(), re.MULTILINE))
     assert typed == {metric.full_name for metric in CATALOGUE}
 
 
-def test_promtool_finds_nothing(page: Rendered) -> None:
+def test_promtool_finds_nothing(page: Page) -> None:
     """Prometheus' own linter has nothing to say about names, types and help texts."""
     done = subprocess.run(
         [tools().promtool, "check", "metrics"], input=page.text, capture_output=True, timeout=60, check=False
@@ -86,14 +87,14 @@ def test_promtool_finds_nothing(page: Rendered) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_both_formats_say_the_same(page: Rendered) -> None:
+def test_both_formats_say_the_same(page: Page) -> None:
     """The official parsers read the same series with the same values out of both formats."""
     text, openmetrics = series(parse_text(page.text.decode())), series(parse_openmetrics(page.openmetrics.decode()))
     assert text == openmetrics
     assert len(text) > len(CATALOGUE)
 
 
-def test_compressed_pages_are_the_same_pages(page: Rendered) -> None:
+def test_compressed_pages_are_the_same_pages(page: Page) -> None:
     """What is sent to those who take gzip is what the others get."""
     assert gzip.decompress(page.text_gzip) == page.text
     assert gzip.decompress(page.openmetrics_gzip) == page.openmetrics
@@ -172,7 +173,7 @@ def test_budget_cuts_from_the_end_and_counts() -> None:
     assert ("kafka_warden_broker_replicas", frozenset({("broker", "1")})) in found
 
 
-def test_topics_that_may_not_have_series_have_none(page: Rendered) -> None:
+def test_topics_that_may_not_have_series_have_none(page: Page) -> None:
     """A topic that `topics.deny` names counts in sums by broker and appears nowhere by name."""
     assert b"hidden" not in page.text
     assert b"kafka_warden_cluster_partitions 6\n" in page.text

@@ -25,15 +25,16 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN,
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.exposition": OPEN | {"kafka_warden.catalogue"},
+    "kafka_warden.page": set(),
+    "kafka_warden.exposition": OPEN | {"kafka_warden.catalogue", "kafka_warden.page"},
     "kafka_warden.history": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.web": OPEN | SETTINGS,
+    "kafka_warden.web": OPEN | SETTINGS | {"kafka_warden.page"},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
     | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
     "kafka_warden.state": OPEN,
-    "kafka_warden.timer": OPEN | {"kafka_warden.web.page"},
+    "kafka_warden.timer": OPEN | {"kafka_warden.web.health"},
     "kafka_warden.cycle": OPEN
     | {
         f"kafka_warden.{room}"
@@ -45,7 +46,7 @@ ROOMS: dict[str, set[str]] = {
             "history.poll",
             "history.recorder",
             "state",
-            "web.page",
+            "page",
         )
     },
     "kafka_warden.pipeline": OPEN

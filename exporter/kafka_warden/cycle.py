@@ -14,13 +14,13 @@ from kafka_warden.catalogue import Build, Sidecar, View
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import PollAbandonedError, StateError
-from kafka_warden.exposition import Exposition, Rendered
+from kafka_warden.exposition import Exposition
 from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.model import Bools, Parameters, Snapshot
+from kafka_warden.page import PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
 from kafka_warden.state import StateFile
-from kafka_warden.web.page import Page, PageHolder
 
 log = structlog.get_logger(__name__)
 
@@ -143,8 +143,7 @@ class Cycle:
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:
-            rendered = self._exposition.render(self._sidecar(self._shown.snapshot), view)
-            self.holder.page = _page(rendered)
+            self.holder.page = self._exposition.render(self._sidecar(self._shown.snapshot), view)
             if view is None:
                 self._shown.view = None
 
@@ -164,7 +163,3 @@ class Cycle:
         if self._topics[0] is not topics:
             self._topics = (topics, np.array([self._shows_topic(topic) for topic in topics], dtype=bool))
         return self._topics[1]
-
-
-def _page(rendered: Rendered) -> Page:
-    return Page(rendered.text, rendered.text_gzip, rendered.openmetrics, rendered.openmetrics_gzip)

@@ -8,10 +8,11 @@ import gzip
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from kafka_warden.catalogue import OF_SNAPSHOT, SIDECAR, Kind, Metric, Sample, Sidecar, SidecarMetric, View
+from kafka_warden.page import Page
 
 GZIP_LEVEL: Final = 1
 """Twice the size of level 9 at a tenth of the time; it is paid once per poll."""
@@ -23,18 +24,6 @@ INFO: Final = "_info"
 TOTAL: Final = "_total"
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """One page. All four are of the same snapshot."""
-
-    text: bytes
-    text_gzip: bytes
-    openmetrics: bytes
-    openmetrics_gzip: bytes
-    dropped: dict[str, int] = field(default_factory=dict)
-    """Family to the series that the budget left out."""
-
-
 class Exposition:
     """Renders pages. Keeps the text of label sets from one to the next, since most stay the same."""
 
@@ -42,7 +31,7 @@ class Exposition:
         self._budget = series_budget
         self._labels: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
-    def render(self, sidecar: Sidecar, view: View | None) -> Rendered:
+    def render(self, sidecar: Sidecar, view: View | None) -> Page:
         """Render everything that is known.
 
         Args:
@@ -56,7 +45,7 @@ class Exposition:
         told = replace(sidecar, dropped=dropped)
         families = [(metric, self._lines(metric, metric.read(told))[0]) for metric in SIDECAR] + of_snapshot
         text, openmetrics = _page(families, openmetrics=False), _page(families, openmetrics=True)
-        return Rendered(text, _pack(text), openmetrics, _pack(openmetrics), dropped)
+        return Page(text, _pack(text), openmetrics, _pack(openmetrics), dropped)
 
     def _families(self, view: View, dropped: dict[str, int]) -> "list[tuple[Metric | SidecarMetric, list[str]]]":
         left = self._budget

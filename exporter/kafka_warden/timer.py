@@ -14,7 +14,7 @@ import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from kafka_warden.web.page import Health
+from kafka_warden.web.health import Health
 
 log = structlog.get_logger(__name__)
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
-from kafka_warden.web.page import Health, Page, PageHolder
+from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
 
 PAGE = Page(

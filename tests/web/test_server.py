@@ -10,8 +10,9 @@ import pytest
 import structlog.testing
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
-from kafka_warden.web.page import Health, Page, PageHolder
+from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 

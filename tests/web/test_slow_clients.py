@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.web.page import Page
+from kafka_warden.page import Page
 from tests.support.certificates import Authority
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, read_all
 

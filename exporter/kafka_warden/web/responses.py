@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kafka_warden.page import Page, PageHolder
+from kafka_warden.web.health import Health
 from kafka_warden.web.negotiate import OPENMETRICS, TEXT, wants_gzip, wants_openmetrics
-from kafka_warden.web.page import Health, Page, PageHolder
 
 METHODS: Final = ("GET", "HEAD")
 SECURITY_HEADERS: Final = {

@@ -15,11 +15,12 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.page import PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
-from kafka_warden.web.page import Health, PageHolder
+from kafka_warden.web.health import Health
 from kafka_warden.web.responses import Site
 
 _REAP_EVERY: Final = 1.0
