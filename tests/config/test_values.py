@@ -119,6 +119,56 @@ def test_values_as_yaml_and_as_text(read: Callable[[object], object], text: obje
     assert read(text) == value
 
 
+_LISTS = (
+    ("", []),
+    ("a.*", ["a.*"]),
+    ("a.*,b", ["a.*", "b"]),
+    (" a.* , ,b, ", ["a.*", "b"]),
+    ("x{2,3}.*", ["x{2,3}.*"]),
+    ("x{2,3},y{,4}", ["x{2,3}", "y{,4}"]),
+    ("[a-z]+", ["[a-z]+"]),
+    ("[a-z]+,[0-9].*", ["[a-z]+", "[0-9].*"]),
+    ("[a,b]x", ["[a,b]x"]),
+    ("[a-z]{1,8},orders", ["[a-z]{1,8}", "orders"]),
+    ("orders-[a-z]", ["orders-[a-z]"]),
+    ("a|b,(c|d)", ["a|b", "(c|d)"]),
+    (r"\[a,b\]", [r"\[a", r"b\]"]),
+    (r"a\.b,\d{1,2}", [r"a\.b", r"\d{1,2}"]),
+    ('["a.*","x{2,3}"]', ["a.*", "x{2,3}"]),
+    ("['[a-z]+', b]", ["[a-z]+", "b"]),
+    ("[a.*, b]", ["a.*", "b"]),
+    (" [] ", []),
+    ('["[abc]"]', ["[abc]"]),
+)
+
+
+@pytest.mark.parametrize(("text", "items"), _LISTS)
+def test_patterns_as_text(text: str, items: list[str]) -> None:
+    """One YAML list, or items between commas; a comma inside brackets or braces belongs to its item."""
+    assert values.patterns(text) == tuple(re.compile(item) for item in items)
+
+
+_TWO = (("::1", 9093), ("::2", 9093))
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (values.addresses, "[::1]:9093,[::2]:9093", _TWO),
+        (values.addresses, "[::1]:9093", _TWO[:1]),
+        (values.addresses, '["[::1]:9093", "[::2]:9093"]', _TWO),
+        (values.addresses, "[a:1, b:2]", (("a", 1), ("b", 2))),
+        (values.maybe_numbered_addresses, "[::1]:9093,[::2]:9093", tuple((None, item) for item in _TWO)),
+        (values.maybe_numbered_addresses, "1=[::1]:9093,2=[::2]:9093", ((1, _TWO[0]), (2, _TWO[1]))),
+        (values.maybe_numbered_addresses, '{1: "[::1]:9093"}', ((1, _TWO[0]),)),
+        (values.numbered_addresses, "1=[::1]:9093,2=[::2]:9093", {1: _TWO[0], 2: _TWO[1]}),
+    ],
+)
+def test_ipv6_addresses_as_text(read: Callable[[object], object], text: str, value: object) -> None:
+    """The brackets of an address do not begin a list."""
+    assert read(text) == value
+
+
 @pytest.mark.parametrize(
     ("read", "value", "message"),
     [
@@ -136,6 +186,12 @@ def test_values_as_yaml_and_as_text(read: Callable[[object], object], text: obje
         (values.numbered_addresses, ["a:1"], "expected ids with addresses"),
         (values.numbered_addresses, {"x": "a:1"}, "expected a node id"),
         (values.patterns, ["("], "'(' is not a regular expression"),
+        (values.patterns, "x,[a-z", "'[a-z' is not a regular expression"),
+        (values.patterns, '["a.*", "b.*"', "is not a regular expression"),
+        (values.patterns, "{a: 1}", "expected a list, got keys and values"),
+        (values.addresses, '["a:1", "b:2"', "expected host:port or [IPv6 address]:port"),
+        (values.addresses, "[" * 5000, "expected host:port"),
+        (values.numbered_addresses, "{1: a:1", "cannot be read as YAML"),
         (values.choice("json", "logfmt"), "jsno", "expected one of json, logfmt, got 'jsno'; did you mean json?"),
     ],
 )

@@ -30,6 +30,8 @@ _RATE_UNITS: Final = {
 }
 _RATE: Final = re.compile(rf"(\d{{1,18}}(?:\.\d{{1,9}})?)\s?({'|'.join(_RATE_UNITS)})/s", re.ASCII)
 
+_ITEM: Final = re.compile(r"(?:\\.|\[[^\]]*\]|\{[^{}]*\}|[^,])+", re.DOTALL)
+
 
 def duration(value: object) -> float:
     """Read a duration above zero, such as `500ms`, `10s` or `1h30m`, as seconds."""
@@ -205,15 +207,21 @@ def _items(value: object) -> list[Any]:
 
 
 def _parsed(value: object, separator: str = "") -> object:
-    """Give text the shape that YAML would: `[...]` and `{...}` as there, else items between commas."""
+    """Give text the shape that the file would have: one YAML list or mapping, else items between commas.
+
+    A comma inside brackets or braces belongs to its item: `x{2,3}` and `[a,b]x` are one pattern each.
+    """
     if not isinstance(value, str):
         return value
-    if value.lstrip()[:1] in ("[", "{"):
+    start = value.lstrip()[:1]
+    if start in ("[", "{"):
         try:
             return yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ValueError(f"cannot be read as YAML: {_shown(value)}") from None
-    items = [item.strip() for item in value.split(",") if item.strip()]
+        except (yaml.YAMLError, ValueError, RecursionError):
+            # `[a-z]+` and `[::1]:9092` begin like a list.
+            if start == "{":
+                raise ValueError(f"cannot be read as YAML: {_shown(value)}") from None
+    items = [item.strip() for item in _ITEM.findall(value) if item.strip()]
     if separator and items and all(separator in item for item in items):
         return dict(item.split(separator, 1) for item in items)
     return items
