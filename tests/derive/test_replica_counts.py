@@ -2,7 +2,7 @@
 
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.model import UNKNOWN
+from kafka_warden.model import UNKNOWN, TopicConfig
 from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, loaded, page, polls, seen
 
@@ -53,6 +53,16 @@ def test_sum_over_states_is_what_kafka_calls_out_of_sync() -> None:
 
     assert [sum(counts(derived, 2).values()) for derived in judged] == [0] * 5 + [1] * 3
     assert [counts(derived, 2) for derived in judged[4:]] == [{}, {"stuck": 1}, {"stuck": 1}, {"stuck": 1}]
+
+
+def test_partitions_without_a_leader_are_not_at_min_isr() -> None:
+    """As Kafka's AtMinIsrPartitionCount, which only a leader reports: they are offline, and counted there."""
+    led = Partition(replicas=(1, 2), out=(2,))
+    headless = Partition(replicas=(1, 2), leader=UNKNOWN, out=(2,))
+    cluster = judge(snapshot({"t": [led, headless]}, topic_configs={"t": TopicConfig()})).cluster
+
+    assert cluster.at_min_isr.tolist() == [True, False]
+    assert cluster.offline.tolist() == [False, True]
 
 
 def test_states_on_the_page_have_the_series_of_the_lag() -> None:

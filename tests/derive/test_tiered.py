@@ -102,6 +102,34 @@ def test_copying_anything_ends_a_stall() -> None:
     assert of_topic(judge(*polls))[1] == 10
 
 
+@pytest.mark.parametrize(
+    "others", [{}, {"more": [led(tiered=999)]}], ids=["no topic's configuration", "one topic's configuration"]
+)
+def test_unknown_topic_configuration_hides_the_stall_and_does_not_end_it(others: dict[str, list[Partition]]) -> None:
+    """The topic may not be described for two polls."""
+    topics = {"t": [led(tiered=499)], **others}
+    known = dict.fromkeys(topics, REMOTE)
+    unknown = {name: config for name, config in known.items() if name != "t"}
+    polls = [
+        snapshot(topics, clock=clock, topic_configs=configs)
+        for clock, configs in ((0, known), (10, known), (20, unknown), (30, unknown), (40, known))
+    ]
+    row = sorted(topics).index("t")
+
+    assert math.isnan(judge(*polls[:4]).tiered.stalled[row])
+    assert judge(*polls).tiered.stalled[row] == 40
+
+
+def test_a_topic_that_leaves_remote_storage_forgets_its_stall() -> None:
+    """Its remote data is deleted; when it comes back, the stall starts from 0."""
+    polls = [
+        snapshot({"t": [led(tiered=499)]}, clock=clock, topic_configs={"t": config})
+        for clock, config in ((0, REMOTE), (10, REMOTE), (20, TopicConfig()), (30, REMOTE))
+    ]
+
+    assert of_topic(judge(*polls)) == (40_000, 0)
+
+
 def test_a_poll_without_an_answer_hides_the_stall_and_does_not_end_it() -> None:
     """The leader hangs for a poll."""
     polls = [poll(led(tiered=offset), clock=clock) for clock, offset in ((0, 499), (10, UNKNOWN), (20, 499))]

@@ -182,6 +182,11 @@ def test_law_and_slope_are_weighed() -> None:
     assert nets[-1] == pytest.approx(2.2, abs=1e-3)
 
 
+def test_a_rate_of_almost_nothing_is_weighed() -> None:
+    """The square of so small an error is 0."""
+    assert moves.believed_net(1.9e-180, (2e-180, 24.0), copied=4.8e-179, burst=0.0) == 2e-180
+
+
 def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
     """However long it is, the next minutes may be others: the law counts for half."""
     net = moves.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=moves.DRIFT)

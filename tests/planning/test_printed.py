@@ -206,11 +206,19 @@ def test_times_are_rounded_up(seconds: float, expected: str) -> None:
 
 def test_numbers_for_people() -> None:
     """Powers of ten, three digits."""
-    assert [in_bytes(amount) for amount in (0, 999, 1000, 20.625e6, 1e15)] == [
+    assert [in_bytes(amount) for amount in (0, 999, 1000, 20.625e6, 1e15, -2e6)] == [
         "0 B",
         "999 B",
         "1 kB",
         "20.6 MB",
+        "1000 TB",
+        "-2 MB",
+    ]
+    assert [in_bytes(amount) for amount in (999.4, 999.6, 999_400_000, 999_600_000, 999.6e12)] == [
+        "999 B",
+        "1 kB",
+        "999 MB",
+        "1 GB",
         "1000 TB",
     ]
     assert in_rate(math.inf) == "unlimited"

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,6 +183,17 @@ def test_fetches_that_are_too_large_are_told() -> None:
 
     assert any("replica.fetch.response.max.bytes" in warning for warning in warnings(slow))
     assert not any("replica.fetch.response.max.bytes" in warning for warning in warnings(fast))
+
+
+def test_a_broker_that_is_gone_fetches_nothing() -> None:
+    """The network is shared by two brokers, not by three: 2.4 MB/s x 11 s / 2 is more than 10 MiB, / 3 is less."""
+    seen = cluster({"t": [sized([1], 2 * GB)]}, more=[2, 3])
+    gone = replace(seen, brokers={**seen.brokers, 3: replace(seen.brokers[3], gone=True)})
+
+    three, two = (plan(each, to("t", 0, 2), deadline=2 * GB / 1.2e6, network=2.4 * MB) for each in (seen, gone))
+
+    assert any("replica.fetch.response.max.bytes" in warning for warning in warnings(three))
+    assert not any("replica.fetch.response.max.bytes" in warning for warning in warnings(two))
 
 
 def test_a_window_that_leaves_little_is_told() -> None:

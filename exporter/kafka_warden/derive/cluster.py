@@ -55,7 +55,7 @@ def derive_cluster(frame: Frame) -> Cluster:
         under_replicated=under,
         under_replicated_known=snapshot.reassignments_known or not under.any(),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
-        at_min_isr=(in_isr == smallest) & (factor > 1),
+        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (factor > 1),
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
         adding=_count(frame, replicas.adding),

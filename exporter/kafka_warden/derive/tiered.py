@@ -72,10 +72,12 @@ def derive_tiered(frame: Frame, per_offset: Floats, memory: TieredMemory) -> tup
         memory: in the rows of this snapshot.
     """
     topics = _topics(frame)
-    if not topics.remote.any():
-        nothing = np.full(len(topics.remote), np.nan)
+    nothing = np.full(len(topics.remote), np.nan)
+    if not topics.remote.any() and (topics.known.all() or memory.copying is None):
         return TieredMemory(), Tiered(nothing, nothing, {})
     copying, overdue, stalled = _partitions(frame, topics, per_offset, memory.copying)
+    if not topics.remote.any():
+        return replace(memory, copying=copying), Tiered(nothing, nothing, {})
     facts = _facts(frame, topics, overdue)
     clock = frame.snapshot.clock
     judged = {key: _hold(memory.problems.get(key), clock, holds) for key, holds in facts.items()}
@@ -121,8 +123,9 @@ def _partitions(
     latest = told if before is None else formulas.latest_tiered(before.tiered, told, frame.leader_end)
     overdue = formulas.partition_overdue(frame.leader_end, table.start, latest, per_offset, topics.segment[table.topic])
     state, stalled = formulas.stalled(before, frame.snapshot.clock, latest, overdue)
-    # What lies in remote storage is deleted when a topic leaves it: should it come back, it begins anew.
-    state = formulas.Copying(np.where(copied, state.tiered, UNKNOWN), np.where(copied, state.since, np.nan))
+    # Remote data is deleted when a topic leaves remote storage. An unknown configuration does not mean that it left.
+    left = (topics.known & ~topics.copied)[table.topic]
+    state = formulas.Copying(np.where(left, UNKNOWN, state.tiered), np.where(left, np.nan, state.since))
     return state, overdue, stalled
 
 

@@ -149,7 +149,8 @@ def believed_net(
     if not _agree(law_net, rate, of_slope, of_law):
         return rate
     to_come = drift * copied / seconds
-    weight = of_law**2 / (of_law**2 + of_slope**2 + to_come**2) if of_law > 0 else 1.0
+    # The square of the quotient, as the square of a small error may underflow to 0.
+    weight = (of_law / math.hypot(of_law, of_slope, to_come)) ** 2 if of_law > 0 else 1.0
     return weight * rate + (1 - weight) * law_net
 
 

@@ -179,7 +179,7 @@ def _fetch_size(plan: MovePlan) -> Iterable[str]:
     if plan.limit is None:
         return
     network = plan.goal.network if plan.goal.network is not None else UNLIMITED
-    brokers = float(len(plan.snapshot.brokers))
+    brokers = float(sum(not broker.gone for broker in plan.snapshot.brokers.values()))
     for load in plan.loads:
         size = plan.snapshot.broker_configs[load.broker].replica_fetch_response_max_bytes
         largest = throttle.largest_fetch(NUMBERS, float(plan.limit), brokers, load.window.seconds, network)

@@ -10,8 +10,9 @@ _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 def in_bytes(amount: float) -> str:
     """Write bytes, such as `20.5 MB`."""
     for step, unit in _STEPS:
-        if abs(amount) >= step:
-            return f"{amount / step:.3g} {unit}" if abs(amount) < 1000 * step else f"{amount / step:.0f} {unit}"
+        rounded = abs(float(f"{amount / step:.3g}"))
+        if rounded >= 1:
+            return f"{amount / step:.3g} {unit}" if rounded < 1000 else f"{amount / step:.0f} {unit}"  # noqa: PLR2004  # no exponent
     return f"{amount:.0f} B"
 
 
