@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from kafka_warden.catalogue.beans import broker_counter
+from kafka_warden.catalogue.bean_metrics import broker_counter
 from kafka_warden.catalogue.followers import FOLLOWERS, REPLICA
 from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, worst_first
 from kafka_warden.derive.mutations import active_controller

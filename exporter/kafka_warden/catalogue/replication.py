@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from kafka_warden.catalogue.beans import broker_bean, broker_counter
+from kafka_warden.catalogue.bean_metrics import broker_bean, broker_counter
 from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
 from kafka_warden.derive.throttle.limits import SIDES
 from kafka_warden.model import Side

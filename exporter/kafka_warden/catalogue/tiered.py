@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from kafka_warden.catalogue.beans import broker_counter, broker_gauge
+from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
 from kafka_warden.catalogue.metric import Metric, Read, Sample, View, known
 from kafka_warden.model import BrokerConfig, Floats
 

@@ -1,0 +1,88 @@
+"""CONTRIBUTING.md: its example of a metric, followed step by step in a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from sandbox.jars import CACHE_VARIABLE, cache_directory
+
+ROOT: Final = Path(__file__).parents[1]
+PARTS: Final = ("conftest.py", "pyproject.toml", "docs", "exporter", "sandbox", "tests")
+"""What the steps need."""
+CONTRACT_TESTS: Final = ("tests/test_catalogue.py", "tests/test_exposition.py")
+CATALOGUE: Final = "exporter/kafka_warden/catalogue/cluster.py"
+GOLDEN: Final = {f"tests/golden/{name}" for name in ("contract.txt", "metrics.txt", "metrics.openmetrics.txt")}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The parts of the repository that the steps need, in a directory that may change."""
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(ROOT / part, tmp_path / part, ignore=ignored)
+        else:
+            shutil.copy(ROOT / part, tmp_path / part)
+    return tmp_path
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Every file by its path relative to the directory, except what tools keep in hidden directories."""
+    files = {str(file.relative_to(directory)): file for file in directory.rglob("*") if file.is_file()}
+    return {name: file.read_bytes() for name, file in files.items() if not name.startswith(".")}
+
+
+def changed(before: dict[str, bytes], directory: Path) -> set[str]:
+    """The files that were added, changed or removed."""
+    after = contents(directory)
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python on the copy."""
+    environment = os.environ | {
+        "PYTHONPATH": f"{directory}:{directory / 'exporter'}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        CACHE_VARIABLE: str(cache_directory()),
+    }
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def contract_tests(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests of names, types, labels and golden pages on the copy."""
+    return python(directory, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CONTRACT_TESTS, *options)
+
+
+def test_a_metric_is_one_entry_and_the_golden_files(copy: Path) -> None:
+    """The example fails the contract; after `--update-golden` it passes, and only these files have changed."""
+    (example,) = re.findall(
+        r"^ *```python\n(.*?)^ *```$", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    before = contents(copy)
+    catalogue = copy / CATALOGUE
+    text, end, empty = catalogue.read_text().rpartition("\n)\n")
+    assert empty == "", "CLUSTER is the last definition of the file"
+    catalogue.write_text(f"{text}\n{textwrap.indent(textwrap.dedent(example), '    ')}{end.lstrip()}")
+
+    missed = contract_tests(copy, "-k", "frozen or golden")
+    failed = set(re.findall(r"^FAILED \S+::(\w+)", missed.stdout, re.MULTILINE))
+    assert failed == {"test_names_types_and_labels_are_frozen", "test_golden_page"}, missed.stdout + missed.stderr
+    updated = contract_tests(copy, "--update-golden")
+    assert updated.returncode == 0, updated.stdout + updated.stderr
+    assert changed(before, copy) == {CATALOGUE, *GOLDEN}
+    passed = contract_tests(copy, "-k", "frozen or golden")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+
+    made = python(copy, "-m", "docs.generate")
+    assert made.returncode == 0, made.stderr
+    assert changed(before, copy) == {CATALOGUE, *GOLDEN, "docs/metrics.md"}
