@@ -14,14 +14,17 @@ OPEN = {"kafka_warden.model", "kafka_warden.errors", "kafka_warden.formulas"}
 """What every room may import. They may import each other: formulas know nothing but formulas."""
 
 SETTINGS = {"kafka_warden.settings"}
+CLOCK = {"kafka_warden.clock"}
+
 ROOMS: dict[str, set[str]] = {
+    "kafka_warden.clock": set(),
     "kafka_warden.errors": set(),
     "kafka_warden.model": set(),
     "kafka_warden.formulas": set(),
     "kafka_warden.settings": OPEN,
-    "kafka_warden.clients": OPEN | SETTINGS,
+    "kafka_warden.clients": OPEN | CLOCK | SETTINGS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
-    "kafka_warden.poller": OPEN | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
+    "kafka_warden.poller": OPEN | CLOCK | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN,
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
@@ -34,8 +37,9 @@ ROOMS: dict[str, set[str]] = {
     | SETTINGS
     | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
     "kafka_warden.state": OPEN,
-    "kafka_warden.timer": OPEN | {"kafka_warden.web.health"},
+    "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.cycle": OPEN
+    | CLOCK
     | {
         f"kafka_warden.{room}"
         for room in (

@@ -1,8 +1,7 @@
-"""One turn: poll, judge, render, swap the page. Knows when what is shown is too old to be shown."""
+"""One cycle: poll, evaluate, render, replace the page. Numbers that are too old are removed from the page."""
 
 import math
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +10,7 @@ import numpy as np
 import structlog
 
 from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.clock import SYSTEM, Clock
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import PollAbandonedError, StateError
@@ -25,19 +25,19 @@ from kafka_warden.state import StateFile
 log = structlog.get_logger(__name__)
 
 SAVE_SECONDS: Final = 30.0
-"""Between two savings: what a crash may forget. A clean stop forgets nothing."""
+"""Seconds between two writes of the state file: a crash loses at most these. A clean stop loses nothing."""
 
 
 @dataclass(slots=True)
 class _Shown:
-    """What the page shows."""
+    """The snapshot of the last poll, and the view of it that the page shows."""
 
     snapshot: Snapshot | None = None
     view: View | None = None
 
 
 class Cycle:
-    """Everything between the timer and the page."""
+    """Everything between the timer and the page. Ages are measured on the monotonic clock."""
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class Cycle:
         build: Build,
         state: StateFile | None = None,
         history: Recorder | None = None,
+        clock: Clock = SYSTEM,
     ) -> None:
         self.holder = PageHolder()
         self._poller = poller
@@ -55,9 +56,10 @@ class Cycle:
         self._build = build
         self._exposition = Exposition(parameters.series_budget)
         self._memory: Memory | None = None
-        self._judged: Snapshot | None = None
+        self._evaluated: Snapshot | None = None
         self._state = state
         self._history = history
+        self._clock = clock
         self._saved_at = -math.inf
         self._restarted = False
         self._shown = _Shown()
@@ -66,7 +68,7 @@ class Cycle:
         self._publish(None)
 
     def once(self) -> None:
-        """Poll once and show what was seen. Never raises: the next turn may go better."""
+        """Poll once and show the result. Never raises, so that the next cycle runs whatever happened in this one."""
         try:
             snapshot = self._poller.poll()
         except PollAbandonedError:
@@ -77,23 +79,23 @@ class Cycle:
         try:
             self._show(snapshot)
         except Exception:
-            log.exception("the snapshot could not be judged; this is a bug, please report it")
-            # Should what is remembered be the cause, the next poll judges without it.
+            log.exception("the snapshot could not be evaluated; this is a bug, please report it")
+            # The memory may be the cause: the next poll is evaluated without it.
             self._memory = None
             self._publish(None)
 
     def save(self) -> None:
-        """Write down what a restart must not forget. Never raises."""
-        if self._state is None or self._memory is None or self._judged is None:
+        """Write the state file, from which a restart continues. Never raises."""
+        if self._state is None or self._memory is None or self._evaluated is None:
             return
         try:
-            self._state.save(to_document(self._memory, self._judged))
+            self._state.save(to_document(self._memory, self._evaluated))
         except Exception:
-            log.exception("the state could not be written down; this is a bug, please report it")
-        self._saved_at = self._judged.clock
+            log.exception("the state could not be written; this is a bug, please report it")
+        self._saved_at = self._evaluated.clock
 
     def expire(self) -> None:
-        """Take numbers off the page that nobody renewed for three intervals."""
+        """Remove numbers from the page that were not updated for three intervals."""
         with self._rendering:
             if self._shown.view is not None and not self._fresh(self._shown.snapshot):
                 self._publish(None)
@@ -103,10 +105,10 @@ class Cycle:
             self._publish(None)
             return
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
-            # The page stays; two judgements of a large cluster at once would be a fifth of its memory.
+            # The page stays. Two evaluations of a large cluster at once would add a fifth to the memory in use.
             self._shown.view = None
             view = View(
-                derived=self._judge(snapshot),
+                derived=self._evaluate(snapshot),
                 sidecar=self._sidecar(snapshot),
                 topics=self._allowed(snapshot.topics),
                 parameters=self._parameters,
@@ -117,7 +119,7 @@ class Cycle:
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
 
-    def _judge(self, snapshot: Snapshot) -> Derived:
+    def _evaluate(self, snapshot: Snapshot) -> Derived:
         document = None
         remembered = Remembered.KEPT if self._memory is not None else Remembered.NOTHING
         if self._memory is None and not self._restarted:
@@ -125,13 +127,13 @@ class Cycle:
             self._memory, document = self._restored(snapshot)
             remembered = Remembered.RESTORED if self._memory is not None else Remembered.NOTHING
         self._memory, derived = derive(snapshot, self._memory, self._parameters)
-        self._judged = snapshot
+        self._evaluated = snapshot
         if self._history is not None:
             self._history.record(snapshot, derived, remembered, document)
         return derived
 
     def _restored(self, snapshot: Snapshot) -> tuple[Memory | None, Mapping[str, Any] | None]:
-        """Remember what the process before wrote down of this cluster; beside it the document, where it is of use."""
+        """Return the memory that the previous process saved of this cluster, and its document, or `None` twice."""
         document = self._state.load() if self._state is not None else None
         if self._state is None or document is None:
             return None, None
@@ -156,7 +158,7 @@ class Cycle:
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
-        oldest = time.monotonic() - SHOWN_FOR * self._parameters.poll_interval
+        oldest = self._clock.monotonic() - SHOWN_FOR * self._parameters.poll_interval
         return snapshot is not None and snapshot.clock >= oldest
 
     def _allowed(self, topics: tuple[str, ...]) -> Bools:

@@ -1,7 +1,7 @@
-"""The small file that lets "since when" survive a restart: one JSON document, replaced as a whole.
+"""The state file, which keeps start times over a restart: one JSON document, replaced as a whole.
 
-A reader never sees half of it: it is written under another name, flushed to the disk and renamed. A file that cannot be
-used costs one warning, and the clocks start anew; a file that cannot be written costs one warning until it can.
+It is written under another name, flushed to the disk and renamed, so that a reader never sees half of it. A file that
+cannot be used is logged once, and all ages start at 0. A file that cannot be written is logged once until it can be.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ from kafka_warden.errors import StateError
 log = structlog.get_logger(__name__)
 
 LARGEST: Final = 256 << 20
-"""Bytes. Ten times what 200,000 partitions need when all of them are behind; more is not ours."""
+"""Bytes: ten times what 200,000 partitions need when all of them are behind. A larger file is not a state file."""
 
 MODE: Final = 0o600
-"""Names of topics are nobody else's business."""
+"""Names of topics are private."""
 
 
 class StateFile:
-    """One file. Not for several processes: each sidecar has its own."""
+    """One file. Each process needs its own."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,13 +42,11 @@ class StateFile:
             return None
 
     def refuse(self, problem: Exception) -> None:
-        """Say that the document is not used, and why."""
-        log.warning(
-            "the state file is not used; every 'since when' starts anew", path=str(self._path), why=str(problem)
-        )
+        """Log that the document is not used, and why."""
+        log.warning("the state file is not used; all ages start at 0", path=str(self._path), why=str(problem))
 
     def save(self, document: Mapping[str, Any]) -> None:
-        """Replace the document. Never raises: the numbers of the page do not depend on it."""
+        """Replace the document. Never raises: the numbers in `/metrics` do not depend on it."""
         try:
             self._write(json.dumps(document, allow_nan=False, separators=(",", ":")).encode())
         except (OSError, ValueError) as problem:
@@ -57,7 +55,7 @@ class StateFile:
             self._failing = True
         else:
             if self._failing:
-                log.info("the state file is written again", path=str(self._path))
+                log.info("the state file can be written again", path=str(self._path))
             self._failing = False
 
     def _read(self) -> Mapping[str, Any]:
