@@ -1,18 +1,34 @@
-"""The clock that the poller, the cycle and the watchdog take as an argument. A test passes one that it sets."""
+"""The clock that everything which measures or waits takes as an argument, so that tests can run it in virtual time."""
 
+import asyncio
 import time
-from typing import Final, Protocol
+from typing import Protocol
 
 
 class Clock(Protocol):
-    """The two times of the module `time`."""
+    """Two times and the event loop whose timers follow them."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back. All ages and deadlines use it."""
+
+    def time(self) -> float:
+        """Return Unix time in seconds."""
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        """Make an event loop whose `time()` is `monotonic()`."""
+
+
+class SystemClock:
+    """The clock of the machine."""
 
     def monotonic(self) -> float:
         """Return seconds that never go back."""
+        return time.monotonic()
 
     def time(self) -> float:
-        """Return Unix time, which goes back when somebody sets the clock."""
+        """Return Unix time in seconds."""
+        return time.time()
 
-
-SYSTEM: Final[Clock] = time
-"""The clocks of the operating system."""
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        """Make asyncio's own event loop, whose time is the monotonic clock."""
+        return asyncio.new_event_loop()

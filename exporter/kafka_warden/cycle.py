@@ -10,7 +10,7 @@ import numpy as np
 import structlog
 
 from kafka_warden.catalogue import Build, Sidecar, View
-from kafka_warden.clock import SYSTEM, Clock
+from kafka_warden.clock import Clock, SystemClock
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import PollAbandonedError, StateError
@@ -47,7 +47,7 @@ class Cycle:
         build: Build,
         state: StateFile | None = None,
         history: Recorder | None = None,
-        clock: Clock = SYSTEM,
+        clock: Clock | None = None,
     ) -> None:
         self.holder = PageHolder()
         self._poller = poller
@@ -59,7 +59,7 @@ class Cycle:
         self._evaluated: Snapshot | None = None
         self._state = state
         self._history = history
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._saved_at = -math.inf
         self._restarted = False
         self._shown = _Shown()

@@ -13,7 +13,7 @@ import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from kafka_warden.clock import SYSTEM, Clock
+from kafka_warden.clock import Clock, SystemClock
 from kafka_warden.web.health import Health
 
 log = structlog.get_logger(__name__)
@@ -31,13 +31,13 @@ class Timer:
     """Calls `poll` every interval, one call at a time, and `expire` twice per interval."""
 
     def __init__(
-        self, poll: Callable[[], None], expire: Callable[[], None], interval: float, clock: Clock = SYSTEM
+        self, poll: Callable[[], None], expire: Callable[[], None], interval: float, clock: Clock | None = None
     ) -> None:
         self._poll = poll
         self._expire = expire
         self._interval = interval
-        self._clock = clock
-        self._started = self._ended = clock.monotonic()
+        self._clock = clock or SystemClock()
+        self._started = self._ended = self._clock.monotonic()
         self._stopping = threading.Event()
         self._running = threading.Lock()
         self._scheduler: Any = BackgroundScheduler(

@@ -1,0 +1,128 @@
+"""What the page shows over time: numbers age on the monotonic clock, and nothing that fails ends the process."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from kafka_warden.cycle import Cycle
+from kafka_warden.errors import PollAbandonedError
+from kafka_warden.model import Parameters, Snapshot
+from tests import scene
+from tests.building import Partition, snapshot
+from tests.support.scripted import VirtualClock
+
+INTERVAL = 10.0
+SHOWN = b"kafka_warden_replica_"
+
+
+class Polled:
+    """A poller that answers with a new snapshot, with the one before, or not at all."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.status: Any = {}
+        self.last: Snapshot | None = None
+        self.answers = True
+        self.raises: type[Exception] | None = None
+
+    def poll(self) -> Snapshot | None:
+        """Return the last snapshot, which is new while the cluster answers."""
+        if self.raises is not None:
+            raise self.raises
+        if self.answers:
+            now = self._clock.monotonic()
+            self.last = snapshot({"t": [Partition(lag={2: 5}, out=(2,))]}, clock=now, time=self._clock.time())
+        return None if self.last is None else replace(self.last, status={})
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    """A clock that stands still."""
+    return VirtualClock()
+
+
+@pytest.fixture
+def polled(clock: VirtualClock) -> Polled:
+    """A poller on that clock."""
+    return Polled(clock)
+
+
+@pytest.fixture
+def cycle(clock: VirtualClock, polled: Polled) -> Cycle:
+    """A cycle on that clock."""
+    parameters = Parameters(poll_interval=INTERVAL)
+    poller: Any = polled
+    return Cycle(poller, parameters, lambda _: True, scene.sidecar().build, clock=clock)
+
+
+def shows(cycle: Cycle) -> bool:
+    """Whether the page has numbers of replicas."""
+    assert cycle.holder.page is not None
+    return SHOWN in cycle.holder.page.text
+
+
+def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualClock) -> None:
+    """No poll has to start for that; setting the wall clock changes nothing."""
+    assert not shows(cycle)
+    cycle.once()
+    assert shows(cycle)
+
+    clock.set_wall(86400.0)
+    clock.advance(3 * INTERVAL - 0.1)
+    cycle.expire()
+    assert shows(cycle)
+
+    clock.set_wall(-2 * 86400.0)
+    clock.advance(0.2)
+    cycle.expire()
+    assert not shows(cycle)
+    assert b"kafka_warden_build_info" in cycle.holder.page.text  # type: ignore[union-attr]  # `shows` looked
+
+    cycle.once()
+    assert shows(cycle)
+
+
+@pytest.mark.parametrize("failure", [{"answers": False}, {"raises": ZeroDivisionError}])
+def test_polls_without_an_answer_show_the_last_numbers_for_three_intervals(
+    cycle: Cycle, clock: VirtualClock, polled: Polled, failure: dict[str, Any]
+) -> None:
+    """Whether the cluster does not answer, or the poll itself fails."""
+    cycle.once()
+    vars(polled).update(failure)
+    seen = []
+    with capture_logs():
+        for _ in range(4):
+            clock.advance(INTERVAL)
+            cycle.once()
+            seen.append(shows(cycle))
+    assert seen == [True, True, True, False]
+
+
+def test_a_poll_that_is_abandoned_changes_nothing(cycle: Cycle, polled: Polled) -> None:
+    """The process is stopping, and its last page stays."""
+    cycle.once()
+    page = cycle.holder.page
+    polled.raises = PollAbandonedError
+    with capture_logs() as logs:
+        cycle.once()
+    assert cycle.holder.page is page
+    assert logs == []
+
+
+def test_an_evaluation_that_fails_empties_the_page_until_the_next_one(
+    cycle: Cycle, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next poll is evaluated without what was remembered."""
+    cycle.once()
+    with monkeypatch.context() as broken, capture_logs() as logs:
+        clock.advance(INTERVAL)
+        broken.setattr("kafka_warden.cycle.derive", None)
+        cycle.once()
+    assert not shows(cycle)
+    assert [entry["log_level"] for entry in logs] == ["error"]
+
+    clock.advance(INTERVAL)
+    cycle.once()
+    assert shows(cycle)

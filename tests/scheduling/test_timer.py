@@ -1,0 +1,132 @@
+"""When polls start: the schedule, and the watchdog when the wall clock is set back."""
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from apscheduler.schedulers import base as scheduler_module
+from structlog.testing import capture_logs
+
+from kafka_warden.timer import Timer
+from sandbox import wait_for
+from tests.support.scripted import VirtualClock
+
+INTERVAL = 0.1
+"""Seconds. The watchdog looks at the clock twice per interval, in real time."""
+
+WITHIN = 30.0
+
+
+class Calls:
+    """Counts polls and calls of `expire`."""
+
+    def __init__(self) -> None:
+        self.polls = 0
+        self.expired = 0
+
+    def poll(self) -> None:
+        """Count one."""
+        self.polls += 1
+
+    def expire(self) -> None:
+        """Count one."""
+        self.expired += 1
+
+    def watchdog_looked(self) -> None:
+        """Wait until the watchdog has looked at the clock, however long this machine takes."""
+        before = self.expired
+        wait_for(lambda: self.expired >= before + 2, WITHIN)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
+    """A clock for the timer, and for APScheduler, which takes the time from `datetime`."""
+    made = VirtualClock()
+
+    class Virtual(dt.datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> dt.datetime:  # type: ignore[override]  # whatever the caller asks for
+            return dt.datetime.fromtimestamp(made.time(), tz)
+
+    monkeypatch.setattr(scheduler_module, "datetime", Virtual)
+    return made
+
+
+@contextmanager
+def running(calls: Calls, clock: VirtualClock, expire: Callable[[], None] | None = None) -> Iterator[Timer]:
+    """A timer after its first poll."""
+    timer = Timer(calls.poll, expire or calls.expire, INTERVAL, clock)
+    timer.start()
+    try:
+        wait_for(lambda: calls.polls == 1, WITHIN)
+        yield timer
+    finally:
+        timer.stop()
+        timer.join()
+
+
+def test_a_poll_starts_within_two_intervals_when_the_wall_clock_was_set_back(clock: VirtualClock) -> None:
+    """APScheduler alone would wait for an hour. The message says what happened."""
+    calls = Calls()
+    with capture_logs() as logs, running(calls, clock):
+        clock.set_wall(-3600.0)
+        clock.advance(1.9 * INTERVAL)
+        calls.watchdog_looked()
+        assert calls.polls == 1
+
+        clock.advance(0.2 * INTERVAL)
+        wait_for(lambda: calls.polls == 2, WITHIN)
+    assert "was the clock set back?" in logs[0]["event"]
+
+
+def test_after_the_watchdog_the_schedule_goes_on(clock: VirtualClock) -> None:
+    """From the new time of day: the clock that was set back needs the watchdog once."""
+    calls = Calls()
+    with capture_logs() as logs, running(calls, clock):
+        clock.set_wall(-3600.0)
+        clock.advance(2.1 * INTERVAL)
+        wait_for(lambda: calls.polls == 2, WITHIN)
+        clock.advance(1.1 * INTERVAL)
+        wait_for(lambda: calls.polls == 3, WITHIN)
+    assert len(logs) == 1
+
+
+def test_old_numbers_are_removed_between_polls(clock: VirtualClock) -> None:
+    """`expire` is called although no poll starts, and again after it failed."""
+    calls = Calls()
+
+    def fails() -> None:
+        calls.expire()
+        raise ZeroDivisionError
+
+    with capture_logs() as logs, running(calls, clock, fails):
+        calls.watchdog_looked()
+    assert calls.polls == 1
+    assert {entry["log_level"] for entry in logs} == {"error"}
+
+
+def test_a_process_whose_polls_do_not_end_is_unhealthy(clock: VirtualClock) -> None:
+    """After ten intervals, and at least a minute."""
+    calls = Calls()
+    timer = Timer(calls.poll, calls.expire, 10.0, clock)
+    clock.advance(100.0)
+    assert timer.health().healthy
+    clock.advance(1.0)
+    assert timer.health().reasons == ("no poll has ended for 101 s",)
+    short = Timer(calls.poll, calls.expire, 1.0, clock)
+    clock.advance(59.0)
+    assert short.health().healthy
+    clock.advance(2.0)
+    assert not short.health().healthy
+
+
+def test_no_poll_starts_after_stop(clock: VirtualClock) -> None:
+    """Also when the schedule had already handed one to its thread."""
+    calls = Calls()
+    with running(calls, clock) as timer:
+        pass
+    clock.advance(10 * INTERVAL)
+    timer._once()
+    assert calls.polls == 1

@@ -1,0 +1,148 @@
+"""The process of the scripted brokers: one JSON object per line on standard input, one answer per line on output.
+
+It ends when its standard input does.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tests.support.scripted.broker import Brokers
+from tests.support.scripted.description import Broker, Topic, spread
+from tests.support.scripted.rules import Rule
+from tests.support.scripted.sasl import Accounts
+
+ROUNDS = 5
+"""Turns of the event loop without anything moving, after which the brokers are idle."""
+
+
+class Commands:
+    """What a test may ask for, by method name."""
+
+    def __init__(self) -> None:
+        self._brokers = Brokers()
+
+    async def brokers(self, brokers: list[dict[str, Any]]) -> Mapping[int, int]:
+        """Add brokers or change them; return the port of each."""
+        return await self._nodes(self._brokers.cluster.brokers, brokers)
+
+    async def controllers(self, controllers: list[dict[str, Any]]) -> Mapping[int, int]:
+        """Add controllers; return the port of each. The last one is active."""
+        self._brokers.cluster.controller = controllers[-1]["id"]
+        return await self._nodes(self._brokers.cluster.controllers, controllers)
+
+    async def _nodes(self, known: dict[int, Broker], changed: list[dict[str, Any]]) -> Mapping[int, int]:
+        for each in changed:
+            before = known.get(each["id"])
+            known[each["id"]] = Broker(**({"port": before.port} if before else {}) | each)
+            await self._brokers.listen(each["id"])
+        self._brokers.cluster.revision += 1
+        return {each["id"]: known[each["id"]].port for each in changed}
+
+    async def remove_brokers(self, brokers: list[int]) -> None:
+        """Take brokers away."""
+        for broker in brokers:
+            await self._brokers.refuse(broker)
+            del self._brokers.cluster.brokers[broker]
+        self._brokers.cluster.revision += 1
+
+    async def topics(self, topics: list[dict[str, Any]]) -> None:
+        """Add topics, or replace those of the same name."""
+        self._brokers.cluster.add_topics(Topic(**topic) for topic in topics)
+
+    async def spread(self, topics: int, **given: Any) -> None:
+        """Add many topics whose partitions are spread over all brokers, as `spread` does."""
+        brokers = list(self._brokers.cluster.brokers)
+        self._brokers.cluster.add_topics(
+            spread(f"topic-{number:05}", brokers=brokers, first=number, **given) for number in range(topics)
+        )
+
+    async def remove_topics(self, topics: list[str]) -> None:
+        """Take topics away."""
+        for topic in topics:
+            del self._brokers.cluster.topics[topic]
+        self._brokers.cluster.index()
+
+    async def quotas(self, quotas: list[dict[str, Any]]) -> None:
+        """Set all client quotas."""
+        self._brokers.cluster.quotas = quotas
+        self._brokers.cluster.revision += 1
+
+    async def rule(self, **rule: Any) -> None:
+        """Add a rule, before all others."""
+        self._brokers.rules.insert(0, Rule(**rule))
+
+    async def clear(self) -> None:
+        """Remove all rules."""
+        self._brokers.rules.clear()
+
+    async def versions(self, broker: int, versions: dict[str, tuple[int, int]]) -> None:
+        """Set which versions of some requests a broker knows."""
+        self._brokers.versions[broker] = versions
+
+    async def accounts(self, **accounts: Any) -> None:
+        """Ask for a login on every new connection."""
+        self._brokers.accounts = Accounts(**accounts)
+
+    async def refuse(self, broker: int) -> None:
+        """Close the port of a broker and its connections."""
+        await self._brokers.refuse(broker)
+
+    async def accept(self, broker: int) -> None:
+        """Open the port of a broker again."""
+        await self._brokers.listen(broker)
+
+    async def disconnect(self, broker: int) -> None:
+        """Close the connections of a broker."""
+        self._brokers.disconnect(broker)
+
+    async def time(self, now: float) -> None:
+        """Set the server's clock; from then on it stands still until it is set again."""
+        self._brokers.time.set(now)
+
+    async def idle(self) -> int:
+        """Wait until nothing moves; return how much has moved since the start."""
+        still, before = 0, -1
+        while still < ROUNDS:
+            await asyncio.sleep(0)
+            still = still + 1 if self._brokers.moved == before and not self._brokers.busy else 0
+            before = self._brokers.moved
+        return before
+
+    async def seen(self) -> list[dict[str, Any]]:
+        """Return the requests since the last call of `forget`."""
+        return [asdict(each) for each in self._brokers.seen]
+
+    async def forget(self) -> None:
+        """Empty the log of requests."""
+        self._brokers.seen.clear()
+
+    async def problems(self) -> list[str]:
+        """Return what went wrong in this program."""
+        return self._brokers.problems
+
+    async def received(self) -> Mapping[str, int]:
+        """Return how many requests of each kind arrived since the start."""
+        return dict(self._brokers.received)
+
+
+async def main() -> None:
+    """Serve until standard input ends."""
+    loop, commands = asyncio.get_running_loop(), Commands()
+    lines = asyncio.StreamReader(limit=1 << 28)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    while line := await lines.readline():
+        command = json.loads(line)
+        try:
+            answer = {"answer": await getattr(commands, command.pop("do"))(**command)}
+        except Exception as problem:  # noqa: BLE001  # the test raises it
+            answer = {"problem": repr(problem)}
+        sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

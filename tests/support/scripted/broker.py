@@ -1,0 +1,331 @@
+"""The brokers: any number of ports on one event loop, each answering Kafka's wire protocol from one `Description`."""
+
+import asyncio
+import contextlib
+import struct
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+from kafka.protocol.metadata import ApiVersionsResponse
+from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
+
+from tests.support.scripted import replies
+from tests.support.scripted.description import Description
+from tests.support.scripted.replies import KINDS, Patched
+from tests.support.scripted.rules import Rule, fitting, set_errors
+from tests.support.scripted.sasl import BAD_LOGIN, BAD_MECHANISM, Accounts, Login
+
+UNSUPPORTED_VERSION: Final = 35
+RELEASE: Final = (4, 1)
+LOGGED: Final = 100_000
+CONNECTED: Final = "connected"
+"""The entry in the log of requests for a new connection."""
+
+_NAMES: Final = {name: key for key, (name, _, _) in KINDS.items()}
+
+
+class Time:
+    """Seconds since the start; or what a test sets, from the first time that it does."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._set: float | None = None
+        self._waiting: list[tuple[float, asyncio.Future[None]]] = []
+
+    def now(self) -> float:
+        """Return the time."""
+        return time.monotonic() - self._began if self._set is None else self._set
+
+    def set(self, now: float) -> None:
+        """Set the time; those whose wait ends by then go on."""
+        self._set = now
+        for until, waiting in self._waiting:
+            if until <= now and not waiting.done():
+                waiting.set_result(None)
+        self._waiting = [each for each in self._waiting if not each[1].done()]
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        if seconds > 0 and self._set is None:
+            await asyncio.sleep(seconds)
+        elif seconds > 0:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((self.now() + seconds, waiting))
+            await waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request that arrived, or a new connection. `side` is that of ListOffsets."""
+
+    at: float
+    broker: int
+    connection: int
+    request: str
+    version: int = -1
+    side: str = ""
+
+
+@dataclass(slots=True)
+class _Connection:
+    broker: int
+    number: int
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    login: Login
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. `body` has no header."""
+
+    key: int
+    version: int
+    correlation: int
+    body: bytes
+    name: str = ""
+    side: str = ""
+
+
+@dataclass(slots=True)
+class Brokers:
+    """The listeners and what they share."""
+
+    cluster: Description = field(default_factory=Description)
+    rules: list[Rule] = field(default_factory=list)
+    time: Time = field(default_factory=Time)
+    accounts: Accounts | None = None
+    seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=LOGGED))
+    received: Counter[str] = field(default_factory=Counter)
+    """Requests by name, since the start."""
+    moved: int = 0
+    """Grows with all that arrives and leaves."""
+    busy: int = 0
+    """Requests that are being answered; not those that a rule holds back."""
+    versions: dict[int, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    """Broker to request to the versions that it knows, where they are not those of `RELEASE`; (0, -1) for none."""
+    problems: list[str] = field(default_factory=list)
+    """Exceptions of this program itself."""
+    _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
+    _connections: dict[int, _Connection] = field(default_factory=dict)
+    _encoded: dict[Any, tuple[int, bytes | Patched]] = field(default_factory=dict)
+    _sides: dict[Any, str] = field(default_factory=dict)
+    _count: int = 0
+
+    async def listen(self, broker: int) -> None:
+        """Accept connections for a broker or a controller, on the port that it had before if there was one."""
+        node = self.cluster.brokers.get(broker) or self.cluster.controllers[broker]
+        if broker not in self._listeners:
+
+            async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                await self._serve(broker, reader, writer)
+
+            server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24)
+            self._listeners[broker] = server
+            node.port = server.sockets[0].getsockname()[1]
+
+    async def refuse(self, broker: int) -> None:
+        """Close a broker's listener and its connections."""
+        listener = self._listeners.pop(broker, None)
+        if listener is not None:
+            listener.close()
+        self.disconnect(broker)
+
+    def disconnect(self, broker: int) -> None:
+        """Close the connections of a broker."""
+        for connection in self._connections.values():
+            if connection.broker == broker:
+                connection.writer.transport.abort()
+
+    async def _serve(self, broker: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._count += 1
+        connection = _Connection(broker, self._count, reader, writer, Login(self.accounts))
+        self._connections[connection.number] = connection
+        self._note(connection, Request(-1, -1, 0, b"", CONNECTED))
+        try:
+            while await self._answer(connection, await self._read(reader)):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        except Exception:  # noqa: BLE001  # the test that ends raises it
+            self.problems.append(traceback.format_exc())
+        finally:
+            del self._connections[connection.number]
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _read(self, reader: asyncio.StreamReader) -> Request:
+        (size,) = struct.unpack(">i", await reader.readexactly(4))
+        frame = await reader.readexactly(size)
+        key, version, correlation, length = struct.unpack_from(">hhih", frame)
+        _, kind, _ = KINDS[key]
+        start = 10 + max(length, 0) + kind.flexible_version_q(version)  # no tagged field is ever sent
+        return Request(key, version, correlation, frame[start:], KINDS[key][0])
+
+    def _note(self, connection: _Connection, request: Request) -> None:
+        self.moved += 1
+        self.received[request.name] += 1
+        self.seen.append(
+            Seen(self.time.now(), connection.broker, connection.number, request.name, request.version, request.side)
+        )
+
+    async def _answer(self, connection: _Connection, request: Request) -> bool:
+        """Answer; return whether the connection stays open."""
+        request.side = self._side(connection.broker, request) if request.name == "ListOffsets" else ""
+        self._note(connection, request)
+        rule = fitting(self.rules, connection.broker, request.name, request.side)
+        await self.time.sleep(rule.delay)
+        async with self._working():
+            if rule.drop or not self._supported(connection.broker, request):
+                return False
+            reply, stays = self._reply(connection, request, rule)
+            if reply is None:
+                return False
+            frame = self._frame(request, rule, reply)
+            if not rule.hang:
+                connection.writer.write(frame[: len(frame) // 2] if rule.half else frame)
+                await connection.writer.drain()
+        if rule.hang or rule.half:
+            await connection.reader.read()
+            return False
+        await self.time.sleep(rule.throttle_ms / 1000)
+        return stays and not rule.close
+
+    @asynccontextmanager
+    async def _working(self) -> AsyncIterator[None]:
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            self.moved += 1
+
+    def _supported(self, broker: int, request: Request) -> bool:
+        least, most = self._known(broker).get(request.key, (0, -1))
+        return least <= request.version <= most or request.name == "ApiVersions"
+
+    def _known(self, broker: int) -> Mapping[int, tuple[int, int]]:
+        release = BROKER_API_VERSIONS[RELEASE]
+        known = {key: (release[key][0], min(release[key][1], kind.max_version)) for key, (_, kind, _) in KINDS.items()}
+        return known | {_NAMES[name]: (least, most) for name, (least, most) in self.versions.get(broker, {}).items()}
+
+    def _frame(self, request: Request, rule: Rule, reply: bytes) -> bytes:
+        flexible = KINDS[request.key][1].flexible_version_q(request.version) and request.name != "ApiVersions"
+        header = struct.pack(">i", request.correlation) + b"\0" * flexible
+        if rule.raw is not None:
+            return bytes.fromhex(rule.raw) * rule.repeat
+        if rule.body is not None:
+            reply = bytes.fromhex(rule.body) * rule.repeat
+        if rule.recorded is not None:
+            header, reply = header[:4], Path(rule.recorded).read_bytes()[4:]
+        return struct.pack(">i", len(header) + len(reply)) + header + reply
+
+    def _reply(self, connection: _Connection, request: Request, rule: Rule) -> tuple[bytes | None, bool]:
+        """Return the encoded body, `None` for none, and whether the connection stays open."""
+        if request.name == "ApiVersions":
+            return self._api_versions(connection.broker, request, rule), True
+        if request.name in ("SaslHandshake", "SaslAuthenticate"):
+            return self._sasl(connection.login, request, rule)
+        if not connection.login.valid(self.time.now()):
+            return None, False
+        if not (rule.changes or rule.error or rule.throttle_ms):
+            return self._kept(connection.broker, request), True
+        return _changed(self._made(connection.broker, request), request, rule, self.time.now()), True
+
+    def _api_versions(self, broker: int, request: Request, rule: Rule) -> bytes:
+        known = self._known(broker)
+        least, most = known[request.key]
+        refused = rule.error or (0 if least <= request.version <= most else UNSUPPORTED_VERSION)
+        reply = ApiVersionsResponse(
+            error_code=refused,
+            api_keys=[
+                ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
+                for key, (low, high) in known.items()
+                if low <= high
+            ],
+            throttle_time_ms=rule.throttle_ms,
+        )
+        encoded: bytes = reply.encode(version=0 if refused else request.version)
+        return encoded
+
+    def _sasl(self, login: Login, request: Request, rule: Rule) -> tuple[bytes | None, bool]:
+        if login.accounts is None:
+            return None, False
+        asked = KINDS[request.key][1].decode(request.body, version=request.version)
+        reply: Any
+        if request.name == "SaslHandshake":
+            bad = rule.error or (0 if asked.mechanism == login.accounts.mechanism else BAD_MECHANISM)
+            reply = SaslHandshakeResponse(error_code=bad, mechanisms=[login.accounts.mechanism])
+        else:
+            answer = login.step(bytes(asked.auth_bytes), self.time.now())
+            bad = rule.error or (BAD_LOGIN if answer is None else 0)
+            reply = SaslAuthenticateResponse(
+                error_code=bad,
+                error_message="Authentication failed" if bad else None,
+                auth_bytes=answer or b"",
+                session_lifetime_ms=login.accounts.session_ms,
+            )
+        return reply.encode(version=request.version), not bad
+
+    def _kept(self, broker: int, request: Request) -> bytes:
+        """Encode a reply, or take the one that was encoded for the same request before."""
+        key = (request.key, request.version, broker, request.body)
+        revision, kept = self._encoded.get(key, (-1, b""))
+        if revision != self.cluster.revision:
+            made = self._made(broker, request)
+            kept = made if isinstance(made, Patched) else made.encode(version=request.version)
+            self._encoded[key] = self.cluster.revision, kept
+        return kept.at(self.time.now()) if isinstance(kept, Patched) else kept
+
+    def _made(self, broker: int, request: Request) -> Any:
+        cluster, asked = self.cluster, KINDS[request.key][1].decode(request.body, version=request.version)
+        match request.name:
+            case "ListOffsets":
+                return replies.list_offsets(cluster, broker, asked, request.version)
+            case "DescribeLogDirs":
+                return replies.log_dirs(cluster, broker, asked, request.version)
+            case "DescribeConfigs":
+                return replies.configs(cluster, asked)
+        make = {
+            "DescribeClientQuotas": replies.quotas,
+            "DescribeCluster": replies.describe_cluster,
+            "DescribeQuorum": replies.quorum,
+            "ListPartitionReassignments": replies.reassignments,
+            "Metadata": replies.metadata,
+        }
+        return make[request.name](cluster)
+
+    def _side(self, broker: int, request: Request) -> str:
+        key = (broker, request.version, self.cluster.revision, request.body)
+        if key not in self._sides:
+            asked = KINDS[request.key][1].decode(request.body, version=request.version)
+            topics = ((self.cluster.topics.get(topic.name), topic.partitions) for topic in asked.topics)
+            leading = {
+                topic.leader(partition.partition_index) == broker
+                for topic, partitions in topics
+                if topic is not None
+                for partition in partitions
+            }
+            self._sides[key] = "" if len(leading) != 1 else "leaders" if True in leading else "followers"
+        return self._sides[key]
+
+
+def _changed(made: Any, request: Request, rule: Rule, now: float) -> bytes:
+    reply = made
+    if isinstance(made, Patched):
+        reply = KINDS[request.key][2].decode(made.at(now), version=request.version)
+    if rule.error:
+        set_errors(reply, rule.error)
+    changes = rule.changes | ({"throttle_time_ms": rule.throttle_ms} if rule.throttle_ms else {})
+    for name, value in changes.items():
+        setattr(reply, name, value)
+    encoded: bytes = reply.encode(version=request.version)
+    return encoded

@@ -1,0 +1,95 @@
+"""A test's side of the scripted brokers: starts their process, describes the cluster, programs faults."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+ROOT: Final = Path(__file__).parents[3]
+WITHIN: Final = 30.0
+"""Seconds for the process to end."""
+
+
+class ScriptedCluster:
+    """A cluster of scripted brokers in a process of its own. Use it as a context manager; from any thread.
+
+    Args:
+        brokers: their ids. Each gets a free port on 127.0.0.1.
+    """
+
+    def __init__(self, brokers: Iterable[int] = (1, 2, 3)) -> None:
+        self._ids = tuple(brokers)
+        self._lock = threading.Lock()
+        self.ports: dict[int, int] = {}
+
+    def __enter__(self) -> Self:
+        """Start the process and its listeners."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.scripted"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.brokers(*({"id": broker} for broker in self._ids))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
+    ) -> None:
+        """End the process, which ends with its input. Exceptions of the brokers fail the test."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            problems = self.do("problems")
+            self._process.stdin.close()
+            self._process.wait(WITHIN)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdout.close()
+        assert not problems, "\n".join(problems)
+
+    @property
+    def bootstrap(self) -> str:
+        """Addresses of all brokers, for `bootstrap.servers`."""
+        return ",".join(f"127.0.0.1:{self.ports[broker]}" for broker in self._ids)
+
+    def do(self, command: str, **given: Any) -> Any:
+        """Run one of the commands of `__main__.py` and return its answer."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        with self._lock:
+            stdin.write(f"{json.dumps({'do': command, **given})}\n")
+            stdin.flush()
+            answer = json.loads(stdout.readline())
+        if "problem" in answer:
+            raise RuntimeError(answer["problem"])
+        return answer["answer"]
+
+    def brokers(self, *brokers: Mapping[str, Any]) -> None:
+        """Add brokers or change them: `id`, `fenced`, `config`."""
+        self.ports |= {int(broker): port for broker, port in self.do("brokers", brokers=brokers).items()}
+
+    def controller(self, node: int = 100) -> int:
+        """Add a listener of the active controller; return its port."""
+        port: int = self.do("controllers", controllers=[{"id": node}])[str(node)]
+        return port
+
+    def topic(self, name: str, replicas: list[list[int]], **given: Any) -> None:
+        """Add a topic or replace it; the rest as in `description.Topic`."""
+        self.do("topics", topics=[{"name": name, "replicas": replicas, **given}])
+
+    def rule(self, broker: int | None = None, request: str | None = None, **rule: Any) -> None:
+        """Program a fault, as in `rules.Rule`; bytes of `body` and `raw` as bytes."""
+        hexed = {name: value.hex() if isinstance(value, bytes) else value for name, value in rule.items()}
+        self.do("rule", broker=broker, request=request, **hexed)
+
+    def seen(self, *requests: str) -> list[dict[str, Any]]:
+        """Return what arrived since `do("forget")`, in order; only some kinds of requests where they are given."""
+        return [each for each in self.do("seen") if not requests or each["request"] in requests]

@@ -1,0 +1,142 @@
+"""The cluster that the scripted brokers describe: plain data, with offsets that advance by a rate."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+LATEST, LATEST_TIERED = -1, -5
+"""Timestamps of ListOffsets; the others ask for the start of a log here."""
+
+
+@dataclass(slots=True)
+class Topic:
+    """One topic. Lists have one entry per partition; all partitions have the same rate and the same offsets."""
+
+    name: str
+    replicas: list[list[int]]
+    isr: list[list[int]] = field(default_factory=list)
+    """As `replicas` where it is not given. The leader is the first replica that is in the ISR."""
+    start: int = 0
+    end: int = 0
+    """The log's end offset at time 0."""
+    rate: float = 0.0
+    """Messages per second."""
+    message_bytes: int = 100
+    lag: dict[int, int] = field(default_factory=dict)
+    """Messages by which a broker's copies are behind the leader."""
+    moves: dict[int, dict[str, list[int]]] = field(default_factory=dict)
+    """Reassignments: partition to `adding` and `removing`."""
+    config: dict[str, str] = field(default_factory=dict)
+    tiered: int = -1
+    """The highest offset in remote storage, -1 for none."""
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from the rest, and turn the keys of JSON objects back into numbers."""
+        self.isr = self.isr or [list(replicas) for replicas in self.replicas]
+        self.lag = {int(broker): messages for broker, messages in self.lag.items()}
+        self.moves = {int(partition): move for partition, move in self.moves.items()}
+
+    @property
+    def id(self) -> uuid.UUID:
+        """The topic id, the same in every run."""
+        return uuid.uuid5(uuid.NAMESPACE_DNS, self.name)
+
+    def leader(self, partition: int) -> int:
+        """Return the broker that leads a partition, -1 for none."""
+        return next((broker for broker in self.replicas[partition] if broker in self.isr[partition]), -1)
+
+    def behind(self, broker: int, partition: int) -> int:
+        """Return the messages by which a broker's copy is behind; a leader's never is."""
+        return 0 if self.leader(partition) == broker else self.lag.get(broker, 0)
+
+
+@dataclass(slots=True)
+class Broker:
+    """One broker, as the metadata shows it. `config` are its own dynamic values."""
+
+    id: int
+    port: int = 0
+    host: str = "127.0.0.1"
+    fenced: bool = False
+    config: dict[str, str] = field(default_factory=dict)
+
+
+class Description:
+    """Brokers, topics and the rest. `revision` grows with every change, so that encoded replies can be kept."""
+
+    def __init__(self) -> None:
+        self.cluster_id = "scripted-cluster-00001"
+        self.controller = 100
+        """The one that is active."""
+        self.brokers: dict[int, Broker] = {}
+        self.controllers: dict[int, Broker] = {}
+        self.topics: dict[str, Topic] = {}
+        self.quotas: list[dict[str, Any]] = []
+        """Each with `entity` (type to name, None for the default) and `values` (key to number)."""
+        self.revision = 0
+        self._first: dict[str, int] = {}
+        self._start, self._end, self._bytes, self._tiered = (np.zeros(0, np.int64) for _ in range(4))
+        self._rate: Floats = np.zeros(0)
+
+    def add_topics(self, topics: Iterable[Topic]) -> None:
+        """Add topics, or replace those of the same name."""
+        self.topics |= {topic.name: topic for topic in topics}
+        self.index()
+
+    def index(self) -> None:
+        """Make the columns of partitions, in the order of the topics."""
+        self.revision += 1
+        topics = list(self.topics.values())
+        counts = [len(topic.replicas) for topic in topics]
+        firsts = np.cumsum([0, *counts])
+        self._first = {topic.name: int(first) for topic, first in zip(topics, firsts, strict=False)}
+
+        def column(name: str, kind: type) -> Any:
+            return np.repeat(np.array([getattr(topic, name) for topic in topics], dtype=kind), counts)
+
+        self._start, self._end = column("start", np.int64), column("end", np.int64)
+        self._bytes, self._tiered = column("message_bytes", np.int64), column("tiered", np.int64)
+        self._rate = column("rate", np.float64)
+
+    def row(self, topic: str, partition: int) -> int:
+        """Return where a partition stands in the columns, -1 when there is none."""
+        known = self.topics.get(topic)
+        return self._first[topic] + partition if known and 0 <= partition < len(known.replicas) else -1
+
+    def offsets(self, rows: Longs, lags: Longs, timestamp: int, now: float) -> Longs:
+        """Offsets of some partitions.
+
+        Args:
+            rows: where they stand in the columns.
+            lags: messages by which the broker that is asked is behind.
+            timestamp: of the ListOffsets request.
+            now: seconds.
+        """
+        if timestamp != LATEST:
+            given: Longs = (self._tiered if timestamp == LATEST_TIERED else self._start)[rows]
+            return given
+        ends = self._end[rows] + np.floor(self._rate[rows] * now).astype(np.int64)
+        held: Longs = np.maximum(ends - lags, self._start[rows])
+        return held
+
+    def sizes(self, rows: Longs, lags: Longs, now: float) -> Longs:
+        """Bytes of the logs of some partitions; as `offsets` otherwise."""
+        held: Longs = (self.offsets(rows, lags, LATEST, now) - self._start[rows]) * self._bytes[rows]
+        return held
+
+
+def spread(name: str, partitions: int, brokers: list[int], replicas: int, first: int = 0, **given: Any) -> Topic:
+    """Make a topic whose partitions are spread evenly, the first of them from the broker at place `first`."""
+    count = len(brokers)
+    return Topic(
+        name,
+        [[brokers[(first + partition + copy) % count] for copy in range(replicas)] for partition in range(partitions)],
+        **given,
+    )

@@ -1,0 +1,284 @@
+"""Replies of a scripted broker, encoded by kafka-python's schemas from a `Description`."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+from kafka.protocol.admin import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+
+from tests.support.scripted.description import Description, Longs, Topic
+
+KINDS: Final[Mapping[int, tuple[str, Any, Any]]] = {
+    request.API_KEY: (request.__name__.removesuffix("Request"), request, response)
+    for request, response in (
+        (ApiVersionsRequest, ApiVersionsResponse),
+        (DescribeClientQuotasRequest, DescribeClientQuotasResponse),
+        (DescribeClusterRequest, DescribeClusterResponse),
+        (DescribeConfigsRequest, DescribeConfigsResponse),
+        (DescribeLogDirsRequest, DescribeLogDirsResponse),
+        (DescribeQuorumRequest, DescribeQuorumResponse),
+        (ListOffsetsRequest, ListOffsetsResponse),
+        (ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse),
+        (MetadataRequest, MetadataResponse),
+        (SaslAuthenticateRequest, SaslAuthenticateResponse),
+        (SaslHandshakeRequest, SaslHandshakeResponse),
+    )
+}
+"""API key to name, request class and response class."""
+
+MARK: Final = 0x7D_4B_1E_93_5A_C6_2F_71
+"""Stands in an encoded reply where a number is written at each sending."""
+
+UNKNOWN_PARTITION: Final = 3
+CONTROLLER_DEFAULTS: Final = {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
+BROKER, CLUSTER_DEFAULT, TOPIC = 4, 3, 2
+
+Numbers = Callable[[float], Longs]
+"""Gives, for the seconds of the server's clock, the numbers of a reply."""
+
+
+class Patched:
+    """An encoded reply whose int64 fields that are `MARK` get new numbers at each sending."""
+
+    def __init__(self, body: bytes, numbers: Numbers) -> None:
+        places = [found.start() for found in re.finditer(re.escape(MARK.to_bytes(8, "big")), body)]
+        self._body = np.frombuffer(body, np.uint8)
+        self._places = np.add.outer(np.array(places, np.int64), np.arange(8))
+        self._numbers = numbers
+
+    def at(self, now: float) -> bytes:
+        """Return the reply of a time."""
+        filled = self._body.copy()
+        filled[self._places] = self._numbers(now).astype(">i8").view(np.uint8).reshape(-1, 8)
+        return filled.tobytes()
+
+
+def metadata(cluster: Description) -> Any:
+    """All topics, whatever was asked for."""
+    response = MetadataResponse
+    return response(
+        brokers=[
+            response.MetadataResponseBroker(node_id=broker.id, host=broker.host, port=broker.port, rack=None)
+            for broker in cluster.brokers.values()
+            if not broker.fenced
+        ],
+        cluster_id=cluster.cluster_id,
+        controller_id=min((broker.id for broker in cluster.brokers.values() if not broker.fenced), default=-1),
+        topics=[_topic(cluster, topic) for topic in cluster.topics.values()],
+    )
+
+
+def _topic(cluster: Description, topic: Topic) -> Any:
+    kind = MetadataResponse.MetadataResponseTopic
+    fenced = {broker.id for broker in cluster.brokers.values() if broker.fenced}
+    return kind(
+        name=topic.name,
+        topic_id=topic.id,
+        partitions=[
+            kind.MetadataResponsePartition(
+                partition_index=partition,
+                leader_id=topic.leader(partition),
+                leader_epoch=0,
+                replica_nodes=replicas,
+                isr_nodes=topic.isr[partition],
+                offline_replicas=[broker for broker in replicas if broker in fenced],
+            )
+            for partition, replicas in enumerate(topic.replicas)
+        ],
+    )
+
+
+def describe_cluster(cluster: Description) -> Any:
+    """All brokers with those that are fenced."""
+    response = DescribeClusterResponse
+    return response(
+        endpoint_type=1,
+        cluster_id=cluster.cluster_id,
+        controller_id=-1,
+        brokers=[
+            response.DescribeClusterBroker(
+                broker_id=broker.id, host=broker.host, port=broker.port, rack=None, is_fenced=broker.fenced
+            )
+            for broker in cluster.brokers.values()
+        ],
+    )
+
+
+def list_offsets(cluster: Description, broker: int, request: Any, version: int) -> Patched:
+    """Offsets of the broker's own copies; all partitions of a request are asked with the timestamp of the first."""
+    response = ListOffsetsResponse
+    rows, lags, topics, timestamp = [], [], [], -1
+    for topic in request.topics:
+        partitions = []
+        for asked in topic.partitions:
+            timestamp = asked.timestamp
+            row = cluster.row(topic.name, asked.partition_index)
+            hosted = row >= 0 and broker in cluster.topics[topic.name].replicas[asked.partition_index]
+            if hosted:
+                rows.append(row)
+                lags.append(cluster.topics[topic.name].behind(broker, asked.partition_index))
+            partitions.append(
+                response.ListOffsetsTopicResponse.ListOffsetsPartitionResponse(
+                    partition_index=asked.partition_index,
+                    error_code=0 if hosted else UNKNOWN_PARTITION,
+                    timestamp=-1,
+                    offset=MARK if hosted else -1,
+                    leader_epoch=0,
+                )
+            )
+        topics.append(response.ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    body = response(topics=topics).encode(version=version)
+    where, behind = np.array(rows, np.int64), np.array(lags, np.int64)
+    return Patched(body, lambda now: cluster.offsets(where, behind, timestamp, now))
+
+
+def log_dirs(cluster: Description, broker: int, request: Any, version: int) -> Patched:
+    """One directory with all logs of the broker, or with those that were asked for."""
+    kind = DescribeLogDirsResponse.DescribeLogDirsResult
+    asked = None if request.topics is None else {topic.topic: set(topic.partitions) for topic in request.topics}
+    rows, lags, topics = [], [], []
+    for topic in cluster.topics.values():
+        hosted = [
+            partition
+            for partition, replicas in enumerate(topic.replicas)
+            if broker in replicas and (asked is None or partition in asked.get(topic.name, ()))
+        ]
+        if not hosted:
+            continue
+        rows += [cluster.row(topic.name, partition) for partition in hosted]
+        lags += [topic.behind(broker, partition) for partition in hosted]
+        partitions = [
+            kind.DescribeLogDirsTopic.DescribeLogDirsPartition(partition_index=partition, partition_size=MARK)
+            for partition in hosted
+        ]
+        topics.append(kind.DescribeLogDirsTopic(name=topic.name, partitions=partitions))
+    directory = kind(log_dir="/data", topics=topics, total_bytes=10**12, usable_bytes=5 * 10**11)
+    body = DescribeLogDirsResponse(results=[directory]).encode(version=version)
+    where, behind = np.array(rows, np.int64), np.array(lags, np.int64)
+    return Patched(body, lambda now: cluster.sizes(where, behind, now))
+
+
+def configs(cluster: Description, request: Any) -> Any:
+    """What the resources have set, as far as it was asked for."""
+    kind = DescribeConfigsResponse.DescribeConfigsResult
+    results = []
+    for resource in request.resources:
+        values, source = _values(cluster, resource)
+        wanted = values if resource.configuration_keys is None else resource.configuration_keys
+        results.append(
+            kind(
+                error_code=0 if values is not None else UNKNOWN_PARTITION,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=[
+                    kind.DescribeConfigsResourceResult(
+                        name=name,
+                        value=values[name],
+                        read_only=False,
+                        config_source=source,
+                        is_sensitive=False,
+                        synonyms=[],
+                        config_type=0,
+                    )
+                    for name in wanted or ()
+                    if values and name in values
+                ],
+            )
+        )
+    return DescribeConfigsResponse(results=results)
+
+
+def _values(cluster: Description, resource: Any) -> tuple[Mapping[str, str] | None, int]:
+    name = resource.resource_name
+    if resource.resource_type == TOPIC:
+        return (cluster.topics[name].config if name in cluster.topics else None), 1
+    if name == str(cluster.controller):
+        return CONTROLLER_DEFAULTS, 5
+    return (cluster.brokers[int(name)].config if int(name) in cluster.brokers else None), 2
+
+
+def quotas(cluster: Description) -> Any:
+    """All client quotas."""
+    kind = DescribeClientQuotasResponse.EntryData
+    entries = [
+        kind(
+            entity=[kind.EntityData(entity_type=each, entity_name=name) for each, name in quota["entity"].items()],
+            values=[kind.ValueData(key=key, value=float(value)) for key, value in quota["values"].items()],
+        )
+        for quota in cluster.quotas
+    ]
+    return DescribeClientQuotasResponse(entries=entries)
+
+
+def quorum(cluster: Description) -> Any:
+    """One controller, which leads, and the brokers as observers."""
+    response, node = DescribeQuorumResponse, DescribeQuorumResponse.Node
+    kind = response.TopicData.PartitionData
+
+    def state(replica: int) -> Any:
+        return kind.ReplicaState(
+            replica_id=replica,
+            replica_directory_id=Topic(str(replica), []).id,
+            log_end_offset=1000,
+            last_fetch_timestamp=-1,
+            last_caught_up_timestamp=-1,
+        )
+
+    partition = kind(
+        partition_index=0,
+        leader_id=cluster.controller,
+        leader_epoch=1,
+        high_watermark=1000,
+        current_voters=[state(cluster.controller)],
+        observers=[state(broker) for broker in cluster.brokers],
+    )
+    controller = cluster.controllers.get(cluster.controller)
+    listeners = [] if controller is None else [node.Listener(name="C", host=controller.host, port=controller.port)]
+    return response(
+        topics=[response.TopicData(topic_name="__cluster_metadata", partitions=[partition])],
+        nodes=[node(node_id=cluster.controller, listeners=listeners)],
+    )
+
+
+def reassignments(cluster: Description) -> Any:
+    """All moves between brokers."""
+    kind = ListPartitionReassignmentsResponse.OngoingTopicReassignment
+    topics = [
+        kind(
+            name=topic.name,
+            partitions=[
+                kind.OngoingPartitionReassignment(
+                    partition_index=partition,
+                    replicas=topic.replicas[partition],
+                    adding_replicas=move.get("adding", []),
+                    removing_replicas=move.get("removing", []),
+                )
+                for partition, move in topic.moves.items()
+            ],
+        )
+        for topic in cluster.topics.values()
+        if topic.moves
+    ]
+    return ListPartitionReassignmentsResponse(topics=topics)
