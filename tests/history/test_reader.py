@@ -54,7 +54,7 @@ def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
     """However much of it is left."""
     file = the_file(history, "replicas")
     file.write_bytes(file.read_bytes()[:keep])
-    with pytest.raises(DamagedFileError, match=rf"{file.name}: it is cut off or damaged \(.*; take it away"):
+    with pytest.raises(DamagedFileError, match=rf"{file.name}: it is cut off or damaged \(.*; remove it"):
         read(history, "replicas")
     assert read(history, "partitions").num_rows
 

@@ -162,10 +162,17 @@ def hours(path: Path) -> Iterator[tuple[int, Path]]:
             day = DATE.fullmatch(date.name)
             for directory in _directories(date) if day else ():
                 hour = HOUR.fullmatch(directory.name)
-                if day and hour:
-                    with contextlib.suppress(ValueError):
-                        midnight = dt.datetime.fromisoformat(day[1]).replace(tzinfo=dt.UTC)
-                        yield int(midnight.timestamp()) // SECONDS + int(hour[1]), directory
+                if day and hour and (number := hour_of(day[1], hour[1])) is not None:
+                    yield number, directory
+
+
+def hour_of(day: str, hour: str) -> int | None:
+    """Return the hours since 1970 of an hour of a day; `None` if there is no such day."""
+    try:
+        midnight = dt.datetime.fromisoformat(day).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return None
+    return int(midnight.timestamp()) // SECONDS + int(hour)
 
 
 def translated(problem: OSError, path: Path) -> SinkError:

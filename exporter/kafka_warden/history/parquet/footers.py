@@ -1,13 +1,13 @@
-"""What the ends of files tell: whether each is whole, of the right table, of a version that this program reads.
+"""Lists the files of history and checks their footers: each file is whole, of the right table and of a known version.
 
-A footer is some kilobytes, so that a folder is checked before Spark, or anybody, reads a row of it.
+A footer has some kilobytes, so a whole folder is checked before any row of it is read.
 """
 
-import datetime as dt
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,7 @@ from kafka_warden.errors import (
     UnreadableFileError,
 )
 from kafka_warden.history.parquet.arrow import TABLE_KEY, VERSION_KEY, schema_of
-from kafka_warden.history.parquet.folder import SECONDS
+from kafka_warden.history.parquet.folder import SECONDS, hour_of
 from kafka_warden.history.schema import BY_NAME, VERSION
 
 THREADS: Final = 16
@@ -53,10 +53,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the end of a file tells."""
+    """A file that was checked."""
 
     file: Found
-    version: int
     rows: int
 
 
@@ -92,9 +91,8 @@ class Inventory:
             return list(threads.map(self._footer, mine))
 
     def _footer(self, file: Found) -> Footer:
-        with opened(file.place, self.system.open_input_file, file.path) as parquet:
-            version = check(file.place, file.table, parquet.metadata.metadata or {}, parquet.schema_arrow)
-            return Footer(file, version, parquet.metadata.num_rows)
+        with opened(self.system, file) as parquet:
+            return Footer(file, parquet.metadata.num_rows)
 
 
 def hours_of(start: float, end: float) -> tuple[float, float]:
@@ -125,18 +123,8 @@ def inventory(folder: Path | str) -> Inventory:
 def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
     for entry in entries:
         place = _PLACE.search(entry.path) if entry.is_file else None
-        if place and place[1] in BY_NAME and _is_date(place[2]):
-            midnight = dt.datetime.fromisoformat(place[2]).replace(tzinfo=dt.UTC)
-            hour = int(midnight.timestamp()) // SECONDS + int(place[3])
+        if place and place[1] in BY_NAME and (hour := hour_of(place[2], place[3])) is not None:
             yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        dt.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
@@ -160,71 +148,62 @@ def _system(folder: Path | str) -> tuple[Any, str, str]:
     return system, path, text[: text.rfind(path)]
 
 
-def check_file(uri: str, table: str) -> int:
-    """Check one file, of an URI as Spark tells it; return the version of its tables.
+def check_file(uri: str, table: str) -> None:
+    """Check the footer of one file; Spark reports its name as an URI.
 
     Raises:
-        HistoryFileError: one that names the file and says what is wrong with it.
+        HistoryFileError: names the file and what is wrong with it.
     """
     place = unquote(uri)
     system, path, _ = _system(place)
-    with opened(place, system.open_input_file, path) as parquet:
-        return check(place, table, parquet.metadata.metadata or {}, parquet.schema_arrow)
+    with opened(system, Found(place, path, table, 0)):
+        pass
 
 
-def opened(place: Path | str, source: Any, *arguments: Any) -> Any:
-    """Open a file as `pyarrow.parquet.ParquetFile`; `source` with the arguments makes what it reads from.
+@contextmanager
+def opened(system: Any, file: Found) -> Iterator[Any]:
+    """Open a file as `pyarrow.parquet.ParquetFile` and check its footer. It converts errors of reading, too.
 
     Raises:
-        UnreadableFileError: it cannot be opened, whatever is in it.
+        UnreadableFileError: it cannot be opened.
         DamagedFileError: it is cut off or not Parquet.
+        HistoryFileError: it is not of the table, or of a newer version, or a column is missing or has another type.
     """
     try:
-        file = source(*arguments)
+        source = system.open_input_file(file.path)
     except OSError as problem:
         raise UnreadableFileError(
-            f"{place}: it cannot be opened ({problem}); look at the rights, or begin anew where retention has just"
-            " deleted it"
+            f"{file.place}: it cannot be opened ({problem}); check the permissions, or start again if"
+            " retention has just deleted it"
         ) from problem
     try:
-        return pq.ParquetFile(file)
+        with source, pq.ParquetFile(source) as parquet:
+            _check(file, parquet)
+            yield parquet
     except (pa.ArrowInvalid, OSError) as problem:
-        raise damaged(place, problem) from problem
+        raise DamagedFileError(
+            f"{file.place}: it is cut off or damaged ({problem}); remove it, the other files can be read without it"
+        ) from problem
 
 
-def damaged(place: Path | str, problem: Exception) -> DamagedFileError:
-    """Say of a file that it is cut off or damaged, and what to do."""
-    return DamagedFileError(
-        f"{place}: it is cut off or damaged ({problem}); take it away, the other files can be read without"
-    )
-
-
-def check(place: Path | str, table: str, metadata: Mapping[bytes, bytes], schema: Any) -> int:
-    """Check what a footer tells against the table; return the version of the tables that the file is of.
-
-    Raises:
-        HistoryFileError: one that names the file and says what is wrong with it.
-    """
+def _check(file: Found, parquet: Any) -> None:
+    place, table, metadata = file.place, file.table, parquet.metadata.metadata or {}
     if metadata.get(TABLE_KEY) != table.encode() or not metadata.get(VERSION_KEY, b"").isdigit():
-        raise HistoryFileError(f"{place}: not a file of the table {table} that kafka-warden wrote; take it away")
+        raise HistoryFileError(f"{place}: not a file of the table {table} that kafka-warden wrote; remove it")
     version = int(metadata[VERSION_KEY])
     if version > VERSION:
         raise NewerSchemaError(
             f"{place}: its tables are of version {version}, and this program reads up to {VERSION}; update kafka-warden"
         )
+    found = {field.name: field.type for field in parquet.schema_arrow}
     for field in schema_of(BY_NAME[table]):
-        if field.name not in schema.names:
+        kind = found.get(field.name)
+        if kind is None:
             if version == VERSION:
                 raise MissingColumnError(
                     f"{place}: the column {field.name} of the table {table} is missing; restore the file"
                 )
-        elif _plain(schema.field(field.name).type) != field.type:
+        elif (kind.value_type if pa.types.is_dictionary(kind) else kind) != field.type:
             raise HistoryFileError(
-                f"{place}: the column {field.name} of the table {table} is {schema.field(field.name).type},"
-                f" not {field.type}; restore the file"
+                f"{place}: the column {field.name} of the table {table} is {kind}, not {field.type}; restore the file"
             )
-    return version
-
-
-def _plain(kind: Any) -> Any:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
