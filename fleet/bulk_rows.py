@@ -7,7 +7,7 @@ import numpy as np
 
 from fleet.herd import LATE, Block, Herd
 from fleet.seen import KAFKA, PORT
-from kafka_warden.history.column import Coded, Values
+from kafka_warden.history.column import DictionaryColumn, Values
 from kafka_warden.history.poll import topic_id_text
 from kafka_warden.history.schema import BY_NAME, VERSION, columns_of
 
@@ -61,7 +61,7 @@ def replica_rows(block: Block) -> Mapping[str, Values]:
         "caught_up": caught,
         "late": late,
         "caught_up_at": np.where(leads, np.nan, clock - behind),
-        "state": Coded(late.astype(np.int32), STATES),
+        "state": DictionaryColumn(late.astype(np.int32), STATES),
         "out_since": out,
         "out_seconds": clock - out,
         "leader_listed": never,
@@ -104,14 +104,14 @@ def broker_rows(block: Block) -> Mapping[str, Values]:
     return {
         **_common(block, count),
         "broker": np.tile(herd.brokers, polls),
-        "host": Coded(rows, [f"kafka-{broker}.example" for broker in herd.brokers.tolist()]),
+        "host": DictionaryColumn(rows, [f"kafka-{broker}.example" for broker in herd.brokers.tolist()]),
         "port": np.full(len(rows), PORT, np.int64),
         # Two alike among the values of a coded column leave bytes of Arrow's memory in the file.
         "rack": [herd.racks[row] for row in rows.tolist()],
         "fenced": none > 0,
         "gone": none > 0,
         "offsets_at": np.repeat(block.clock, count),
-        "state": Coded(np.zeros(len(rows), np.int32), ["active"]),
+        "state": DictionaryColumn(np.zeros(len(rows), np.int32), ["active"]),
         "replicas": np.tile(hosted, polls),
         "leaders": np.tile(led, polls),
         "counted": np.tile(hosted, polls),
@@ -138,14 +138,14 @@ def poll_rows(block: Block) -> Mapping[str, Values]:
     counts = {"partitions": partitions, "replicas": partitions * factor, "brokers": len(block.herd.brokers)}
     return {
         **_common(block, 1),
-        "remembered": Coded((np.array(block.polls) > 0).astype(np.int32), ["nothing", "kept"]),
-        "kafka_version": Coded(same, [KAFKA]),
+        "remembered": DictionaryColumn((np.array(block.polls) > 0).astype(np.int32), ["nothing", "kept"]),
+        "kafka_version": DictionaryColumn(same, [KAFKA]),
         "reassignments_known": same == 0,
         "partitions": np.full(polls, partitions, np.int64),
         "under_replicated_known": same == 0,
         "min_isr_known": same == 0,
         "reassigning_partitions": same.astype(np.int64),
-        "rows": Coded(same, [{**dict.fromkeys(("moves", "quotas", "configs", "restored"), 0), **counts}]),
+        "rows": DictionaryColumn(same, [{**dict.fromkeys(("moves", "quotas", "configs", "restored"), 0), **counts}]),
     }
 
 
@@ -155,8 +155,8 @@ def _common(block: Block, rows: int) -> dict[str, Values]:
     same = np.zeros(all_rows, np.int32)
     return {
         "schema_version": np.full(all_rows, VERSION, np.int32),
-        "cluster_id": Coded(same, [block.herd.id]),
-        "run": Coded(same, [block.herd.run]),
+        "cluster_id": DictionaryColumn(same, [block.herd.id]),
+        "run": DictionaryColumn(same, [block.herd.run]),
         "sequence": np.repeat(np.array(block.polls, np.int64), rows),
         "time": np.repeat(block.time, rows),
         "clock": np.repeat(block.clock, rows),
@@ -166,8 +166,8 @@ def _common(block: Block, rows: int) -> dict[str, Values]:
 def _keys(herd: Herd, partition: np.ndarray) -> dict[str, Values]:
     topic = herd.topic[partition]
     return {
-        "topic": Coded(topic, [each.name for each in herd.topics]),
-        "topic_id": Coded(topic, [topic_id_text(each.id) for each in herd.topics]),
+        "topic": DictionaryColumn(topic, [each.name for each in herd.topics]),
+        "topic_id": DictionaryColumn(topic, [topic_id_text(each.id) for each in herd.topics]),
         "partition": herd.number[partition],
     }
 

@@ -18,10 +18,10 @@ from fleet.simulation import Simulation
 from fleet.truth import Truth
 from fleet.work import Task, run_all
 from kafka_warden.derive import Memory, derive
-from kafka_warden.history.ledger import Ledger
 from kafka_warden.history.parquet.folder import LOCK, Folder
 from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
 from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import Parameters, Snapshot
 
 FOR_EVER: Final = 36_500 * 86_400.0
@@ -101,12 +101,12 @@ def judge(run: Run, told: Told) -> Written:
     written = Written()
     for poll in _judged(_polls_of(simulation, run.number), simulation.world.plan.parameters, name):
         sink.write(poll)
-        _check(sink.ledger)
+        _check(sink.stats)
         written.polls += 1
         told(1)
     sink.close(math.inf)
-    _check(sink.ledger)
-    written.rows = sink.ledger.publish().rows
+    _check(sink.stats)
+    written.rows = sink.stats.status().rows
     if run.number == simulation.runs - 1:
         written.truths.append(simulation.world.truth)
     return written
@@ -136,8 +136,8 @@ def _judged(snapshots: Iterator[Snapshot], parameters: Parameters, run: str) -> 
         yield Poll(snapshot, derived, parameters, run, sequence, remembered)
 
 
-def _check(ledger: Ledger) -> None:
-    status = ledger.publish()
+def _check(stats: SinkStats) -> None:
+    status = stats.status()
     if not status.up or status.dropped:
         raise NotWrittenError(f"history cannot be written {dict(status.dropped)}; the log above says why")
 

@@ -153,7 +153,7 @@ def _add_plan(commands: Any) -> None:
 
 
 def _pipeline(arguments: Sequence[str]) -> int:
-    from kafka_warden.history.extras import check_installed  # noqa: PLC0415  # half a second, for this command only
+    from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415
 
     for library in ("pyspark", "pyarrow", "pandas"):
         check_installed(PIPELINE, library, "spark")
@@ -165,7 +165,7 @@ def _pipeline(arguments: Sequence[str]) -> int:
 def _run(parsed: argparse.Namespace) -> int:
     # Not needed for --help and --version, and half a second to import.
     from kafka_warden.config import FLAGS, load  # noqa: PLC0415
-    from kafka_warden.history.extras import check_installed  # noqa: PLC0415
+    from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415
     from kafka_warden.web.current import check_web_file  # noqa: PLC0415
 
     given = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from kafka_warden.history.column_types import Struct
 from kafka_warden.history.schema import BY_NAME, TABLES, columns_of
-from kafka_warden.history.shapes import Struct
 from tests.history.replay import Rows
 
 Key = tuple[str, int]
@@ -24,7 +24,7 @@ def tables_of(values: Iterable[bytes]) -> list[dict[str, Rows]]:
         for row in message["rows"]:
             assert row.keys() | front.keys() == rows.keys()
             for column in columns_of(table):
-                rows[column.name].append(_spelled(column.shape, {**front, **row}[column.name]))
+                rows[column.name].append(_spelled(column.type, {**front, **row}[column.name]))
     return [polls[key] for key in sorted(polls)]
 
 
@@ -32,13 +32,13 @@ def _empty(table: Any) -> Rows:
     return {column.name: [] for column in columns_of(table)}
 
 
-def _spelled(shape: Any, value: Any) -> Any:
-    if isinstance(value, str) and str(shape) == "double":
+def _spelled(type_: Any, value: Any) -> Any:
+    if isinstance(value, str) and str(type_) == "double":
         assert value in {"Infinity", "-Infinity"}
         return float(value)
     if isinstance(value, list):
-        return [_spelled(shape.item, each) for each in value]
+        return [_spelled(type_.item, each) for each in value]
     if isinstance(value, dict):
-        parts = dict(shape.fields) if isinstance(shape, Struct) else dict.fromkeys(value, getattr(shape, "value", None))
+        parts = dict(type_.fields) if isinstance(type_, Struct) else dict.fromkeys(value, getattr(type_, "value", None))
         return {name: _spelled(parts[name], each) for name, each in value.items()}
     return value

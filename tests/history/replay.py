@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from kafka_warden.derive import derive
-from kafka_warden.history.plain import plain
+from kafka_warden.history.column import python_values
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.replay import Told
+from kafka_warden.history.replay import Confidence
 from kafka_warden.history.replay import replay as judge_again
 from kafka_warden.history.restore import Columns
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of
@@ -35,14 +35,14 @@ def scene_polls() -> list[Poll]:
 def rows(poll: Poll) -> dict[str, Rows]:
     """Table to its rows."""
     built = (build(table, poll) for table in TABLES)
-    return {each.table.name: {name: plain(values) for name, values in each.columns.items()} for each in built}
+    return {each.table.name: {name: python_values(values) for name, values in each.columns.items()} for each in built}
 
 
 def replay(kept: Iterable[Mapping[str, Rows]]) -> Iterator[Poll]:
     """Judge polls again from nothing but their rows; all of them have to be there."""
     for again in judge_again(kept):
         assert again.poll is not None, again.problem
-        assert again.told is Told.EXACT
+        assert again.confidence is Confidence.EXACT
         yield again.poll
 
 
@@ -52,8 +52,8 @@ def written(tables: Mapping[str, Columns]) -> dict[str, Rows]:
 
 
 def _written(name: str, columns: Columns) -> Rows:
-    shapes = {column.name: column.shape for column in columns_of(BY_NAME[name])}
-    return {name: [shapes[name].write(shapes[name].read(each)) for each in columns[name]] for name in columns}
+    types_ = {column.name: column.type for column in columns_of(BY_NAME[name])}
+    return {name: [types_[name].write(types_[name].read(each)) for each in columns[name]] for name in columns}
 
 
 def differences(one: Mapping[str, Rows], other: Mapping[str, Rows], but: Collection[str] = ()) -> list[tuple[str, str]]:

@@ -16,10 +16,10 @@ from kafka_warden.app import make_history
 from kafka_warden.config import load
 from kafka_warden.cycle import Cycle
 from kafka_warden.errors import ConfigError
-from kafka_warden.history import extras
-from kafka_warden.history.ledger import Ledger
+from kafka_warden.history import optional_libraries
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder
+from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.state import StateFile
 from tests import scene
@@ -34,7 +34,7 @@ class Kept:
     """A sink that keeps what it is given."""
 
     def __init__(self) -> None:
-        self.ledger = Ledger("kept")
+        self.stats = SinkStats("kept")
         self.polls: list[Poll] = []
 
     def write(self, poll: Poll) -> None:
@@ -145,6 +145,6 @@ def test_libraries_are_loaded_when_they_are_used(variable: str, loaded: list[str
 
 def test_a_missing_library_is_said_before_anything_starts() -> None:
     """With the option that wants it and the command that brings it."""
-    extras.check_installed("history.parquet.path", "pyarrow", "history")
+    optional_libraries.check_installed("history.parquet.path", "pyarrow", "history")
     with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: pip install 'kafka-warden\[extra\]'$"):
-        extras.check_installed("x.y", "no_such_library", "extra")
+        optional_libraries.check_installed("x.y", "no_such_library", "extra")

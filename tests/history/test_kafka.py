@@ -92,7 +92,7 @@ def nowhere() -> Mapping[str, str]:
 def settled(sink: KafkaSink, rows_: int) -> bool:
     """Whether everything that it was given is lost, and counted."""
     sink.idle()
-    return sum(sink.ledger.publish().dropped.values()) == rows_
+    return sum(sink.stats.status().dropped.values()) == rows_
 
 
 def test_without_a_broker_rows_are_lost_and_counted() -> None:
@@ -103,10 +103,10 @@ def test_without_a_broker_rows_are_lost_and_counted() -> None:
     for poll in judged:
         sink.write(poll)
     wait_for(lambda: settled(sink, sum(count(poll) for poll in judged)), SECONDS)
-    status = sink.ledger.publish()
+    status = sink.stats.status()
     assert (status.up, status.rows, set(status.dropped)) == (False, 0, {"unreachable"})
     sink.close(time.monotonic() + 0.1)
-    assert sink.ledger.publish().dropped == status.dropped
+    assert sink.stats.status().dropped == status.dropped
 
 
 def test_what_cannot_be_made_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_what_cannot_be_made_is_counted_once(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(ZeroDivisionError):
             sink.write(poll)
     sink.close(time.monotonic())
-    assert sink.ledger.publish().dropped == {}
+    assert sink.stats.status().dropped == {}
 
     def half(built: Built) -> Iterator[tuple[bytes, int]]:
         for number, message in enumerate(messages(built)):
@@ -137,9 +137,9 @@ def test_what_cannot_be_made_is_counted_once(monkeypatch: pytest.MonkeyPatch) ->
     first = next(rows_ for _, rows_ in messages(build(BY_NAME["replicas"], poll)))
     sink.write(poll)
     lost = build(BY_NAME["replicas"], poll).rows - first
-    assert sink.ledger.publish().dropped == {"error": lost}
+    assert sink.stats.status().dropped == {"error": lost}
     sink.close(time.monotonic())
-    assert sink.ledger.publish().dropped == {"error": lost, "stopped": count(poll) - lost}
+    assert sink.stats.status().dropped == {"error": lost, "stopped": count(poll) - lost}
 
 
 def test_the_end_does_not_wait_for_a_broker() -> None:
@@ -150,7 +150,7 @@ def test_the_end_does_not_wait_for_a_broker() -> None:
     began = time.monotonic()
     sink.close(began + 0.2)
     assert time.monotonic() - began < SECONDS / 3
-    assert sink.ledger.publish().dropped == {"stopped": count(scene_polls()[0])}
+    assert sink.stats.status().dropped == {"stopped": count(scene_polls()[0])}
     sink.close(began)
 
 
@@ -167,9 +167,9 @@ def test_a_large_row_is_left_to_the_topic_to_judge() -> None:
     poll = wide(scene_polls()[0], 2 << 20)
     assert max(len(value) for value, _ in sent(poll)) > 2 << 20
     sink.write(poll)
-    assert sink.ledger.publish().dropped == {}
+    assert sink.stats.status().dropped == {}
     sink.close(time.monotonic())
-    assert sink.ledger.publish().dropped == {"stopped": count(poll)}
+    assert sink.stats.status().dropped == {"stopped": count(poll)}
 
 
 def test_a_row_that_cannot_even_wait_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,7 @@ def test_a_row_that_cannot_even_wait_says_what_to_do(capsys: pytest.CaptureFixtu
     properties = nowhere()
     sink = KafkaSink(KafkaSettings("history"), lambda: properties)
     sink.write(wide(scene_polls()[0], LARGEST_MESSAGE))
-    assert sink.ledger.publish().dropped == {"too_large": 1}
+    assert sink.stats.status().dropped == {"too_large": 1}
     sink.close(time.monotonic())
     printed = capsys.readouterr().out
     assert "history.parquet.path" in printed
@@ -191,10 +191,10 @@ def test_what_waits_is_bounded() -> None:
     judged = scene_polls()
     for poll in judged:
         sink.write(poll)
-    lost = sink.ledger.publish().dropped
+    lost = sink.stats.status().dropped
     assert set(lost) == {"queue_full"}
     sink.close(time.monotonic())
-    after = sink.ledger.publish().dropped
+    after = sink.stats.status().dropped
     assert after["queue_full"] == lost["queue_full"]
     assert sum(after.values()) == sum(count(poll) for poll in judged)
 
@@ -215,10 +215,10 @@ def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | No
     sink = KafkaSink(KafkaSettings("history"), connect)
     poll = scene_polls()[0]
     sink.write(poll)
-    assert (sink.ledger.publish().up, sink.ledger.publish().dropped) == (False, {reason: count(poll)})
+    assert (sink.stats.status().up, sink.stats.status().dropped) == (False, {reason: count(poll)})
     sink.write(poll)
     sink.close(time.monotonic())
-    assert sink.ledger.publish().dropped == {reason: count(poll), "stopped": count(poll)}
+    assert sink.stats.status().dropped == {reason: count(poll), "stopped": count(poll)}
 
 
 def test_a_login_that_cannot_be_read_for_a_moment_changes_nothing() -> None:
@@ -235,6 +235,6 @@ def test_a_login_that_cannot_be_read_for_a_moment_changes_nothing() -> None:
     poll = scene_polls()[0]
     sink.write(poll)
     sink.write(poll)
-    assert sink.ledger.publish().dropped == {}
+    assert sink.stats.status().dropped == {}
     sink.close(time.monotonic())
-    assert sink.ledger.publish().dropped == {"stopped": 2 * count(poll)}
+    assert sink.stats.status().dropped == {"stopped": 2 * count(poll)}

@@ -59,8 +59,8 @@ def test_the_scene_comes_back_from_its_files(tmp_path: Path) -> None:
     for before, after, again in zip(kept, found, replay(found), strict=True):
         assert differences(before, written(after)) == []
         assert differences(before, rows(again)) == []
-    assert sink.ledger.publish().rows == sum(len(columns["time"]) for tables in kept for columns in tables.values())
-    assert (sink.ledger.publish().dropped, sink.ledger.publish().up) == ({}, True)
+    assert sink.stats.status().rows == sum(len(columns["time"]) for tables in kept for columns in tables.values())
+    assert (sink.stats.status().dropped, sink.stats.status().up) == ({}, True)
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -140,7 +140,7 @@ def test_a_clock_that_jumps_mixes_no_hours(tmp_path: Path) -> None:
     for time_, _ in jumps:
         hour = time_ - time_ % 3600
         assert time_ in read(tmp_path, "polls", hour, hour + 1800)["time"].to_pylist()
-    assert sink.ledger.publish().dropped == {}
+    assert sink.stats.status().dropped == {}
     assert [tables["polls"]["clock"] for tables in read_polls(tmp_path)] == [[0.0], [10.0], [20.0], [30.0]]
 
 
@@ -231,9 +231,9 @@ def test_a_disk_that_history_fills_gets_room_with_time(tmp_path: Path, monkeypat
     for number in range(4, 8):
         sink.write(replace(at(NOON + 3600 * number, 3600.0 * number), sequence=number))
     assert kept(tmp_path) == [1, 2, 3]
-    assert not sink.ledger.publish().up
+    assert not sink.stats.status().up
     sink.write(replace(at(NOON + 3600 * 8, 3600.0 * 8), sequence=8))
-    assert sink.ledger.publish().up
+    assert sink.stats.status().up
     assert max(kept(tmp_path)) == 7
     sink.close(float("inf"))
 
@@ -261,12 +261,12 @@ def test_a_full_disk_loses_history_and_nothing_else(
     judged = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
     for poll in judged[:5]:
         sink.write(poll)
-    assert sink.ledger.publish().up
+    assert sink.stats.status().up
     filler = small_disk / "filler"
     _fill(filler)
     for poll in judged[5:30]:
         sink.write(poll)
-    down = sink.ledger.publish()
+    down = sink.stats.status()
     assert (down.up, set(down.dropped)) == (False, {"disk_full"})
     assert down.dropped["disk_full"] > 0
     assert hidden(small_disk) == []
@@ -275,7 +275,7 @@ def test_a_full_disk_loses_history_and_nothing_else(
     for poll in judged[30:]:
         sink.write(poll)
     sink.close(float("inf"))
-    status = sink.ledger.publish()
+    status = sink.stats.status()
     assert (status.up, status.dropped) == (True, down.dropped)
     found = {name.name: read(small_disk, name.name).num_rows for name in TABLES}
     assert sum(found.values()) == status.rows
@@ -298,11 +298,11 @@ def test_a_folder_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
     sink = ParquetSink(ParquetSettings(path, roll=1.0))
     for poll in sequence((NOON, 0), (NOON + 1, 1), (NOON + 2, 2)):
         sink.write(poll)
-    assert (sink.ledger.publish().up, sink.ledger.publish().dropped) == (False, {})
+    assert (sink.stats.status().up, sink.stats.status().dropped) == (False, {})
     path.unlink()
     sink.write(replace(at(NOON + 3, 3), sequence=3))
     sink.close(float("inf"))
-    assert sink.ledger.publish().up
+    assert sink.stats.status().up
     assert read(path, "polls")["sequence"].to_pylist() == [0, 1, 2, 3]
 
 
@@ -324,7 +324,7 @@ def test_what_cannot_be_written_at_the_end_is_counted(tmp_path: Path) -> None:
     path.write_text("in the way")
     judged = sequence((NOON, 0))
     sink = write(path, judged)
-    assert sink.ledger.publish().dropped == {"stopped": sum(build(table, judged[0]).rows for table in TABLES)}
+    assert sink.stats.status().dropped == {"stopped": sum(build(table, judged[0]).rows for table in TABLES)}
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     first, second = (ParquetSink(ParquetSettings(tmp_path, roll=1.0)) for _ in range(2))
     first.write(at(NOON, 0))
     second.write(replace(at(NOON, 0), run="bbb"))
-    assert (first.ledger.publish().up, second.ledger.publish().up) == (True, False)
+    assert (first.stats.status().up, second.stats.status().up) == (True, False)
     first.close(float("inf"))
     second.write(replace(at(NOON + 1, 1), run="bbb", sequence=1))
     second.close(float("inf"))
@@ -366,7 +366,7 @@ def test_a_poll_that_cannot_be_made_is_lost_as_a_whole(tmp_path: Path, monkeypat
     assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [0]
     sink.write(judged[2])
     sink.close(float("inf"))
-    assert sink.ledger.publish().rows == counted([judged[0], judged[2]])
+    assert sink.stats.status().rows == counted([judged[0], judged[2]])
     for table in ("replicas", "polls"):
         assert read(tmp_path, table)["sequence"].unique().to_pylist() == [0, 2]
 
@@ -387,7 +387,7 @@ def test_a_file_that_cannot_be_made_holds_back_no_other(tmp_path: Path, monkeypa
     for poll in judged:
         sink.write(poll)
     sink.close(float("inf"))
-    status = sink.ledger.publish()
+    status = sink.stats.status()
     assert status.dropped == {"error": counted(judged[:1], "replicas")}
     assert status.rows == counted(judged) - counted(judged[:1], "replicas")
     assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [1, 2]
@@ -406,13 +406,13 @@ def test_errors_that_nobody_thought_of_keep_memory_bounded(tmp_path: Path, monke
         broken.setattr(Folder, "check", fails)
         for poll in judged[:-1]:
             sink.write(poll)
-    lost = sink.ledger.publish()
+    lost = sink.stats.status()
     assert (lost.up, set(lost.dropped)) == (False, {"error"})
     assert counted(judged[:-1]) - lost.dropped["error"] <= 30
     sink.write(judged[-1])
     sink.close(float("inf"))
-    assert sink.ledger.publish().dropped == lost.dropped
-    assert sink.ledger.publish().rows + lost.dropped["error"] == counted(judged)
+    assert sink.stats.status().dropped == lost.dropped
+    assert sink.stats.status().rows + lost.dropped["error"] == counted(judged)
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -440,7 +440,7 @@ def test_who_does_not_hold_the_folder_deletes_nothing(tmp_path: Path, moved: boo
     kept = visible(path)
 
     second.write(replace(at(NOON, 2), run="bbb", sequence=1))
-    assert second.ledger.publish().up is False
+    assert second.stats.status().up is False
     assert visible(path) == kept
     assert leftover.exists()
     first.close(float("inf"))

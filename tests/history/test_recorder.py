@@ -13,10 +13,10 @@ import pytest
 from kafka_warden.derive import derive
 from kafka_warden.errors import SinkFullError
 from kafka_warden.history import recorder as recorder_module
-from kafka_warden.history.ledger import Ledger
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.history.schema import count
+from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import (
     ClientBean,
     FutureReplica,
@@ -37,7 +37,7 @@ class Gate:
     """A sink that is stuck until it is let go."""
 
     def __init__(self, name: str = "gate", *, is_open: bool = False) -> None:
-        self.ledger = Ledger(name)
+        self.stats = SinkStats(name)
         self.polls: list[Poll] = []
         self.entered = threading.Semaphore(0)
         self.idled = threading.Event()
@@ -262,17 +262,17 @@ def test_an_interval_leaves_polls_out(recorders: Callable[..., Recorder]) -> Non
 
 def test_books_tell_what_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """One line when writing fails, one when it works again, one for the first loss of a kind; the numbers add up."""
-    ledger = Ledger("disk")
-    assert ledger.publish().last_success is None
+    stats = SinkStats("disk")
+    assert stats.status().last_success is None
     for _ in range(3):
-        ledger.failed(SinkFullError("/data: no space"))
-        ledger.lost("disk_full", 7)
-    assert (ledger.publish().up, ledger.publish().dropped) == (False, {"disk_full": 21})
-    ledger.works()
-    ledger.wrote(5, 17.0)
-    ledger.wrote(5, 18.0)
-    assert (ledger.publish().up, ledger.publish().rows, ledger.publish().last_success) == (True, 10, 18.0)
+        stats.mark_failed(SinkFullError("/data: no space"))
+        stats.mark_lost("disk_full", 7)
+    assert (stats.status().up, stats.status().dropped) == (False, {"disk_full": 21})
+    stats.mark_ok()
+    stats.mark_written(5, 17.0)
+    stats.mark_written(5, 18.0)
+    assert (stats.status().up, stats.status().rows, stats.status().last_success) == (True, 10, 18.0)
     printed = capsys.readouterr().out
     assert printed.count("history cannot be written") == 1
     assert printed.count("history loses rows") == 1
-    assert printed.count("history is written again") == 1
+    assert printed.count("history is being written again") == 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace as altered
 
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.replay import Replayed, Told, replay
+from kafka_warden.history.replay import Confidence, Replayed, replay
 from tests.history.replay import Rows, differences, polls, rows, scene_polls
 
 Kept = list[Mapping[str, Rows]]
@@ -15,16 +15,16 @@ def kept_polls() -> Kept:
     return [rows(poll) for poll in scene_polls()]
 
 
-def told(found: list[Replayed]) -> list[str]:
+def confidences(found: list[Replayed]) -> list[str]:
     """How far each poll can be believed."""
-    return [each.told for each in found]
+    return [each.confidence for each in found]
 
 
 def test_a_whole_run_is_exact() -> None:
     """Nothing is missing, and everything is what it was."""
     kept = kept_polls()
     found = list(replay(kept))
-    assert told(found) == [Told.EXACT] * len(kept)
+    assert confidences(found) == [Confidence.EXACT] * len(kept)
     assert [(each.run, each.sequence, each.problem) for each in found] == [("run", n, "") for n in range(len(kept))]
     for before, again in zip(kept, found, strict=True):
         assert again.poll is not None
@@ -36,14 +36,16 @@ def test_a_gap_is_told_until_the_next_start() -> None:
     kept = kept_polls()
     second = [rows(altered(poll, run="second")) for poll in scene_polls()]
     found = list(replay([*kept[:3], *kept[4:], *second]))
-    assert told(found) == [Told.EXACT] * 3 + [Told.GAP] * (len(kept) - 4) + [Told.EXACT] * len(kept)
+    assert confidences(found) == [Confidence.EXACT] * 3 + [Confidence.GAP] * (len(kept) - 4) + [Confidence.EXACT] * len(
+        kept
+    )
     assert all(each.poll is not None for each in found)
 
 
 def test_a_run_without_its_beginning_is_unfounded() -> None:
     """Its first poll is judged as the first one of a process, and said to be."""
     found = list(replay(kept_polls()[2:]))
-    assert told(found) == [Told.UNFOUNDED] * len(found)
+    assert confidences(found) == [Confidence.UNFOUNDED] * len(found)
     (first, *_) = found
     assert first.poll is not None
     assert first.poll.derived.clamped == 0
@@ -57,7 +59,13 @@ def test_a_poll_in_parts_is_not_judged() -> None:
         "replicas": {name: values[1:] for name, values in kept[2]["replicas"].items()},
     }
     found = list(replay([*kept[:2], lost, *kept[3:5]]))
-    assert told(found) == [Told.EXACT, Told.EXACT, Told.INCOMPLETE, Told.GAP, Told.GAP]
+    assert confidences(found) == [
+        Confidence.EXACT,
+        Confidence.EXACT,
+        Confidence.INCOMPLETE,
+        Confidence.GAP,
+        Confidence.GAP,
+    ]
     assert found[2].poll is None
     assert found[2].problem.startswith("replicas: ")
 
@@ -67,7 +75,7 @@ def test_a_poll_without_its_own_row_is_incomplete() -> None:
     kept = kept_polls()
     lost = {**kept[1], "polls": {name: [] for name in kept[1]["polls"]}}
     found = list(replay([kept[0], lost, kept[2]]))
-    assert told(found) == [Told.EXACT, Told.INCOMPLETE, Told.GAP]
+    assert confidences(found) == [Confidence.EXACT, Confidence.INCOMPLETE, Confidence.GAP]
     assert "expected the one row" in found[1].problem
 
 
@@ -77,7 +85,7 @@ def test_a_start_that_is_incomplete_founds_nothing() -> None:
     damaged = altered(second, remembered=Remembered.RESTORED, restored={"format": 99})
     third = altered(second, sequence=2)
     found = list(replay([rows(first), rows(damaged), rows(third)]))
-    assert told(found) == [Told.EXACT, Told.INCOMPLETE, Told.UNFOUNDED]
+    assert confidences(found) == [Confidence.EXACT, Confidence.INCOMPLETE, Confidence.UNFOUNDED]
     assert "format" in found[1].problem
 
 
@@ -91,4 +99,4 @@ def test_runs_do_not_share_a_memory() -> None:
     kept: Kept = kept_polls()
     other: list[Poll] = [altered(poll, run="other", sequence=poll.sequence) for poll in scene_polls()]
     found = list(replay([*kept[:4], *(rows(poll) for poll in other[4:])]))
-    assert told(found) == [Told.EXACT] * 4 + [Told.UNFOUNDED] * (len(kept) - 4)
+    assert confidences(found) == [Confidence.EXACT] * 4 + [Confidence.UNFOUNDED] * (len(kept) - 4)

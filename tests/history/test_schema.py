@@ -11,6 +11,7 @@ from docs import history_schema
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.law import Window
 from kafka_warden.history.column import Role, Table, annotation_at, leaves
+from kafka_warden.history.column_types import column_type_of
 from kafka_warden.history.notes import NOTES
 from kafka_warden.history.schema import (
     BY_NAME,
@@ -25,7 +26,6 @@ from kafka_warden.history.schema import (
     ddl,
     fingerprint,
 )
-from kafka_warden.history.shapes import shape_of
 from kafka_warden.model import Parameters, Snapshot
 from tests.history.anything import histories
 from tests.history.replay import polls, scene_polls
@@ -105,8 +105,8 @@ def test_columns_are_well_formed(table: Table) -> None:
     assert {*table.key} == {column.name for column in table.columns if column.role is Role.KEY}
     assert all(column.help and not column.help.endswith(".") for column in columns)
     for column in columns:
-        words = set(re.findall(r"[a-z]+(?=[,>]|$)", re.sub(r"\w+:", "", str(column.shape))))
-        assert words <= {"boolean", "int", "bigint", "double", "string"}, column.shape
+        words = set(re.findall(r"[a-z]+(?=[,>]|$)", re.sub(r"\w+:", "", str(column.type))))
+        assert words <= {"boolean", "int", "bigint", "double", "string"}, column.type
     assert ddl(table).startswith("`schema_version` int, `cluster_id` string, ")
 
 
@@ -122,9 +122,9 @@ def test_rows_fit_their_columns(table: Table) -> None:
 
 def test_types_without_a_decision_are_refused() -> None:
     """A type that the model did not have so far is an error that says where to go."""
-    assert str(shape_of(Window)) == "struct<samples:bigint,size:double>"
-    with pytest.raises(TypeError, match="say in exporter/kafka_warden/history how"):
-        shape_of(complex)
+    assert str(column_type_of(Window)) == "struct<samples:bigint,size:double>"
+    with pytest.raises(TypeError, match="add one in exporter/kafka_warden/history"):
+        column_type_of(complex)
 
 
 def test_schema_document_is_current() -> None:

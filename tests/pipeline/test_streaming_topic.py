@@ -48,7 +48,7 @@ def send(cluster: Cluster, polls: Sequence[Poll]) -> None:
     for poll in polls:
         sink.write(poll)
     sink.close(time.monotonic() + SECONDS)
-    assert sink.ledger.publish().dropped == {}
+    assert sink.stats.status().dropped == {}
 
 
 def put(cluster: Cluster, *values: bytes | None) -> None:

@@ -1,4 +1,4 @@
-"""What the sidecar saw and judged, kept as tables: Parquet files, a Kafka topic, or both. docs/history.md is for users.
+"""Snapshots and derived values as tables, in Parquet files, a Kafka topic, or both. docs/history.md is for users.
 
-Nothing here imports a library that an extra brings before a sink that needs it is opened.
+Libraries of extras are imported only by the sinks that need them.
 """

@@ -1,5 +1,6 @@
-"""Columns and tables as data: what each holds, where it comes from, and how it is read of a poll."""
+"""Tables and columns: what each holds, where its values come from, and how they are read from a poll."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
@@ -8,37 +9,52 @@ from typing import Any, Generic, Protocol, TypeVar, get_args
 
 import numpy as np
 
+from kafka_warden.history.column_types import ColumnType, PythonValue, bare, column_type_of, hints
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.shapes import Plain, Shape, bare, hints, shape_of
+from kafka_warden.model import UNKNOWN
 
 
 class Role(StrEnum):
-    """What a column is for."""
+    """Origin of a column."""
 
     KEY = "key"
     RAW = "raw"
-    """What brokers told, or what the user set: judgement follows from it."""
-    JUDGED = "judged"
-    """What the sidecar made of it."""
+    """Reported by brokers or set by the user."""
+    DERIVED = "derived"
+    """Computed by the sidecar from raw values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
-    """A column of few different values: the place of each in a list, negative where it is unknown."""
+class DictionaryColumn:
+    """A column of few distinct values: an index into them for each row, negative for unknown."""
 
     codes: np.ndarray
-    values: Sequence[Plain]
+    values: Sequence[PythonValue]
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
-Values = np.ndarray | list[Plain] | Coded
-"""A column. Arrays hold unknown as the model does (`UNKNOWN`, NaN), lists as `None`."""
+Values = np.ndarray | list[PythonValue] | DictionaryColumn
+"""A column. Unknown is `UNKNOWN` or NaN in arrays, as in the model, and `None` in lists."""
+
+
+def python_values(values: Values) -> list[PythonValue]:
+    """Turn a column into a list, with `None` where a value is unknown."""
+    if isinstance(values, list):
+        return values
+    if isinstance(values, DictionaryColumn):
+        return [values.values[code] if code >= 0 else None for code in values.codes.tolist()]
+    listed: list[PythonValue] = values.tolist()
+    if values.dtype.kind == "f":
+        return [None if math.isnan(value) else value for value in listed] if np.isnan(values).any() else listed
+    if values.dtype.kind == "i":
+        return [None if value == UNKNOWN else value for value in listed] if (values == UNKNOWN).any() else listed
+    return listed
 
 
 class Rows(Protocol):
-    """What the rows of one table are read from."""
+    """The rows of one table in one poll."""
 
     @property
     def poll(self) -> Poll:
@@ -59,8 +75,8 @@ class Column(Generic[R]):
     unit: str
     help: str
     sources: tuple[str, ...]
-    """Places in `Poll` that it holds all of; `[]` stands for each entry of a mapping or of a tuple."""
-    shape: Shape
+    """Paths in `Poll` that it holds completely; `[]` stands for each entry of a mapping or of a tuple."""
+    type: ColumnType
     read: Callable[[R], Values]
 
 
@@ -71,20 +87,20 @@ class Table(Generic[R]):
     name: str
     about: str
     key: tuple[str, ...]
-    """Columns that tell the rows of one poll apart."""
+    """Columns that identify a row of one poll."""
     columns: tuple[Column[R], ...]
     rows: Callable[[Poll], R]
-    """What the rows of a poll are read from."""
+    """Makes the rows of a poll."""
     size: Callable[[Poll], int] | None = None
-    """How many they are, where to make them takes time."""
+    """Counts the rows of a poll, if to make them takes time."""
 
     def count(self, poll: Poll) -> int:
-        """Count the rows of a poll, at next to no cost."""
+        """Count the rows of a poll without making them."""
         return self.size(poll) if self.size is not None else len(self.rows(poll))
 
 
 def annotation_at(path: str, start: Any = Poll) -> Any:
-    """Find the type of a place, such as `snapshot.brokers[].host`, with `| None` taken off."""
+    """Return the type at a path, such as `snapshot.brokers[].host`, without `| None`."""
     found = start
     for part in path.split("."):
         name = part.removesuffix("[]")
@@ -97,7 +113,7 @@ def annotation_at(path: str, start: Any = Poll) -> Any:
 
 
 def leaves(start: Any, prefix: str) -> tuple[str, ...]:
-    """List every place below a dataclass: entries of mappings and tuples are looked into where they are dataclasses."""
+    """List every path below a dataclass, also in entries of mappings and tuples that are dataclasses."""
     found: list[str] = []
     for name, annotation in hints(start).items():
         place, (kept, _) = f"{prefix}{name}", bare(annotation)
@@ -111,12 +127,12 @@ def leaves(start: Any, prefix: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def taken(name: str, unit: str, text: str, source: str, role: Role = Role.RAW) -> Column[Any]:
-    """Make a column that stands in the poll as it is: an array with a row for each of the table's."""
+def raw_column(name: str, unit: str, text: str, source: str, role: Role = Role.RAW) -> Column[Any]:
+    """Make a column from an array of the poll that has a value for each row of the table."""
     read = attrgetter(f"poll.{source}")
-    return Column(name, role, unit, text, (source,), shape_of(annotation_at(source)), read)
+    return Column(name, role, unit, text, (source,), column_type_of(annotation_at(source)), read)
 
 
-def judged(name: str, unit: str, text: str, source: str) -> Column[Any]:
-    """Make a column of the sidecar's own judgement that stands in the poll as it is."""
-    return taken(name, unit, text, source, Role.JUDGED)
+def derived_column(name: str, unit: str, text: str, source: str) -> Column[Any]:
+    """Make the same from an array that the sidecar computed."""
+    return raw_column(name, unit, text, source, Role.DERIVED)

@@ -1,7 +1,6 @@
-"""History as messages of one Kafka topic, through librdkafka. The only place that imports confluent-kafka.
+"""History as messages of one Kafka topic, through librdkafka. Only this module imports confluent-kafka.
 
-A message has rows of one table in one poll, as JSON; large polls take many messages. The producer is idempotent, what
-waits for the brokers is bounded, and every row whose delivery failed is counted.
+The producer is idempotent, its queue is bounded, and every row whose delivery failed is counted.
 """
 
 import time
@@ -21,27 +20,27 @@ from kafka_warden.errors import (
     SinkTooLargeError,
     SinkUnreachableError,
 )
-from kafka_warden.history.ledger import Ledger
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES, VERSION, Built, build, count
+from kafka_warden.history.sink_stats import SinkStats
 
 log = structlog.get_logger(__name__)
 
 WAITING_KBYTES: Final = 64 << 10
-"""KiB of messages that wait for the brokers; what is above it is lost."""
+"""KiB of messages in the queue of the producer; messages above it are lost."""
 
 LARGEST_MESSAGE: Final = WAITING_KBYTES << 10
-"""Bytes. One row may need more than librdkafka's own 1 MB; whether it is taken, max.message.bytes of the topic says.
-Batches of several messages stay below its batch.size of 1 MB."""
+"""Bytes. One row may need more than librdkafka's default of 1 MB; max.message.bytes of the topic decides whether it is
+accepted. Batches of several messages stay below batch.size, 1 MB."""
 
 WAITING_MESSAGES: Final = 100_000
 
 DELIVER_WITHIN: Final = 120.0
-"""Seconds after which a message that nobody took is lost."""
+"""Seconds after which a message that was not delivered is lost."""
 
 Connect = Callable[[], Mapping[str, str]]
-"""Returns librdkafka's properties of the connection, with passwords as they are now."""
+"""Returns librdkafka's connection properties, with the current passwords."""
 
 _LOGIN: Final = ("sasl.username", "sasl.password")
 
@@ -51,19 +50,19 @@ _AUTH: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 }
-_AWAY: Final = {
+_UNREACHABLE: Final = {
     KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
     KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
     KafkaError._TIMED_OUT,  # noqa: SLF001
     KafkaError._TRANSPORT,  # noqa: SLF001
     KafkaError._RESOLVE,  # noqa: SLF001
 }
-_LARGE: Final = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE}
+_TOO_LARGE: Final = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE}
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSettings:
-    """Where to."""
+    """Settings."""
 
     topic: str
     deliver_within: float = DELIVER_WITHIN
@@ -72,63 +71,63 @@ class KafkaSettings:
 
 
 class KafkaSink:
-    """Sends the rows of polls to a topic. One producer for the life of the process."""
+    """Sends the rows of polls to a topic."""
 
     def __init__(self, settings: KafkaSettings, connect: Connect, now: Callable[[], float] = time.time) -> None:
-        self.ledger = Ledger("kafka")
+        self.stats = SinkStats("kafka")
         self._settings = settings
         self._connect = connect
         self._now = now
         self._producer: Any = None
         self._properties: Mapping[str, str] = {}
         self._fatal = False
-        """The producer cannot go on."""
+        """The producer had a fatal error."""
         self._sent = 0
-        self._settled = 0
-        """Rows given to the producer, and rows of which it told what became."""
+        self._reported = 0
+        """Rows given to the producer, and rows whose delivery succeeded or failed."""
 
     def write(self, poll: Poll) -> None:
-        """Hand the rows of a poll to the producer."""
+        """Give the rows of a poll to the producer."""
         try:
             producer = self._ready()
         except SinkError as problem:
-            self.ledger.failed(problem)
-            self.ledger.lost(problem.reason, count(poll))
+            self.stats.mark_failed(problem)
+            self.stats.mark_lost(problem.reason, count(poll))
             return
-        # All before the first is sent: where one cannot be made the caller counts the whole poll.
+        # Build all tables before the first is sent: if one fails, the caller counts the whole poll as lost.
         for built in [build(table, poll) for table in TABLES]:
             self._send_table(producer, f"{poll.snapshot.cluster_id}/{built.table.name}", built)
             producer.poll(0)
 
     def idle(self) -> None:
-        """Hear what became of what was sent."""
+        """Handle delivery reports."""
         if self._producer is not None:
             self._producer.poll(0)
 
     def close(self, until: float) -> None:
-        """Wait for the brokers until a monotonic time; rows that they did not take by then are counted as lost."""
+        """Wait for deliveries until a monotonic time; rows not delivered by then are counted as lost."""
         if self._producer is not None:
             self._producer.flush(max(until - time.monotonic(), 0.0))
-            self._end("stopped")
+            self._drop("stopped")
 
-    def _end(self, reason: str) -> None:
-        """Let go of the producer; what it did not deliver is lost."""
+    def _drop(self, reason: str) -> None:
+        """Drop the producer; rows that it did not deliver are lost."""
         self._producer.poll(0)
-        self.ledger.lost(reason, self._sent - self._settled)
-        self._sent = self._settled = 0
+        self.stats.mark_lost(reason, self._sent - self._reported)
+        self._sent = self._reported = 0
         self._producer = None
 
     def _ready(self) -> Any:
-        """Make the producer, or give it a login that changed."""
+        """Return the producer: make it if there is none, and update a login that changed."""
         try:
             properties = self._connect()
         except ConfigError as problem:
             if self._producer is not None:
-                # A file that is gone or half written for a moment: the login before it stays in use.
+                # The file may be missing or half written for a moment: keep the previous login.
                 return self._producer
             raise SinkAuthError(f"{self._settings.topic}: {problem}") from problem
         if self._fatal:
-            self._end("error")
+            self._drop("error")
         if self._producer is None:
             self._producer, self._fatal = self._make(properties), False
         elif [properties.get(name) for name in _LOGIN] != [self._properties.get(name) for name in _LOGIN]:
@@ -149,7 +148,7 @@ class KafkaSink:
                     "queue.buffering.max.kbytes": self._settings.waiting_kbytes,
                     "queue.buffering.max.messages": WAITING_MESSAGES,
                     "error_cb": self._errors,
-                    # Errors come over error_cb; librdkafka would write them to stderr, past the log.
+                    # error_cb logs errors; librdkafka would write them to stderr.
                     "log_level": 0,
                 }
             )
@@ -163,8 +162,8 @@ class KafkaSink:
                 self._send(producer, key, name, message, rows)
                 left -= rows
         except Exception:
-            log.exception("a message of history cannot be made; this is a bug, please report it", table=name)
-            self.ledger.lost("error", left)
+            log.exception("a history message cannot be made; this is a bug, please report it", table=name)
+            self.stats.mark_lost("error", left)
 
     def _send(self, producer: Any, key: str, table: str, message: bytes, rows: int) -> None:
         headers = [("table", table.encode()), ("schema_version", str(VERSION).encode())]
@@ -174,45 +173,48 @@ class KafkaSink:
             )
             self._sent += rows
         except BufferError:
-            self._lose(SinkBacklogError(f"{self._settings.topic}: more waits for the brokers than there may"), rows)
+            self._lose(
+                SinkBacklogError(f"{self._settings.topic}: the queue of the producer is full; see kafka_warden_up"),
+                rows,
+            )
         except KafkaException as problem:
-            self._lose(self._refused(problem.args[0], len(message)), rows)
+            self._lose(self._produce_error(problem.args[0], len(message)), rows)
 
-    def _refused(self, error: Any, size: int) -> SinkError:
-        """Name what librdkafka itself does not take; no option of the topic helps there."""
-        if error.code() not in _LARGE:
-            return self._named(error)
+    def _produce_error(self, error: Any, size: int) -> SinkError:
+        """Convert an error of `produce`. Options of the topic do not change these limits."""
+        if error.code() not in _TOO_LARGE:
+            return self._converted(error)
         return SinkTooLargeError(
-            f"{self._settings.topic}: a row of {size} bytes, where a message has {LARGEST_MESSAGE} at most;"
-            " files take it: history.parquet.path"
+            f"{self._settings.topic}: a row has {size} bytes, and a message at most {LARGEST_MESSAGE};"
+            " files have no such limit: history.parquet.path"
         )
 
     def _delivered(self, rows: int, error: Any, _: Any) -> None:
-        self._settled += rows
+        self._reported += rows
         if error is None:
-            self.ledger.wrote(rows, self._now())
-            self.ledger.works()
+            self.stats.mark_written(rows, self._now())
+            self.stats.mark_ok()
         else:
-            self._lose(self._named(error), rows)
+            self._lose(self._converted(error), rows)
 
     def _lose(self, problem: SinkError, rows: int) -> None:
-        self.ledger.failed(problem)
-        self.ledger.lost(problem.reason, rows)
+        self.stats.mark_failed(problem)
+        self.stats.mark_lost(problem.reason, rows)
 
     def _errors(self, error: Any) -> None:
-        """Hear of the connection, and of a producer that cannot go on: the next poll makes another one."""
+        """Handle errors of connections and fatal errors; after a fatal one the next poll makes a new producer."""
         if error.fatal():
-            log.error("the producer of history cannot go on; the next poll makes a new one", error=error.str())
+            log.error("the history producer had a fatal error; the next poll makes a new one", error=error.str())
             self._fatal = True
         if error.fatal() or error.code() in _AUTH | {KafkaError._ALL_BROKERS_DOWN}:  # noqa: SLF001
-            self.ledger.failed(self._named(error))
+            self.stats.mark_failed(self._converted(error))
 
-    def _named(self, error: Any) -> SinkError:
-        told = f"{self._settings.topic}: {error.str()}"
+    def _converted(self, error: Any) -> SinkError:
+        text = f"{self._settings.topic}: {error.str()}"
         if error.code() in _AUTH:
-            return SinkAuthError(f"{told}; the principal needs Write and Describe on the topic")
-        if error.code() in _AWAY:
-            return SinkUnreachableError(f"{told}; see kafka_warden_up")
-        if error.code() in _LARGE:
-            return SinkTooLargeError(f"{told}; raise max.message.bytes of the topic: a row may need more than it takes")
-        return SinkError(f"{told}; the topic has to exist")
+            return SinkAuthError(f"{text}; the principal needs Write and Describe on the topic")
+        if error.code() in _UNREACHABLE:
+            return SinkUnreachableError(f"{text}; see kafka_warden_up")
+        if error.code() in _TOO_LARGE:
+            return SinkTooLargeError(f"{text}; raise max.message.bytes of the topic: one row needs more")
+        return SinkError(f"{text}; create the topic if it does not exist")

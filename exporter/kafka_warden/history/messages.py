@@ -1,8 +1,8 @@
-"""The tables as messages: JSON, with rows of one table in one poll; a large poll takes many.
+"""The tables as JSON messages. A message has rows of one table in one poll; a large poll needs several messages.
 
     {"table": "replicas", "schema_version": 1, "cluster_id": ..., "run": ..., ..., "rows": [{"topic": ...}, ...]}
 
-What all rows of a poll have in common stands once, in front. Infinity is spelled `"Infinity"`, as Spark reads it.
+Columns that are equal for all rows of a poll are written once, in front. Infinity is `"Infinity"`, as Spark reads it.
 """
 
 import json
@@ -10,28 +10,27 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kafka_warden.history.column import Table
-from kafka_warden.history.plain import plain
+from kafka_warden.history.column import Table, python_values
+from kafka_warden.history.column_types import PythonValue
 from kafka_warden.history.schema import COMMON, Built
-from kafka_warden.history.shapes import Plain
 
 LARGEST: Final = 256 << 10
-"""Characters of the rows in one message; a larger row has one of its own. Brokers take 1 MB by default."""
+"""Characters of the rows in one message; a larger row gets its own. Brokers accept 1 MB by default."""
 
 
 def ddl(table: Table[Any]) -> str:
-    """Write the form of a table's messages as Spark's DDL, for `from_json`."""
-    front = ", ".join(f"`{column.name}` {column.shape}" for column in COMMON)
-    rows = ",".join(f"{column.name}:{column.shape}" for column in table.columns)
+    """Return the schema of a table's messages as Spark DDL, for `from_json`."""
+    front = ", ".join(f"`{column.name}` {column.type}" for column in COMMON)
+    rows = ",".join(f"{column.name}:{column.type}" for column in table.columns)
     return f"`table` string, {front}, `rows` array<struct<{rows}>>"
 
 
 def messages(built: Built) -> Iterator[tuple[bytes, int]]:
-    """Make the messages of one table of a poll, and how many rows are in each."""
+    """Yield the messages of one table of a poll, each with its number of rows."""
     if not built.rows:
         return
-    head: dict[str, Plain] = {"table": built.table.name}
-    head |= {column.name: plain(built.columns[column.name])[0] for column in COMMON}
+    head: dict[str, PythonValue] = {"table": built.table.name}
+    head |= {column.name: python_values(built.columns[column.name])[0] for column in COMMON}
     front = _json(head)[:-1] + ',"rows":['
     parts: list[str] = []
     size = 0
@@ -45,9 +44,9 @@ def messages(built: Built) -> Iterator[tuple[bytes, int]]:
 
 
 def _rows(built: Built) -> Iterator[str]:
-    # Row by row: the encoder holds Python's lock for as long as one call takes, and a scrape would wait for it.
+    # Row by row: the encoder holds the GIL during a call, and a scrape would wait for it.
     names = [column.name for column in built.table.columns]
-    columns = [plain(built.columns[name]) for name in names]
+    columns = [python_values(built.columns[name]) for name in names]
     for row in zip(*columns, strict=True):
         yield _json(dict(zip(names, row, strict=True)))
 
@@ -56,19 +55,19 @@ def _message(front: str, parts: list[str]) -> bytes:
     return f"{front}{','.join(parts)}]}}".encode()
 
 
-def _json(value: Plain) -> str:
+def _json(value: PythonValue) -> str:
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":"))
     except ValueError:
-        return json.dumps(_spelled(value), allow_nan=False, separators=(",", ":"))
+        return json.dumps(_encodable(value), allow_nan=False, separators=(",", ":"))
 
 
-def _spelled(value: Plain) -> Plain:
-    """Spell what JSON has no number for, as Spark and Jackson do."""
+def _encodable(value: PythonValue) -> PythonValue:
+    """Write infinity as Spark and Jackson do."""
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
-        return {key: _spelled(each) for key, each in value.items()}
+        return {key: _encodable(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_spelled(each) for each in value]
+        return [_encodable(each) for each in value]
     return value

@@ -1,4 +1,4 @@
-"""What history is made of: one poll, judged, and how judging began."""
+"""One evaluated poll, and the state that it was evaluated with."""
 
 import base64
 from collections.abc import Mapping
@@ -11,40 +11,40 @@ from kafka_warden.model import Parameters, Snapshot
 
 
 class Remembered(StrEnum):
-    """What a poll was judged with besides itself."""
+    """State of earlier polls that a poll was evaluated with."""
 
     NOTHING = "nothing"
-    """It is the first one of a process, or the first after a failure."""
+    """None: the first poll of a process, or the first after a failure."""
     RESTORED = "restored"
-    """It is the first one of a process, which had the state file of the one before."""
+    """The state file: the first poll of a process."""
     KEPT = "kept"
-    """All polls before it, since the last one with another word."""
+    """All earlier polls, since the last one that is `NOTHING` or `RESTORED`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """One judged poll."""
+    """One evaluated poll."""
 
     snapshot: Snapshot
     derived: Derived
     parameters: Parameters
     run: str
-    """Names the process; the monotonic clock is its own."""
+    """Id of the process. Monotonic times are comparable within one run only."""
     sequence: int
-    """Judged polls of this process before this one, those included that history leaves out or loses."""
+    """Number of earlier evaluated polls of this process, including those that history does not have."""
     remembered: Remembered = Remembered.KEPT
     restored: Mapping[str, Any] | None = None
-    """The document of the state file, where it was `RESTORED`."""
+    """The content of the state file, if `remembered` is `RESTORED`."""
 
 
 ID_BYTES: Final = 16
 
 
 def topic_id_text(topic_id: bytes) -> str:
-    """Write a topic id as Kafka's tools do (`Uuid.toString`)."""
+    """Format a topic id as Kafka's tools do (`Uuid.toString`)."""
     return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
 
 
 def topic_id_bytes(text: str) -> bytes:
-    """Read it back: 16 bytes."""
+    """Parse a topic id: 16 bytes."""
     return base64.urlsafe_b64decode(text + "==")[:ID_BYTES]

@@ -1,6 +1,6 @@
-"""From the poll to the sinks: each has a thread and a queue of its own: no poll ever waits for a disk or a broker.
+"""Hands polls to the sinks. Each sink has its own thread and queue, so a poll never waits for a disk or a broker.
 
-What does not fit into a queue is left out and counted, and so is what a sink loses.
+Rows that do not fit into a queue are dropped and counted, as are rows that a sink loses.
 """
 
 import threading
@@ -13,43 +13,43 @@ from typing import Any, Final, Protocol
 import structlog
 
 from kafka_warden.derive import Derived
-from kafka_warden.history.ledger import Ledger
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.schema import count
+from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import Parameters, SinkStatus, Snapshot
 
 log = structlog.get_logger(__name__)
 
 MOST_ROWS: Final = 1 << 18
-"""Partitions and replicas of the polls that wait for one sink; a single poll may have more. At some 250 bytes each this
-bounds a queue to 64 MB."""
+"""Partitions and replicas of the polls in one queue; a single poll may have more. With about 250 bytes each, a queue
+takes at most 64 MB."""
 
 EARLY: Final = 0.9
-"""Part of `history.interval` after which a poll is kept: polls do not begin on the dot."""
+"""Part of `history.interval` after which a poll is kept: the start of polls varies a little."""
 
 IDLE: Final = 1.0
-"""Seconds after which a sink that has nothing to write may look after what it has written."""
+"""Seconds without a poll after which `Sink.idle` is called."""
 
 
 class Sink(Protocol):
-    """Where history goes. All calls come from one thread."""
+    """A destination of history. All calls come from one thread."""
 
     @property
-    def ledger(self) -> Ledger:
-        """Its books."""
+    def stats(self) -> SinkStats:
+        """Its statistics."""
 
     def write(self, poll: Poll) -> None:
-        """Take the rows of a poll. What cannot be written is in the books, not raised."""
+        """Write the rows of a poll. Rows that cannot be written are counted in `stats`; no error is raised."""
 
     def idle(self) -> None:
-        """Use a moment in which nothing waits."""
+        """Do background work; called while the queue is empty."""
 
     def close(self, until: float) -> None:
-        """Write what was taken, and end; no later than a monotonic time."""
+        """Write all rows and close, no later than a monotonic time."""
 
 
 class Recorder:
-    """Keeps the polls of one process."""
+    """Hands the polls of one process to the sinks."""
 
     def __init__(
         self, sinks: Sequence[Sink], parameters: Parameters, interval: float | None = None, most_rows: int = MOST_ROWS
@@ -57,10 +57,10 @@ class Recorder:
         """Make a recorder.
 
         Args:
-            sinks: where polls go.
-            parameters: what the polls are judged with.
-            interval: seconds between two polls that are kept; `None` for all.
-            most_rows: partitions and replicas that may wait for one sink.
+            sinks: destinations.
+            parameters: options that the polls are evaluated with.
+            interval: seconds between two polls that are kept; `None` keeps all.
+            most_rows: partitions and replicas in one queue.
         """
         self._parameters = parameters
         self._interval = interval or 0.0
@@ -70,7 +70,7 @@ class Recorder:
         self._workers = tuple(_Worker(sink, most_rows) for sink in sinks)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the threads."""
         for worker in self._workers:
             worker.thread.start()
 
@@ -81,18 +81,18 @@ class Recorder:
         remembered: Remembered,
         restored: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take a judged poll. Never waits, and never raises: the page does not depend on it.
+        """Queue an evaluated poll. Never waits and never raises.
 
         Args:
-            snapshot: what was seen.
-            derived: what was made of it.
-            remembered: what it was judged with.
-            restored: the document of the state file, where that is `RESTORED`.
+            snapshot: raw values.
+            derived: values computed from them.
+            remembered: state that it was evaluated with.
+            restored: content of the state file, if `remembered` is `RESTORED`.
         """
         poll = Poll(snapshot, derived, self._parameters, self._run, self._sequence, remembered, restored)
         self._sequence += 1
         soon = snapshot.clock - self._kept_at < EARLY * self._interval
-        # Without the first poll of a memory nothing after it can be judged again.
+        # A replay needs the first poll of a memory.
         if soon and remembered is Remembered.KEPT:
             return
         self._kept_at = snapshot.clock
@@ -100,15 +100,17 @@ class Recorder:
             try:
                 worker.offer(poll)
             except Exception:
-                log.exception("history took no poll; this is a bug, please report it", sink=worker.sink.ledger.sink)
+                log.exception(
+                    "history cannot queue a poll; this is a bug, please report it", sink=worker.sink.stats.sink
+                )
 
     @property
     def status(self) -> Mapping[str, SinkStatus]:
-        """How each sink fares."""
-        return {worker.sink.ledger.sink: worker.sink.ledger.publish() for worker in self._workers}
+        """Status by sink."""
+        return {worker.sink.stats.sink: worker.sink.stats.status() for worker in self._workers}
 
     def stop(self, within: float) -> None:
-        """Write what waits, and end, all sinks side by side; give up after so many seconds."""
+        """Write all queued polls and stop, all sinks in parallel; give up after `within` seconds."""
         until = time.monotonic() + within
         for worker in self._workers:
             worker.finish(until)
@@ -116,7 +118,11 @@ class Recorder:
             if worker.thread.is_alive():
                 worker.thread.join(max(until - time.monotonic(), 0.0))
             if worker.thread.is_alive():
-                log.warning("history was not written to its end", sink=worker.sink.ledger.sink, polls=worker.waiting)
+                log.warning(
+                    "history was not written completely before the stop",
+                    sink=worker.sink.stats.sink,
+                    polls=worker.waiting,
+                )
 
 
 class _Worker:
@@ -124,7 +130,7 @@ class _Worker:
 
     def __init__(self, sink: Sink, most_rows: int) -> None:
         self.sink = sink
-        self.thread = threading.Thread(target=self._work, name=f"history-{sink.ledger.sink}", daemon=True)
+        self.thread = threading.Thread(target=self._work, name=f"history-{sink.stats.sink}", daemon=True)
         self._most_rows = most_rows
         self._waiting: deque[Poll] = deque()
         self._rows = 0
@@ -133,11 +139,11 @@ class _Worker:
 
     @property
     def waiting(self) -> int:
-        """Polls that wait."""
+        """Number of queued polls."""
         return len(self._waiting)
 
     def offer(self, poll: Poll) -> None:
-        """Put a poll into the queue, or count it as lost."""
+        """Queue a poll, or count its rows as lost."""
         with self._changed:
             fits = not self._waiting or self._rows + _size(poll) <= self._most_rows
             if fits and self._until is None:
@@ -145,16 +151,16 @@ class _Worker:
                 self._rows += _size(poll)
                 self._changed.notify()
                 return
-        self.sink.ledger.lost("queue_full", count(poll))
+        self.sink.stats.mark_lost("queue_full", count(poll))
 
     def finish(self, until: float) -> None:
-        """Take no more, and end once the queue is empty."""
+        """Accept no more polls, and stop when the queue is empty."""
         with self._changed:
             self._until = until
             self._changed.notify()
 
     def _next(self) -> tuple[Poll | None, float | None]:
-        """Wait for a poll; without one, tell until when to end if that is asked for."""
+        """Wait for a poll. Return it, or the time by which to stop if that was requested."""
         with self._changed:
             if not self._waiting and self._until is None:
                 self._changed.wait(IDLE)
@@ -176,13 +182,13 @@ class _Worker:
                 else:
                     self.sink.close(until)
             except Exception:
-                log.exception("history failed; this is a bug, please report it", sink=self.sink.ledger.sink)
+                log.exception("history failed; this is a bug, please report it", sink=self.sink.stats.sink)
                 if poll is not None:
-                    self.sink.ledger.lost("error", _count(poll))
+                    self.sink.stats.mark_lost("error", _count(poll))
 
 
 def _count(poll: Poll) -> int:
-    """Count the rows of a poll that could not be written, also where that is why: partitions and replicas, then."""
+    """Count the rows of a poll that could not be written; if that fails, its partitions and replicas."""
     try:
         return count(poll)
     except Exception:

@@ -1,7 +1,7 @@
-"""Judge the polls of a run again from their rows, one after the other, and tell how far each can be believed.
+"""Evaluates the polls of a run again from their rows, and reports the confidence in each result.
 
-It is the loop of the sidecar itself: the same snapshots, the same `derive`, the same memory from poll to poll. So what
-comes out is what the sidecar said, bit by bit, as long as no poll since the start of the run is missing.
+This is the loop of the sidecar: the same snapshots, the same `derive`, the same memory. The results are equal to those
+of the sidecar, bit by bit, if no poll since the start of the run is missing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,20 +16,20 @@ from kafka_warden.history.restore import Columns, document_of, parameters_of, sn
 from kafka_warden.model import Snapshot
 
 Tables = Mapping[str, Columns]
-"""Table to its rows in one poll; every table is there, if with no rows."""
+"""Rows of one poll by table; all tables are present, some without rows."""
 
 
-class Told(StrEnum):
-    """How far a poll that was judged again can be believed."""
+class Confidence(StrEnum):
+    """Confidence in the result of a replayed poll."""
 
     EXACT = "exact"
-    """Every poll since the process began is there: this is what the sidecar said."""
+    """All polls since the process started are there: the result is that of the sidecar."""
     GAP = "gap"
-    """A poll before it is missing: judged with what was remembered before the gap. Ages and rates may differ."""
+    """An earlier poll is missing: evaluated with the memory from before the gap. Ages and rates may differ."""
     UNFOUNDED = "unfounded"
-    """The polls that it stands on are missing from the start: judged as the first ones of a process would be."""
+    """The first polls of the process are missing: evaluated like the first polls of a process."""
     INCOMPLETE = "incomplete"
-    """Rows of this poll itself are missing: it is not judged at all, and those after it stand behind a gap."""
+    """Rows of this poll are missing: it is not evaluated, and the polls after it have a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,78 +41,78 @@ class Replayed:
     sequence: int
     time: float
     """Unix seconds."""
-    told: Told
+    confidence: Confidence
     poll: Poll | None
-    """The poll, judged; `None` where it is incomplete."""
+    """The evaluated poll; `None` if it is incomplete."""
     problem: str = ""
-    """What is missing, where it is incomplete."""
+    """What is missing, if it is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """What one poll leaves to the next one of its run."""
+class _RunState:
+    """State from one poll to the next of its run."""
 
     memory: Memory | None = None
     sequence: int | None = None
-    told: Told = Told.UNFOUNDED
+    confidence: Confidence = Confidence.UNFOUNDED
 
 
 def replay(polls: Iterable[Tables]) -> Iterator[Replayed]:
-    """Judge polls again. Those of a run have to follow each other in the order of `sequence`; runs may in any order.
+    """Evaluate polls again. Those of a run must be consecutive and in the order of `sequence`; runs may have any order.
 
-    Only the memory of the present run is held, so a history of any length will do. A poll without any row is passed by.
+    Memory use does not grow with the number of polls. A poll without any row is skipped.
     """
     of: tuple[str, str] | None = None
-    standing = _Standing()
+    state = _RunState()
     for tables in polls:
         key = _key(tables)
         if key is None:
             continue
         if (key.cluster_id, key.run) != of:
-            of, standing = (key.cluster_id, key.run), _Standing()
-        standing, replayed = _step(standing, tables, key)
+            of, state = (key.cluster_id, key.run), _RunState()
+        state, replayed = _step(state, tables, key)
         yield replayed
 
 
 def _key(tables: Tables) -> Replayed | None:
-    """Tell which poll it is, from the first row of any table."""
+    """Identify the poll from the first row of any table."""
     for columns in tables.values():
         if len(columns["run"]):
             cluster_id, run, sequence, time = (columns[name][0] for name in ("cluster_id", "run", "sequence", "time"))
-            return Replayed(cluster_id, run, sequence, time, Told.INCOMPLETE, None)
+            return Replayed(cluster_id, run, sequence, time, Confidence.INCOMPLETE, None)
     return None
 
 
-def _step(standing: _Standing, tables: Tables, key: Replayed) -> tuple[_Standing, Replayed]:
+def _step(state: _RunState, tables: Tables, key: Replayed) -> tuple[_RunState, Replayed]:
     try:
-        after, poll = _judge(standing, tables, key.sequence)
+        after, poll = _evaluate(state, tables, key.sequence)
     except (HistoryRowsError, StateError) as problem:
         kept = tables["polls"]["remembered"][:1] in ([], [Remembered.KEPT])
-        return standing if kept else _Standing(), replace(key, problem=str(problem))
-    return after, replace(key, told=after.told, poll=poll)
+        return state if kept else _RunState(), replace(key, problem=str(problem))
+    return after, replace(key, confidence=after.confidence, poll=poll)
 
 
-def _judge(standing: _Standing, tables: Tables, sequence: int) -> tuple[_Standing, Poll]:
+def _evaluate(state: _RunState, tables: Tables, sequence: int) -> tuple[_RunState, Poll]:
     seen, parameters = snapshot_of(tables), parameters_of(tables)
     remembered = Remembered(tables["polls"]["remembered"][0])
     document = document_of(tables["restored"]) if remembered is Remembered.RESTORED else None
-    memory = _memory(standing, remembered, document, seen)
+    memory = _memory(state, remembered, document, seen)
     memory, derived = derive(seen, memory, parameters)
     poll = Poll(seen, derived, parameters, tables["polls"]["run"][0], sequence, remembered, document)
-    return _Standing(memory, sequence, _told(standing, remembered, sequence)), poll
+    return _RunState(memory, sequence, _confidence(state, remembered, sequence)), poll
 
 
-def _told(standing: _Standing, remembered: Remembered, sequence: int) -> Told:
+def _confidence(state: _RunState, remembered: Remembered, sequence: int) -> Confidence:
     if remembered is not Remembered.KEPT:
-        return Told.EXACT
-    if standing.told is Told.EXACT and sequence != (standing.sequence or 0) + 1:
-        return Told.GAP
-    return standing.told
+        return Confidence.EXACT
+    if state.confidence is Confidence.EXACT and sequence != (state.sequence or 0) + 1:
+        return Confidence.GAP
+    return state.confidence
 
 
 def _memory(
-    standing: _Standing, remembered: Remembered, document: Mapping[str, object] | None, seen: Snapshot
+    state: _RunState, remembered: Remembered, document: Mapping[str, object] | None, seen: Snapshot
 ) -> Memory | None:
     if document is not None:
         return from_document(document, seen)
-    return standing.memory if remembered is Remembered.KEPT else None
+    return state.memory if remembered is Remembered.KEPT else None

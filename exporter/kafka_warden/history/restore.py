@@ -1,21 +1,21 @@
-"""The way back: from the rows of one poll to the snapshot that they were made of, to judge it again.
+"""Restores the snapshot of one poll from its rows, to evaluate it again.
 
-Rows may come in any order. What judgement remembers from poll to poll comes back by judging the polls of a run one
-after the other, from one whose `remembered` is not `kept`.
+Rows may have any order. The memory is not stored: a replay computes it from the polls of a run, starting with one whose
+`remembered` is not `kept`.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column
+from kafka_warden.history.column_types import PythonValue
 from kafka_warden.history.poll import topic_id_bytes
 from kafka_warden.history.schema import BY_NAME, columns_of
-from kafka_warden.history.shapes import Plain
 from kafka_warden.history.tables import moves, quotas
 from kafka_warden.model import (
     UNKNOWN,
@@ -33,17 +33,17 @@ from kafka_warden.model import (
     SourceStatus,
 )
 
-Columns = Mapping[str, Sequence[Plain]]
-"""Column name to values, `None` where null: what `pyarrow.Table.to_pydict` gives of the rows of one poll."""
+Columns = Mapping[str, Sequence[PythonValue]]
+"""Values of the rows of one poll by column, `None` for null: the result of `pyarrow.Table.to_pydict`."""
 
 _DTYPES: Final = {"boolean": np.bool_, "int": np.int32, "bigint": np.int64, "double": np.float64}
 
 
 def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
-    """Make the snapshot of one poll again. `tables` needs all but `restored`, each with the rows of this poll only.
+    """Restore the snapshot of one poll. `tables` needs all tables except `restored`, with the rows of this poll only.
 
     Raises:
-        HistoryRowsError: there is not exactly one row in `polls`, or rows of another table are missing.
+        HistoryRowsError: `polls` has not exactly one row, or rows of another table are missing.
     """
     tables = {name: _read(name, columns) for name, columns in tables.items()}
     poll = _only(tables["polls"])
@@ -58,7 +58,7 @@ def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
         cluster_id=poll["cluster_id"],
         topics=tuple(topics),
         topic_ids=tuple(topic_id_bytes(uid) for uid in topics.values()),
-        partitions=_led(partitions, replicas, tables["partitions"], order),
+        partitions=_partition_table(partitions, replicas, tables["partitions"], order),
         replicas=replicas,
         brokers=_brokers(brokers),
         controller=poll["controller"],
@@ -87,13 +87,13 @@ def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
 
 
 def parameters_of(tables: Mapping[str, Columns]) -> Parameters:
-    """Tell what the user had set when this poll was judged."""
+    """Restore the options that this poll was evaluated with."""
     parameters: Parameters = _only(_read("polls", tables["polls"]))["parameters"]
     return parameters
 
 
 def document_of(restored: Columns) -> Mapping[str, Any]:
-    """Put the state file together that the first poll of a process was judged with.
+    """Restore the state file that the first poll of a process was evaluated with.
 
     Raises:
         HistoryRowsError: pieces are missing.
@@ -106,16 +106,12 @@ def document_of(restored: Columns) -> Mapping[str, Any]:
 
 
 def _read(name: str, columns: Columns) -> dict[str, Any]:
-    """Turn plain values into those of the model."""
+    """Convert to values of the model."""
     return {
-        column.name: _values(column, columns[column.name])
+        column.name: [column.type.read(value) for value in columns[column.name]]
         for column in columns_of(BY_NAME[name])
         if column.name in columns
     }
-
-
-def _values(column: Column[Any], values: Sequence[Plain]) -> Any:
-    return [column.shape.read(value) for value in values]
 
 
 def _each(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -135,7 +131,7 @@ def _check_whole(poll: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]
         if wanted is not None and found != wanted:
             raise HistoryRowsError(
                 f"{name}: {found} rows where the poll of run {poll['run']}, sequence {poll['sequence']} has {wanted}:"
-                " history lost some, or they are not all of this poll"
+                " history lost some, or not all rows of the poll were read"
             )
 
 
@@ -145,9 +141,9 @@ def _topics(configs: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _array(columns: Mapping[str, Any], name: str, order: np.ndarray, table: str) -> np.ndarray:
-    """One column of a table of the model, with the type that it has there."""
+    """Return a column in the order of the model, with its type in the model."""
     column = next(each for each in BY_NAME[table].columns if each.name == name)
-    ordered: np.ndarray = np.array(columns[name], _DTYPES[str(column.shape)])[order]
+    ordered: np.ndarray = np.array(columns[name], _DTYPES[str(column.type)])[order]
     return ordered
 
 
@@ -157,7 +153,7 @@ def _partitions(columns: Mapping[str, Any], topics: Mapping[str, str]) -> tuple[
     number = np.array(columns["partition"], np.int32)
     order = np.lexsort((number, topic))
     if (topic == UNKNOWN).any():
-        raise HistoryRowsError("partitions: some are of topics that configs does not have; read all rows of the poll")
+        raise HistoryRowsError("partitions: some have topics that configs does not have; read all rows of the poll")
     return {"topic": topic[order], "number": number[order]}, order
 
 
@@ -176,7 +172,7 @@ def _replicas(
             np.int32,
         )
     except KeyError as missing:
-        raise HistoryRowsError(f"replicas: one is of a partition that is not there: {missing}") from missing
+        raise HistoryRowsError(f"replicas: one has a partition that is missing: {missing}") from missing
     order = np.lexsort((np.array(columns["position"], np.int32), partition))
     made = {
         name: _array(columns, name, order, "replicas")
@@ -187,11 +183,11 @@ def _replicas(
     return ReplicaTable(partition=partition[order], sized_at=sized_at, **made)
 
 
-def _led(
+def _partition_table(
     partitions: Mapping[str, np.ndarray], replicas: ReplicaTable, columns: Mapping[str, Any], order: np.ndarray
 ) -> PartitionTable:
-    told = ("leader", "leader_epoch", "start", "tiered", "reassigning")
-    made = {name: _array(columns, name, order, "partitions") for name in told}
+    names = ("leader", "leader_epoch", "start", "tiered", "reassigning")
+    made = {name: _array(columns, name, order, "partitions") for name in names}
     leads = np.flatnonzero(made["leader"][replicas.partition] == replicas.broker)
     leader_row = np.full(len(order), UNKNOWN, np.int32)
     leader_row[replicas.partition[leads]] = leads
@@ -223,7 +219,7 @@ def _placed(columns: Mapping[str, Any]) -> dict[int, dict[tuple[str, int], str]]
 
 
 def _gaps(columns: Mapping[str, Any]) -> dict[int, LogGaps]:
-    return {row["broker"]: row["log_gaps"].back() for row in _each(columns) if row["log_gaps"] is not None}
+    return {row["broker"]: row["log_gaps"].to_model() for row in _each(columns) if row["log_gaps"] is not None}
 
 
 def _configs(columns: Mapping[str, Any], kind: str) -> dict[Any, Any]:
@@ -232,26 +228,22 @@ def _configs(columns: Mapping[str, Any], kind: str) -> dict[Any, Any]:
 
 def _future(columns: Mapping[str, Any]) -> tuple[FutureReplica, ...]:
     rows = (row for row in _each(columns) if row["kind"] == moves.LOG_DIR)
-    told = (FutureReplica(*(row[name] for name in FutureReplica.__slots__)) for row in rows)
-    return tuple(sorted(told, key=lambda each: (each.broker, each.topic, each.partition)))
+    found = (FutureReplica(*(row[name] for name in FutureReplica.__slots__)) for row in rows)
+    return tuple(sorted(found, key=lambda each: (each.broker, each.topic, each.partition)))
 
 
 def _quotas(columns: Mapping[str, Any]) -> tuple[QuotaEntity, ...]:
-    rows = sorted((row for row in _each(columns) if row["kind"] == quotas.CONFIGURED), key=_position)
+    rows = sorted((row for row in _each(columns) if row["kind"] == quotas.CONFIGURED), key=itemgetter("position"))
     return tuple(QuotaEntity(row["user"], row["client_id"], row["values"]) for row in rows)
 
 
-def _position(row: Mapping[str, Any]) -> int:
-    return int(row["position"])
-
-
 Clients = Mapping[tuple[str, str, str], list[ClientBean]]
-"""Kind, process and node to the beans."""
+"""Beans by kind, process and node."""
 
 
 def _clients(columns: Mapping[str, Any]) -> Clients:
     found: dict[tuple[str, str, str], list[ClientBean]] = defaultdict(list)
-    for row in sorted(_each(columns), key=_position):
+    for row in sorted(_each(columns), key=itemgetter("position")):
         if row["kind"] != quotas.CONFIGURED:
             bean = ClientBean(row["user"], row["client_id"], row["values"])
             found[row["kind"], row["process"], row["node"]].append(bean)
@@ -264,5 +256,5 @@ def _process(beans: Any, clients: Clients, process: tuple[str, str]) -> ProcessB
 
 
 def _status(poll: Mapping[str, Any], brokers: Mapping[str, Any]) -> dict[Any, SourceStatus]:
-    outcomes = [*poll["outcomes"], *(each for told in brokers["outcomes"] for each in told)]
-    return dict(each.back() for each in outcomes)
+    outcomes = [*poll["outcomes"], *(each for outcomes in brokers["outcomes"] for each in outcomes)]
+    return dict(each.to_model() for each in outcomes)

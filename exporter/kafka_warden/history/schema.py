@@ -1,4 +1,4 @@
-"""The tables of history, and what changes with them: their version."""
+"""The tables of history and their version."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Coded, Column, Role, Table, Values
+from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, Values
+from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, STRING, ColumnType, MapOf, PythonValue
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.shapes import BIGINT, DOUBLE, INT, STRING, MapOf, Plain, Shape
 from kafka_warden.history.tables.brokers import BROKERS
 from kafka_warden.history.tables.configs import CONFIGS
 from kafka_warden.history.tables.moves import MOVES
@@ -19,20 +19,26 @@ from kafka_warden.history.tables.quotas import QUOTAS
 from kafka_warden.history.tables.replicas import REPLICAS
 
 VERSION: Final = 1
-"""Grows with any change of the tables. A reader takes its own and older ones."""
+"""Grows with any change of the tables. A reader accepts its own version and older ones."""
 
 FINGERPRINTS: Final[Mapping[int, str]] = {1: "19457b5b6e6700f3"}
-"""Version to the fingerprint of its columns: a test holds that one does not change without the other."""
+"""Version to fingerprint. A test fails if the tables change and the version does not."""
 
 _OTHERS: Final[tuple[Table[Any], ...]] = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)
 
 
-def _counts(rows: Any) -> list[Plain]:
+def _counts(rows: Any) -> list[PythonValue]:
     return [{table.name: table.count(rows.poll) for table in _OTHERS}]
 
 
 _COUNTS: Final[Column[Any]] = Column(
-    "rows", Role.RAW, "", "other table to its rows in this poll: with fewer some were lost", (), MapOf(BIGINT), _counts
+    "rows",
+    Role.RAW,
+    "",
+    "number of rows of this poll by table, except `polls`; if a table has fewer, some were lost",
+    (),
+    MapOf(BIGINT),
+    _counts,
 )
 
 TABLES: Final[tuple[Table[Any], ...]] = (*_OTHERS, replace(POLLS, columns=(*POLLS.columns, _COUNTS)))
@@ -40,12 +46,12 @@ BY_NAME: Final = {table.name: table for table in TABLES}
 
 
 def _common(
-    name: str, shape: Shape, unit: str, text: str, sources: tuple[str, ...], read: Callable[[Poll], Plain]
+    name: str, type_: ColumnType, unit: str, text: str, sources: tuple[str, ...], read: Callable[[Poll], PythonValue]
 ) -> Column[Any]:
-    def values(rows: Any) -> Coded:
-        return Coded(np.zeros(len(rows), np.int32), [read(rows.poll)])
+    def values(rows: Any) -> DictionaryColumn:
+        return DictionaryColumn(np.zeros(len(rows), np.int32), [read(rows.poll)])
 
-    return Column(name, Role.KEY, unit, text, sources, shape, values)
+    return Column(name, Role.KEY, unit, text, sources, type_, values)
 
 
 COMMON: Final[tuple[Column[Any], ...]] = (
@@ -54,42 +60,49 @@ COMMON: Final[tuple[Column[Any], ...]] = (
         "cluster_id",
         STRING,
         "",
-        "of the cluster, as Kafka tells it",
+        "cluster id that Kafka reports",
         ("snapshot.cluster_id",),
         lambda poll: poll.snapshot.cluster_id,
     ),
-    _common("run", STRING, "", "the process that wrote it; monotonic times compare within one", (), lambda p: p.run),
+    _common(
+        "run",
+        STRING,
+        "",
+        "id of the process that wrote the row; monotonic times are comparable within one run",
+        (),
+        lambda p: p.run,
+    ),
     _common(
         "sequence",
         BIGINT,
         "",
-        "judged polls of this run before this one; a gap is a poll that was left out or lost",
+        "number of earlier evaluated polls of this run; a gap is a poll that was left out or lost",
         (),
         lambda poll: poll.sequence,
     ),
-    _common("time", DOUBLE, "Unix s", "when the poll began", ("snapshot.time",), lambda poll: poll.snapshot.time),
+    _common("time", DOUBLE, "Unix s", "start of the poll", ("snapshot.time",), lambda poll: poll.snapshot.time),
     _common(
         "clock",
         DOUBLE,
         "monotonic s",
-        "the same on the monotonic clock of this run",
+        "start of the poll on the monotonic clock of the run",
         ("snapshot.clock",),
         lambda poll: poll.snapshot.clock,
     ),
 )
-"""What every row of every table begins with. Rows of one poll have these in common."""
+"""First columns of every table. They are equal for all rows of a poll."""
 
 LEFT_OUT: Final[Mapping[str, str]] = {
-    "snapshot.partitions.leader_row": "follows from `partitions.leader` and `replicas.position`",
+    "snapshot.partitions.leader_row": "computed from `partitions.leader` and `replicas.position`",
     "snapshot.replicas.partition": "a row number: `replicas` has topic and partition",
-    "derived.frame": "columns that follow from the snapshot alone",
-    "derived.lag.weights": "the state of a fold, which comes back in a replay",
-    "derived.throttles.limits": "the same as `configs.broker_config.limits`",
+    "derived.frame": "computed from the snapshot alone",
+    "derived.lag.weights": "state of a fold, which a replay computes again",
+    "derived.throttles.limits": "equal to `configs.broker_config.limits`",
     "derived.throttles.lists": "parsed from `configs.topic_config`",
-    "derived.throttles.held": "follows from `replicas.leader_listed` and `replicas.follower_listed`",
+    "derived.throttles.held": "computed from `replicas.leader_listed` and `replicas.follower_listed`",
     "derived.moves[].row": "a row number: `moves` has topic, partition and broker",
 }
-"""Places in a poll that no column holds, and why none needs to."""
+"""Paths in a poll that no column holds, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +126,16 @@ def build(table: Table[Any], poll: Poll) -> Built:
 
 
 def count(poll: Poll) -> int:
-    """Count the rows of all tables without making them: a poll that waits for nobody does so when a queue is full."""
+    """Count the rows of all tables without making them. Fast: the thread that polls calls it when a queue is full."""
     return sum(table.count(poll) for table in TABLES)
 
 
 def ddl(table: Table[Any]) -> str:
-    """Write the columns of a table as Spark's DDL."""
-    return ", ".join(f"`{column.name}` {column.shape}" for column in columns_of(table))
+    """Return the columns of a table as Spark DDL."""
+    return ", ".join(f"`{column.name}` {column.type}" for column in columns_of(table))
 
 
 def fingerprint() -> str:
-    """Tell this form of the tables from any other."""
+    """Return a hash of the names, keys, columns and types of all tables."""
     text = "\n".join(f"{table.name} ({', '.join(table.key)}): {ddl(table)}" for table in TABLES)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -21,7 +21,7 @@ from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of, ddl
 from kafka_warden.pipeline.history import History
 
 TOLD: Final = "told"
-"""The column that says how far a row can be believed: a value of `kafka_warden.history.replay.Told`."""
+"""The column that says how far a row can be believed: a value of `kafka_warden.history.replay.Confidence`."""
 
 NOTES: Final = "cluster_id string, run string, sequence bigint, time double, told string, problem string"
 """What `notes` returns."""
@@ -71,7 +71,7 @@ def _remake(table: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def remake(batches: Batches) -> Iterator[pa.RecordBatch]:
         for again in replay(_polls(batches)):
             if again.poll is not None:
-                yield from _made(table, again.poll, again.told)
+                yield from _made(table, again.poll, again.confidence)
 
     return remake
 
@@ -94,7 +94,7 @@ def _notes_schema() -> Any:
 
 def _as_note(again: Replayed) -> dict[str, Any]:
     names = ("cluster_id", "run", "sequence", "time", "problem")
-    return {**{name: getattr(again, name) for name in names}, TOLD: str(again.told)}
+    return {**{name: getattr(again, name) for name in names}, TOLD: str(again.confidence)}
 
 
 def _polls(batches: Batches) -> Iterator[Tables]:

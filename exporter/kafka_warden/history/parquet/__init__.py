@@ -1,1 +1,1 @@
-"""History as Parquet files. The only place that imports pyarrow."""
+"""History as Parquet files. Outside the pipeline, only these modules import pyarrow."""

@@ -1,4 +1,4 @@
-"""The tables in Arrow's words: types, and the rows of one poll."""
+"""The tables in Arrow: schemas, and the rows of one poll."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,14 +6,14 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_warden.history.column import Coded, Table, Values
+from kafka_warden.history.column import DictionaryColumn, Table, Values
+from kafka_warden.history.column_types import ColumnType, Kind, ListOf, MapOf, Scalar
 from kafka_warden.history.schema import VERSION, Built, columns_of
-from kafka_warden.history.shapes import Kind, ListOf, MapOf, Scalar, Shape
 from kafka_warden.model import UNKNOWN
 
 VERSION_KEY: Final = b"kafka_warden.schema_version"
 TABLE_KEY: Final = b"kafka_warden.table"
-"""What a file tells of itself, besides its rows."""
+"""Keys of the metadata in the footer of a file."""
 
 _KINDS: Final[Mapping[Kind, Any]] = {
     Kind.BOOLEAN: pa.bool_(),
@@ -24,36 +24,36 @@ _KINDS: Final[Mapping[Kind, Any]] = {
 }
 
 
-def type_of(shape: Shape) -> Any:
-    """Make the Arrow type of a shape."""
-    if isinstance(shape, Scalar):
-        return _KINDS[shape.kind]
-    if isinstance(shape, ListOf):
-        return pa.list_(type_of(shape.item))
-    if isinstance(shape, MapOf):
-        return pa.map_(pa.string(), type_of(shape.value))
-    return pa.struct([(name, type_of(part)) for name, part in shape.fields])
+def type_of(type_: ColumnType) -> Any:
+    """Return the Arrow type of a column type."""
+    if isinstance(type_, Scalar):
+        return _KINDS[type_.kind]
+    if isinstance(type_, ListOf):
+        return pa.list_(type_of(type_.item))
+    if isinstance(type_, MapOf):
+        return pa.map_(pa.string(), type_of(type_.value))
+    return pa.struct([(name, type_of(part)) for name, part in type_.fields])
 
 
 def schema_of(table: Table[Any]) -> Any:
-    """Make the Arrow schema of a table."""
-    return pa.schema([(column.name, type_of(column.shape)) for column in columns_of(table)])
+    """Return the Arrow schema of a table."""
+    return pa.schema([(column.name, type_of(column.type)) for column in columns_of(table)])
 
 
 def metadata_of(table: Table[Any]) -> dict[bytes, bytes]:
-    """Say what a file holds."""
+    """Return the metadata for the footer of a file."""
     return {VERSION_KEY: str(VERSION).encode(), TABLE_KEY: table.name.encode()}
 
 
 def to_arrow(built: Built) -> Any:
-    """Make the `pyarrow.Table` of the rows of one poll; texts that repeat stay coded, and take little."""
+    """Make a `pyarrow.Table` of the rows of one poll. Columns of few distinct texts stay dictionary-encoded."""
     schema = schema_of(built.table)
     arrays = [_array(built.columns[field.name], field.type) for field in schema]
     return pa.table(dict(zip(schema.names, arrays, strict=True)))
 
 
 def _array(values: Values, kind: Any) -> Any:
-    if isinstance(values, Coded):
+    if isinstance(values, DictionaryColumn):
         codes = pa.array(values.codes.astype(np.int32), mask=values.codes < 0)
         known = _listed(list(values.values), kind)
         return pa.DictionaryArray.from_arrays(codes, known) if pa.types.is_string(kind) else known.take(codes)
@@ -68,15 +68,15 @@ def _listed(values: list[Any], kind: Any) -> Any:
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        # A lone surrogate costs a name its spelling, as it does on the page.
-        return pa.array(_spelled(values), kind)
+        # UTF-8 has no lone surrogates; they are escaped, as in `/metrics`.
+        return pa.array(_encodable(values), kind)
 
 
-def _spelled(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):
-        return {_spelled(key): _spelled(each) for key, each in value.items()}
+        return {_encodable(key): _encodable(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_spelled(each) for each in value]
+        return [_encodable(each) for each in value]
     return value

@@ -1,8 +1,8 @@
-"""The folder: one process at a time, whole files only, and nothing deleted that is not its own.
+"""The history folder: one process at a time, whole files only. Only files of kafka-warden are deleted.
 
     partitions/date=2026-11-21/hour=17/kafka-warden-<run>-<sequence>-<part>.parquet
 
-A file is written under a name with a dot in front, which Spark and Arrow pass over, flushed to the disk and renamed.
+A file is written under a name that starts with a dot, which Spark and Arrow ignore, then flushed and renamed.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from kafka_warden.errors import SinkError, SinkFullError, SinkInUseError, SinkNo
 from kafka_warden.history.schema import TABLES
 
 RESERVE: Final = 16 << 20
-"""Bytes that are left free on the disk, or a twentieth of a small one: the state file needs some, too."""
+"""Bytes left free on the disk, for the state file; at most a twentieth of the disk."""
 
 LOCK: Final = ".kafka-warden.lock"
 OWN: Final = re.compile(r"kafka-warden-[0-9a-z]+-\d+-\d+\.parquet")
@@ -31,21 +31,21 @@ SECONDS: Final = 3600
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 _UNSYNCED: Final = {errno.EINVAL, errno.ENOTSUP}
-"""Some network file systems keep names by other means, and refuse to flush a folder."""
+"""Some network file systems do not support fsync of a folder."""
 
 
 class Folder:
-    """One folder, held by this process while it is open."""
+    """One folder, locked by this process while it is open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: int | None = None
 
     def check(self) -> None:
-        """Take hold of the folder, unless that is done, and see that there is room.
+        """Lock the folder if it is not locked yet, and check the free space.
 
         Raises:
-            SinkError: why nothing can be written.
+            SinkError: nothing can be written.
         """
         try:
             if not self._holds():
@@ -56,16 +56,16 @@ class Folder:
             raise translated(problem, self.path) from problem
 
     def write(self, table: str, hour: int, name: str, content: Any) -> None:
-        """Put a whole file in its place.
+        """Write a whole file.
 
         Args:
-            table: its table.
+            table: name of the table.
             hour: hours since 1970.
             name: matches `OWN`.
             content: bytes.
 
         Raises:
-            SinkError: it is not there, or may not stay; written again it has the same name, and is there once.
+            SinkError: the file may be missing. A second try has the same name, so the rows are there once.
         """
         directory = self.path / table / _date(hour) / f"hour={hour % 24:02d}"
         beside = directory / f".{name}.tmp"
@@ -76,7 +76,7 @@ class Folder:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(directory / name)
-            # Its name would not outlive a crash of the machine otherwise.
+            # Without this the name may be lost if the machine crashes.
             _sync(directory)
         except OSError as problem:
             with contextlib.suppress(OSError):
@@ -84,18 +84,18 @@ class Folder:
             raise translated(problem, beside) from problem
 
     def expire(self, present: int, past: Iterable[int], kept: int) -> bool:
-        """Delete own files of hours that have as many later ones as are to be kept, and folders that are empty then.
+        """Delete own files of all but the newest hours, and folders that are empty then.
 
-        An hour counts where it has files and is not after the present one: so a clock can be wrong by any time, and
-        makes nothing older than what was written under it does.
+        Only hours up to the current one that have files are counted. So a wrong clock deletes at most one old hour for
+        each hour that is written.
 
         Args:
-            present: hours since 1970, of which those after it are neither counted nor deleted.
-            past: hours that count without files, too: a disk that history itself has filled gets room with time.
-            kept: hours, 1 or more.
+            present: current hour, in hours since 1970. Later ones are neither counted nor deleted.
+            past: hours that count even without files, so that history gets space again on a disk that it has filled.
+            kept: number of hours to keep, 1 or more.
 
         Returns:
-            Whether this process holds the folder; without that nothing is deleted.
+            Whether this process holds the lock; if not, nothing is deleted.
 
         Raises:
             SinkError: a file cannot be deleted.
@@ -115,13 +115,13 @@ class Folder:
         return True
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Unlock the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def _holds(self) -> bool:
-        """Tell whether the lock is that of the folder which stands at the path now, not of one that was moved aside."""
+        """Return whether the lock is held and belongs to the folder that is at the path now."""
         if self._lock is None:
             return False
         try:
@@ -137,7 +137,7 @@ class Folder:
         except BlockingIOError as taken:
             os.close(handle)
             raise SinkInUseError(
-                f"{self.path}: another process writes its history there; give each sidecar a folder of its own"
+                f"{self.path}: another process writes its history there; give each sidecar its own folder"
             ) from taken
         self._lock = handle
         for _, directory in hours(self.path):
@@ -148,15 +148,15 @@ class Folder:
         left, least = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 20)
         if left < least:
             raise SinkFullError(
-                f"{self.path}: {left} bytes are left on the disk, and history wants {least};"
-                " make room, or lower history.parquet.retention"
+                f"{self.path}: the disk has {left} bytes free, and history needs {least};"
+                " free some space, or lower history.parquet.retention"
             )
         if not os.access(self.path, os.W_OK | os.X_OK):
-            raise SinkNotWritableError(f"{self.path}: this user may not write there; change its owner or mode")
+            raise SinkNotWritableError(f"{self.path}: this user cannot write there; change its owner or mode")
 
 
 def hours(path: Path) -> Iterator[tuple[int, Path]]:
-    """List the folders of the hours of every table: hours since 1970, and the folder. Links are not followed."""
+    """Yield the folder of each hour of each table, with its hours since 1970. Links are not followed."""
     for table in TABLES:
         for date in _directories(path / table.name):
             day = DATE.fullmatch(date.name)
@@ -176,12 +176,12 @@ def hour_of(day: str, hour: str) -> int | None:
 
 
 def translated(problem: OSError, path: Path) -> SinkError:
-    """Say what an error of the operating system means for history, and what to do."""
+    """Convert an error of the operating system."""
     why = problem.strerror or str(problem)
     if problem.errno in _FULL:
-        return SinkFullError(f"{path}: {why}; make room, or lower history.parquet.retention")
+        return SinkFullError(f"{path}: {why}; free some space, or lower history.parquet.retention")
     if problem.errno in _REFUSED:
-        return SinkNotWritableError(f"{path}: {why}; history.parquet.path has to be a folder that this user can write")
+        return SinkNotWritableError(f"{path}: {why}; history.parquet.path must be a folder that this user can write")
     return SinkError(f"{path}: {why}")
 
 
@@ -228,7 +228,7 @@ def _matching(directory: Path, own: re.Pattern[str]) -> list[Path]:
 
 
 def _prune(directory: Path) -> None:
-    """Remove an hour's folder, and its date's, where nothing is left in them."""
+    """Remove the folders of an hour and its date if they are empty."""
     for folder in (directory, directory.parent):
         try:
             folder.rmdir()

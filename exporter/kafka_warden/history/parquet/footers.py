@@ -31,21 +31,21 @@ from kafka_warden.history.parquet.folder import SECONDS, hour_of
 from kafka_warden.history.schema import BY_NAME, VERSION
 
 THREADS: Final = 16
-"""Footers that are read at a time: an object store takes tens of milliseconds for each."""
+"""Footers read in parallel: an object store takes tens of milliseconds for each."""
 
 _PLACE: Final = re.compile(r"(?:^|/)([a-z]+)/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/([^/._][^/]*\.parquet)$")
-"""What a file of history is found by, however deep it stands: a folder of a fleet has one below it for each sidecar."""
+"""Path of a history file, at any depth: the folder of a fleet has a folder for each sidecar."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file of one hour of a table."""
+    """A file with rows of one table and hour."""
 
     place: str
-    """As Spark takes it, with a scheme."""
+    """Address with a scheme, for Spark."""
     path: str
-    """On its file system."""
+    """Path on its file system."""
     table: str
     hour: int
     """Hours since 1970."""
@@ -61,15 +61,15 @@ class Footer:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The files of a folder, by table, in the order of their hours and names; unread as yet."""
+    """The files of a folder, in the order of hour and path."""
 
     folder: str
     system: Any
-    """Of pyarrow: where the folder stands."""
+    """`pyarrow.fs.FileSystem` of the folder."""
     files: tuple[Found, ...]
 
     def between(self, start: float, end: float) -> "Inventory":
-        """Keep the hours that may have rows of a time, in Unix seconds, `end` excluded.
+        """Keep the files that may have rows with `start <= time < end`, in Unix seconds.
 
         Raises:
             EmptyHistoryError: no table has a file of that time.
@@ -84,7 +84,7 @@ class Inventory:
         """Read the footer of every file of a table, and check it.
 
         Raises:
-            HistoryFileError: one that names the file and says what is wrong with it.
+            HistoryFileError: names the file and what is wrong with it.
         """
         mine = [file for file in self.files if file.table == table]
         with ThreadPoolExecutor(THREADS) as threads:
@@ -96,26 +96,26 @@ class Inventory:
 
 
 def hours_of(start: float, end: float) -> tuple[float, float]:
-    """The first hour that may have rows of a time, in Unix seconds, and the one after the last: hours since 1970."""
+    """Return the first and the last hour (excluded) with rows of a time span, in hours since 1970."""
     return start // SECONDS, end if math.isinf(end) else -(-end // SECONDS)
 
 
 def inventory(folder: Path | str) -> Inventory:
-    """List the files of history below a folder; a text with a scheme, such as `s3a://`, is an address.
+    """List the history files below a folder, a path or an address such as `s3a://bucket/history`.
 
     Raises:
-        ConfigError: an address that is none.
-        EmptyHistoryError: there is none.
+        ConfigError: the address cannot be used.
+        EmptyHistoryError: there are no history files.
     """
     system, path, prefix = _system(folder)
     try:
         entries = system.get_file_info(pafs.FileSelector(path, recursive=True))
     except OSError as problem:
-        raise EmptyHistoryError(f"{folder}: cannot be listed ({problem}); give the folder of history") from problem
+        raise EmptyHistoryError(f"{folder}: cannot be listed ({problem}); give the folder of the history") from problem
     files = sorted(_found(entries, prefix), key=lambda file: (file.hour, file.path))
     if not files:
         raise EmptyHistoryError(
-            f"{folder}: no file of history in it; give the folder of history.parquet.path, or one that has such in it"
+            f"{folder}: no file of history in it; give the folder of history.parquet.path, or a parent folder"
         )
     return Inventory(str(folder), system, tuple(files))
 
@@ -128,22 +128,22 @@ def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
 
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
-    """Find the file system of a folder, the path there, and what Spark wants in front of a path.
+    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: the address cannot be used.
     """
-    # Spark writes `file:/tmp`, people `file:///tmp`.
+    # Spark writes `file:/tmp`, users write `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:
         return pafs.LocalFileSystem(), str(Path(text).absolute()), "file://"
     try:
-        # What Hadoop calls s3a is s3 to everybody else.
+        # Hadoop's s3a is s3 in Arrow.
         system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
     except (pa.ArrowInvalid, OSError) as problem:
         raise ConfigError(
-            f"{folder}: no address at which files can be listed ({problem}); give a folder, or an address such as"
-            " s3a://bucket/history. A topic, kafka://..., is for the job rollup alone"
+            f"{folder}: files cannot be listed at this address ({problem}); give a folder, or an address such as"
+            " s3a://bucket/history. Only the job rollup reads a topic, kafka://..."
         ) from problem
     return system, path, text[: text.rfind(path)]
 

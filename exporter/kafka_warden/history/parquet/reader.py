@@ -1,4 +1,4 @@
-"""Reads the rows of history files: for tests, for a replay, and for people with a Python prompt."""
+"""Reads the rows of history files, for tests, replays and users of Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

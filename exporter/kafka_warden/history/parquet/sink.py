@@ -1,7 +1,7 @@
-"""Collects rows in memory and writes them as whole files: at the turn of an hour, when they are many, and at the end.
+"""Collects rows in memory and writes them as whole files: at the end of an hour, at `FILE_ROWS`, and at the stop.
 
-While a file cannot be written its rows stay in memory and are tried again with every poll, up to a bound; what is above
-it is lost and counted, the oldest first.
+If a file cannot be written, its rows stay in memory and are tried again with every poll. Above `MOST_ROWS` the oldest
+rows are dropped and counted.
 """
 
 import math
@@ -18,19 +18,19 @@ import structlog
 
 from kafka_warden.errors import SinkError
 from kafka_warden.history.column import Table
-from kafka_warden.history.ledger import Ledger
 from kafka_warden.history.parquet.arrow import metadata_of, to_arrow
 from kafka_warden.history.parquet.folder import SECONDS, Folder
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES, build
+from kafka_warden.history.sink_stats import SinkStats
 
 log = structlog.get_logger(__name__)
 
 FILE_ROWS: Final = 1 << 17
-"""Rows of one table that make a file of their own before the hour is over. As Arrow columns some 20 MB."""
+"""Rows of one table after which a file is written before the hour ends. They take about 20 MB in Arrow."""
 
 MOST_ROWS: Final = 1 << 19
-"""Rows that are kept while they cannot be written."""
+"""Rows kept in memory while no file can be written."""
 
 BLOCK_POLLS: Final = 16
 """Polls whose rows of one table are compressed into one block. Each small Arrow table costs 50 KiB beside its rows."""
@@ -40,20 +40,20 @@ ZSTD_LEVEL: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ParquetSettings:
-    """Where and how. Seconds."""
+    """Settings. Times are in seconds."""
 
     path: Path
     roll: float = 3600.0
-    """After which a file is written even if its hour is not over."""
+    """Time after which a file is written, even if the hour has not ended."""
     retention: float = 7 * 86400.0
-    """Rounded up to hours of history, not to be reckoned by a clock that may be wrong: see `Folder.expire`."""
+    """Rounded up to hours. Hours with history are counted, since the clock may be wrong: see `Folder.expire`."""
     file_rows: int = FILE_ROWS
     most_rows: int = MOST_ROWS
 
 
 @dataclass(slots=True)
 class _File:
-    """Rows that become one file."""
+    """The rows of a future file."""
 
     table: Table[Any]
     hour: int
@@ -88,10 +88,10 @@ class ParquetSink:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.ledger = Ledger("parquet")
+        self.stats = SinkStats("parquet")
         self._settings = settings
         self._now = now
-        self._ticking = clock
+        self._clock = clock
         self._folder = Folder(settings.path)
         self._open: dict[str, _File] = {}
         self._opened_at = 0.0
@@ -103,36 +103,36 @@ class ParquetSink:
         self._past: deque[int] = deque(maxlen=self._kept)
 
     def write(self, poll: Poll) -> None:
-        """Gather the rows of a poll, and write the files that are due."""
+        """Collect the rows of a poll, and write the files that are due."""
         hour = int(poll.snapshot.time // SECONDS)
         if self._open and (hour != self._hour or poll.snapshot.clock - self._opened_at >= self._settings.roll):
             self._roll()
         if not self._open:
             self._hour, self._opened_at = hour, poll.snapshot.clock
         try:
-            self._gather(hour, poll)
+            self._collect(hour, poll)
         finally:
-            # A poll that cannot be kept, which its caller counts, holds back no other.
-            self._put_out()
+            # Also if this poll failed: the caller counts it as lost.
+            self._write_full()
             self._expire(hour)
 
     def idle(self) -> None:
-        """Write what is due while no poll comes. What could not be written is tried again with the next poll."""
-        if self._open and self._ticking() - self._opened_at >= self._settings.roll:
+        """Write the files that are due. After a failure, the next try is with the next poll."""
+        if self._open and self._clock() - self._opened_at >= self._settings.roll:
             self._roll()
-            self._put_out()
+            self._write_full()
 
     def close(self, until: float) -> None:
-        """Write everything that was gathered; what cannot be written now is lost, and counted."""
+        """Write all rows. Rows that cannot be written now are counted as lost."""
         self._roll()
-        self._put_out(until)
+        self._write_full(until)
         for file in self._full:
-            self.ledger.lost("stopped", file.rows)
+            self.stats.mark_lost("stopped", file.rows)
         self._full.clear()
         self._folder.close()
 
-    def _gather(self, hour: int, poll: Poll) -> None:
-        """Take all rows of a poll, or, where some cannot be made, none."""
+    def _collect(self, hour: int, poll: Poll) -> None:
+        """Take all rows of a poll, or none if some cannot be made."""
         for file in self._open.values():
             file.compress()
         for table, part in [(table, to_arrow(build(table, poll))) for table in TABLES]:
@@ -154,19 +154,19 @@ class ParquetSink:
         self._full.extend(self._open.values())
         self._open.clear()
 
-    def _put_out(self, until: float | None = None) -> None:
-        """Write full files, oldest first, until one cannot be written."""
+    def _write_full(self, until: float | None = None) -> None:
+        """Write full files, oldest first, until a write fails."""
         try:
             self._folder.check()
             while self._full and (until is None or time.monotonic() < until):
                 self._write(self._full[0])
                 self._full.popleft()
-            self.ledger.works()
+            self.stats.mark_ok()
         except Exception as problem:  # noqa: BLE001  # logged there
-            self._let_go(self._failed(problem))
+            self._drop_oldest(self._failed(problem))
 
     def _write(self, file: _File) -> None:
-        """Write a file, or lose it to an error that nobody thought of: that would come again, in front of all others.
+        """Write a file. After an unexpected error it is dropped, since it would block all later files.
 
         Raises:
             SinkError: it cannot be written now.
@@ -176,31 +176,31 @@ class ParquetSink:
         except SinkError:
             raise
         except Exception:
-            log.exception("a file of history cannot be made; this is a bug, please report it", table=file.table.name)
-            self.ledger.lost("error", file.rows)
+            log.exception("a history file cannot be made; this is a bug, please report it", table=file.table.name)
+            self.stats.mark_lost("error", file.rows)
         else:
-            self.ledger.wrote(file.rows, self._now())
+            self.stats.mark_written(file.rows, self._now())
 
     def _failed(self, problem: Exception) -> str:
-        """Note what stands in the way, and return its reason."""
+        """Note an error, and return its reason."""
         if not isinstance(problem, SinkError):
-            log.error("history failed; this is a bug, please report it", sink=self.ledger.sink, exc_info=problem)
+            log.error("history failed; this is a bug, please report it", sink=self.stats.sink, exc_info=problem)
             problem = SinkError(f"{self._settings.path}: {problem!r}; please report it")
-        self.ledger.failed(problem)
+        self.stats.mark_failed(problem)
         return problem.reason
 
-    def _let_go(self, reason: str) -> None:
-        """Keep no more rows than there may be, full files first; then those of the present hour."""
+    def _drop_oldest(self, reason: str) -> None:
+        """Drop rows above `most_rows`: full files first, then those of the current hour."""
         kept = sum(file.rows for file in (*self._full, *self._open.values()))
         while kept > self._settings.most_rows and (self._full or self._open):
             if not self._full:
                 self._roll()
             oldest = self._full.popleft()
             kept -= oldest.rows
-            self.ledger.lost(reason, oldest.rows)
+            self.stats.mark_lost(reason, oldest.rows)
 
     def _expire(self, hour: int) -> None:
-        """Delete what is too old, when an hour begins."""
+        """Delete old files when a new hour starts."""
         if hour == self._expired:
             return
         try:
@@ -212,10 +212,10 @@ class ParquetSink:
 
 
 def encode(table: Table[Any], parts: list[Any]) -> Any:
-    """Make the bytes of one file."""
+    """Encode one file."""
     rows = pa.concat_tables(parts)
     stream = pa.BufferOutputStream()
-    # Without Arrow's own schema in the file, coded texts are read back as texts by everybody.
+    # Without the Arrow schema in the file, every reader reads dictionary columns as texts.
     with pq.ParquetWriter(
         stream, rows.schema, compression="zstd", compression_level=ZSTD_LEVEL, store_schema=False
     ) as writer:

@@ -1,1 +1,1 @@
-"""The tables, one a file: what a row is of, and where each column comes from."""
+"""The tables: their rows and columns."""

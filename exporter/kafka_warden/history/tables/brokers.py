@@ -1,4 +1,4 @@
-"""`brokers`: one row per broker that anything is known of."""
+"""`brokers`: one row per known broker."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any, Final
 from kafka_warden.derive.flows.side_loads import Load
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, STRING, ColumnType, ListOf, MapOf, column_type_of
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.shapes import BIGINT, DOUBLE, INT, STRING, ListOf, MapOf, Shape, shape_of
 from kafka_warden.history.tables.entities import (
-    MAYBE,
-    MAYBE_NUMBER,
-    MAYBE_REAL,
-    MAYBE_TEXT,
+    OPTIONAL_BIGINT,
+    OPTIONAL_BOOLEAN,
+    OPTIONAL_DOUBLE,
+    OPTIONAL_STRING,
     Entities,
     column,
-    judged,
+    derived_column,
 )
-from kafka_warden.history.tables.records import Beans, Directory, FlowJudged, Gaps, Outcome, PlacedLog, Problem
+from kafka_warden.history.tables.records import Beans, DerivedFlow, Directory, Gaps, Outcome, PlacedLog, Problem
 from kafka_warden.model import Floats, Side
 
 SIDES: Final = (Side.LEADER, Side.FOLLOWER)
@@ -26,7 +26,7 @@ SIDES: Final = (Side.LEADER, Side.FOLLOWER)
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A broker; `place` is its index in the columns (B,) of the judgement."""
+    """A broker. `place` is its index in the derived columns (B,); `None` if they do not have it."""
 
     id: int
     place: int | None
@@ -38,17 +38,17 @@ def _rows(poll: Poll) -> Entities[Host]:
 
 
 def broker_ids(poll: Poll) -> list[int]:
-    """List every broker that something is known of."""
+    """List the id of every broker that the poll has any value of."""
     snapshot = poll.snapshot
     known = {*snapshot.brokers, *poll.derived.frame.brokers.tolist(), *snapshot.offsets_at, *snapshot.placed}
     return sorted({*known, *snapshot.log_gaps, *snapshot.broker_beans, *(each.broker for each in snapshot.log_dirs)})
 
 
-def _of_broker(name: str, shape: Shape, text: str) -> Column[Any]:
+def _of_broker(name: str, type_: ColumnType, text: str) -> Column[Any]:
     def read(poll: Poll, item: Host) -> Any:
         return getattr(poll.snapshot.brokers.get(item.id), name, None)
 
-    return column(name, shape, "", text, (f"snapshot.brokers[].{name}",), read)
+    return column(name, type_, "", text, (f"snapshot.brokers[].{name}",), read)
 
 
 def _by_id(attribute: str) -> Callable[[Poll, Host], Any]:
@@ -59,8 +59,10 @@ def _by_id(attribute: str) -> Callable[[Poll, Host], Any]:
 
 
 def _log_dirs(poll: Poll, item: Host) -> list[Directory] | None:
-    told = [each for each in poll.snapshot.log_dirs if each.broker == item.id]
-    return [Directory(each.path, each.online, each.bytes, each.usable_bytes, each.total_bytes) for each in told] or None
+    found = [each for each in poll.snapshot.log_dirs if each.broker == item.id]
+    return [
+        Directory(each.path, each.online, each.bytes, each.usable_bytes, each.total_bytes) for each in found
+    ] or None
 
 
 def _placed(poll: Poll, item: Host) -> list[PlacedLog] | None:
@@ -70,7 +72,7 @@ def _placed(poll: Poll, item: Host) -> list[PlacedLog] | None:
 
 def _gaps(poll: Poll, item: Host) -> Gaps | None:
     gaps = poll.snapshot.log_gaps.get(item.id)
-    return None if gaps is None else Gaps.of(gaps)
+    return None if gaps is None else Gaps.from_model(gaps)
 
 
 def _beans(poll: Poll, item: Host) -> Beans | None:
@@ -79,11 +81,11 @@ def _beans(poll: Poll, item: Host) -> Beans | None:
 
 
 def _outcomes(poll: Poll, item: Host) -> list[Outcome]:
-    return [Outcome.of(key, status) for key, status in poll.snapshot.status.items() if key[1] == str(item.id)]
+    return [Outcome.from_model(key, status) for key, status in poll.snapshot.status.items() if key[1] == str(item.id)]
 
 
-def _column(name: str, shape: Shape, unit: str, text: str, source: str) -> Column[Any]:
-    """Make a judged column that stands in `derived` as a column (B,)."""
+def _column(name: str, type_: ColumnType, unit: str, text: str, source: str) -> Column[Any]:
+    """Make a column from a derived column (B,)."""
 
     def read(poll: Poll, item: Host) -> Any:
         values: Any = poll.derived
@@ -91,18 +93,18 @@ def _column(name: str, shape: Shape, unit: str, text: str, source: str) -> Colum
             values = getattr(values, part)
         return None if item.place is None or values is None else values[item.place]
 
-    return judged(name, shape, unit, text, (f"derived.{source}",), read)
+    return derived_column(name, type_, unit, text, (f"derived.{source}",), read)
 
 
 def _sums(name: str, unit: str, text: str, source: str) -> tuple[Column[Any], ...]:
     return (
-        _column(name, DOUBLE, unit, f"{text}; null while a part is not known", f"{source}.values"),
-        _column(f"{name}_unknown", BIGINT, "", "how many parts are not", f"{source}.unknown"),
+        _column(name, DOUBLE, unit, f"{text}; null while a part is unknown", f"{source}.values"),
+        _column(f"{name}_unknown", BIGINT, "", "number of unknown parts", f"{source}.unknown"),
     )
 
 
 def _sided(name: str, unit: str, text: str, source: str) -> tuple[Column[Any], ...]:
-    """Make two judged columns of a dict of side to a column (B,)."""
+    """Make a column for each side from a dict of side to derived column (B,)."""
 
     def reader(side: Side) -> Callable[[Poll, Host], Any]:
         def read(poll: Poll, item: Host) -> Any:
@@ -113,17 +115,19 @@ def _sided(name: str, unit: str, text: str, source: str) -> tuple[Column[Any], .
 
     sources = (f"derived.throttles.{source}",)
     return tuple(
-        judged(f"{side}_{name}", DOUBLE, unit, f"{side} side: {text}", sources, reader(side)) for side in SIDES
+        derived_column(f"{side}_{name}", DOUBLE, unit, f"{side} side: {text}", sources, reader(side)) for side in SIDES
     )
 
 
-def _by_side(name: str, shape: Shape, unit: str, text: str, sources: tuple[str, ...], read: Any) -> Any:
-    """Make two judged columns of a mapping of (broker, side); `read` finds it in a poll."""
+def _by_side(name: str, type_: ColumnType, unit: str, text: str, sources: tuple[str, ...], read: Any) -> Any:
+    """Make a column for each side from a mapping of (broker, side); `read` returns the mapping."""
 
     def reader(side: Side) -> Callable[[Poll, Host], Any]:
         return lambda poll, item: read(poll).get((item.id, side))
 
-    return tuple(judged(f"{side}_{name}", shape, unit, f"{side} side: {text}", sources, reader(side)) for side in SIDES)
+    return tuple(
+        derived_column(f"{side}_{name}", type_, unit, f"{side} side: {text}", sources, reader(side)) for side in SIDES
+    )
 
 
 def _out_of_sync(poll: Poll, item: Host) -> dict[str, int] | None:
@@ -143,10 +147,10 @@ def _tiered(poll: Poll, item: Host) -> dict[str, float]:
     return {problem: age for (broker, problem), age in ages if broker == item.id}
 
 
-def _flows(poll: Poll, item: Host) -> list[FlowJudged]:
+def _flows(poll: Poll, item: Host) -> list[DerivedFlow]:
     throttling = poll.derived.throttling
     return [
-        FlowJudged(
+        DerivedFlow(
             leader=key.leader,
             leader_listed=key.leader_listed,
             follower_listed=key.follower_listed,
@@ -164,27 +168,27 @@ def _logs(name: str, text: str, attribute: str) -> Column[Any]:
         counts = poll.derived.log_counts.get(item.id)
         return None if counts is None else getattr(counts, attribute)
 
-    return judged(name, MAYBE_NUMBER, "", text, (f"derived.log_counts[].{attribute}",), read)
+    return derived_column(name, OPTIONAL_BIGINT, "", text, (f"derived.log_counts[].{attribute}",), read)
 
 
 _RAW: Final = (
     column("broker", INT, "", "broker id", ("snapshot.brokers[].id",), lambda _, item: item.id, Role.KEY),
-    _of_broker("host", MAYBE_TEXT, "as it advertises; null where the cluster never described this broker"),
-    _of_broker("port", MAYBE_NUMBER, "the same"),
-    _of_broker("rack", MAYBE_TEXT, "`broker.rack`"),
-    _of_broker("fenced", MAYBE, "is fenced"),
-    _of_broker("gone", MAYBE, "the cluster no longer lists it; what it told last"),
+    _of_broker("host", OPTIONAL_STRING, "advertised host; null if the cluster never described this broker"),
+    _of_broker("port", OPTIONAL_BIGINT, "advertised port"),
+    _of_broker("rack", OPTIONAL_STRING, "`broker.rack`"),
+    _of_broker("fenced", OPTIONAL_BOOLEAN, "it is fenced"),
+    _of_broker("gone", OPTIONAL_BOOLEAN, "the cluster no longer lists it; the row has its last known values"),
     column(
         "offsets_at",
         DOUBLE,
         "monotonic s",
-        "when it told the ends of what it leads",
+        "time at which it reported the log ends of the partitions that it leads",
         ("snapshot.offsets_at",),
         _by_id("offsets_at"),
     ),
     column(
         "log_dirs",
-        shape_of(tuple[Directory, ...]),
+        column_type_of(tuple[Directory, ...]),
         "",
         "its log directories",
         tuple(f"snapshot.log_dirs[].{name}" for name in ("broker", *Directory.__slots__)),
@@ -192,112 +196,112 @@ _RAW: Final = (
     ),
     column(
         "placed",
-        shape_of(tuple[PlacedLog, ...]),
+        column_type_of(tuple[PlacedLog, ...]),
         "",
-        "directories of the logs that are asked about in every poll, of a broker that told them",
+        "log directories of the logs that are requested in every poll; null if they are unknown",
         ("snapshot.placed",),
         _placed,
     ),
     column(
         "log_gaps",
-        shape_of(Gaps),
+        column_type_of(Gaps),
         "",
-        "where its disks and the metadata of one poll differ",
+        "differences between its log directories and the metadata of one poll",
         tuple(f"snapshot.log_gaps[].{name}" for name in Gaps.__slots__),
         _gaps,
     ),
     column(
         "beans",
-        shape_of(Beans),
+        column_type_of(Beans),
         "",
-        "what JMX told; those of clients are in `quotas`",
+        "JMX values; beans of clients are in `quotas`",
         ("snapshot.broker_beans[].at", "snapshot.broker_beans[].values"),
         _beans,
     ),
     column(
         "outcomes",
-        shape_of(tuple[Outcome, ...]),
+        column_type_of(tuple[Outcome, ...]),
         "",
-        "how each question to it fares; others are in `polls`",
+        "result of each request to it; other results are in `polls`",
         tuple(f"snapshot.status[].{name}" for name in ("up", "duration", "last_success", "errors")),
         _outcomes,
     ),
 )
 
-_JUDGED: Final = (
-    judged(
+_DERIVED: Final = (
+    derived_column(
         "state",
         STRING,
         "",
-        "state that is shown",
+        "state in `/metrics`",
         ("derived.cluster.states",),
         lambda poll, item: poll.derived.cluster.states.get(item.id),
     ),
-    _column("replicas", BIGINT, "", "hosted, adding ones included", "cluster.replicas"),
-    _column("leaders", BIGINT, "", "led", "cluster.leaders"),
-    _column("counted", BIGINT, "", "replicas that count against KIP-578's limit", "cluster.counted"),
+    _column("replicas", BIGINT, "", "replicas that it hosts, adding ones included", "cluster.replicas"),
+    _column("leaders", BIGINT, "", "partitions that it leads", "cluster.leaders"),
+    _column("counted", BIGINT, "", "replicas that count against the limit of KIP-578", "cluster.counted"),
     _column("adding", BIGINT, "", "replicas being added", "cluster.adding"),
     _column("removing", BIGINT, "", "replicas being removed", "cluster.removing"),
-    *_sums("lag_messages", "messages", "SumReplicaLag of what it hosts", "lag.sum_messages"),
-    *_sums("lag_bytes", "bytes", "the same in bytes", "lag.sum_bytes"),
-    *_sums("led_lag_bytes", "bytes", "the same of what it leads", "lag.led_bytes"),
-    judged(
+    *_sums("lag_messages", "messages", "SumReplicaLag of the replicas that it hosts", "lag.sum_messages"),
+    *_sums("lag_bytes", "bytes", "SumReplicaLag in bytes of the replicas that it hosts", "lag.sum_bytes"),
+    *_sums(
+        "led_lag_bytes", "bytes", "SumReplicaLag in bytes of the followers of partitions that it leads", "lag.led_bytes"
+    ),
+    derived_column(
         "out_of_sync",
         MapOf(BIGINT),
         "",
-        "state to followers outside the ISR, none left out but zeros",
+        "followers outside the ISR by state; zeros are left out",
         ("derived.replicas.out_of_sync",),
         _out_of_sync,
     ),
-    *_sided("throttled", "", "replicas that the lists name", "throttled"),
+    *_sided("throttled", "", "replicas in the throttled lists", "throttled"),
     *_sided("floor", "bytes/s", "in-sync traffic that counts against the limit", "floor"),
-    *_sided("headroom", "bytes/s", "what that leaves", "headroom"),
-    _column("lower_bound", DOUBLE, "bytes/s", "of the throttle, KIP-73", "throttles.lower_bound"),
-    _column("upper_bound", DOUBLE, "bytes/s", "of the throttle, KIP-73", "throttles.upper_bound"),
+    *_sided("headroom", "bytes/s", "limit minus floor", "headroom"),
+    _column("lower_bound", DOUBLE, "bytes/s", "lower bound of the throttle, KIP-73", "throttles.lower_bound"),
+    _column("upper_bound", DOUBLE, "bytes/s", "upper bound of the throttle, KIP-73", "throttles.upper_bound"),
     *_by_side(
         "load",
-        shape_of(Load),
+        column_type_of(Load),
         "",
-        "what its limit holds back; all that catches up through it where its lists name nothing of that",
+        "catch-up traffic under its limit; all catch-up traffic if no listed replica catches up",
         ("derived.throttling.sides[]",),
         lambda poll: poll.derived.throttling.sides,
     ),
     *_by_side(
         "catch_up",
-        MAYBE_REAL,
+        OPTIONAL_DOUBLE,
         "bytes/s",
-        "what adding replicas copy through it",
+        "copy rate of adding replicas",
         ("derived.totals.catch_up",),
         lambda poll: poll.derived.totals.catch_up,
     ),
-    judged(
+    derived_column(
         "throttle_problems",
-        shape_of(tuple[Problem, ...]),
+        column_type_of(tuple[Problem, ...]),
         "",
-        "problems of its throttle that are raised",
+        "problems of its throttle",
         ("derived.throttling.problems",),
         _problems,
     ),
-    judged(
+    derived_column(
         "tiered_problems",
         MapOf(DOUBLE),
         "s",
-        "problem of tiered storage to its age; 0 where it is not there, missing where that cannot be told",
+        "age by problem of tiered storage; 0 if it does not exist, missing if that is unknown",
         ("derived.tiered.problems",),
         _tiered,
     ),
-    judged(
+    derived_column(
         "flows",
-        ListOf(shape_of(FlowJudged)),
+        ListOf(column_type_of(DerivedFlow)),
         "",
-        "what catches up here, by leader and by whose limits hold it back",
+        "catch-up traffic to this broker, by leader and by limits that apply",
         ("derived.throttling.remaining", "derived.throttling.etas", "derived.throttling.side_etas"),
         _flows,
     ),
-    _logs("without_log", "replicas of which it shows no log", "without_log"),
-    _logs("stray", "logs that are not assigned to it", "stray"),
+    _logs("without_log", "replicas without a log", "without_log"),
+    _logs("stray", "logs that are not assigned to the broker", "stray"),
 )
 
-BROKERS: Final = Table(
-    "brokers", "One row per broker that anything is known of.", ("broker",), (*_RAW, *_JUDGED), _rows
-)
+BROKERS: Final = Table("brokers", "One row per known broker.", ("broker",), (*_RAW, *_DERIVED), _rows)

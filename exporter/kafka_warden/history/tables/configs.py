@@ -1,18 +1,18 @@
-"""`configs`: one row per topic and per broker whose configuration was told."""
+"""`configs`: one row per topic, and per broker whose configuration is known."""
 
 from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.column_types import DOUBLE, STRING, column_type_of
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.history.shapes import DOUBLE, STRING, shape_of
-from kafka_warden.history.tables.entities import MAYBE_BROKER, MAYBE_TEXT, Entities, column, judged
+from kafka_warden.history.tables.entities import OPTIONAL_INT, OPTIONAL_STRING, Entities, column, derived_column
 from kafka_warden.model import BrokerConfig, TopicConfig
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """A broker, or a topic; `place` is its index where the metadata has it."""
+    """A broker or a topic. `place` is the index of a topic in the snapshot; `None` if the metadata does not list it."""
 
     broker: int | None = None
     topic: str | None = None
@@ -41,13 +41,12 @@ def _of_topic(name: str, unit: str, text: str, attribute: str) -> Column[Any]:
     def read(poll: Poll, item: Configured) -> float | None:
         return None if item.place is None else getattr(poll.derived.tiered, attribute)[item.place]
 
-    return judged(name, DOUBLE, unit, text, (f"derived.tiered.{attribute}",), read)
+    return derived_column(name, DOUBLE, unit, text, (f"derived.tiered.{attribute}",), read)
 
 
 CONFIGS: Final = Table(
     "configs",
-    "One row per broker whose configuration is known, and per topic; one whose configuration is not known has none in "
-    "its row.",
+    "One row per broker whose configuration is known, and per topic. `topic_config` is null if it is not known.",
     ("kind", "broker", "topic", "topic_id"),
     (
         column(
@@ -59,29 +58,35 @@ CONFIGS: Final = Table(
             lambda _, item: "topic" if item.topic is not None else "broker",
             Role.KEY,
         ),
-        column("broker", MAYBE_BROKER, "", "broker id", (), lambda _, item: item.broker, Role.KEY),
-        column("topic", MAYBE_TEXT, "", "topic name", (), lambda _, item: item.topic, Role.KEY),
+        column("broker", OPTIONAL_INT, "", "broker id", (), lambda _, item: item.broker, Role.KEY),
+        column("topic", OPTIONAL_STRING, "", "topic name", (), lambda _, item: item.topic, Role.KEY),
         column(
-            "topic_id", MAYBE_TEXT, "", "topic id; null where the metadata has no such topic", (), _topic_id, Role.KEY
+            "topic_id",
+            OPTIONAL_STRING,
+            "",
+            "topic id; null if the metadata does not list the topic",
+            (),
+            _topic_id,
+            Role.KEY,
         ),
         column(
             "broker_config",
-            shape_of(BrokerConfig),
+            column_type_of(BrokerConfig),
             "",
-            "what DescribeConfigs of the broker told",
+            "answer to DescribeConfigs of the broker",
             ("snapshot.broker_configs[]",),
             lambda poll, item: poll.snapshot.broker_configs.get(item.broker),
         ),
         column(
             "topic_config",
-            shape_of(TopicConfig),
+            column_type_of(TopicConfig),
             "",
-            "what DescribeConfigs of the topic told",
+            "answer to DescribeConfigs of the topic",
             ("snapshot.topic_configs[]",),
             lambda poll, item: poll.snapshot.topic_configs.get(item.topic),
         ),
-        _of_topic("overdue_bytes", "bytes", "what should lie in remote storage by now", "overdue"),
-        _of_topic("copy_stalled_seconds", "s", "for how long nothing was copied of what is overdue", "stalled"),
+        _of_topic("overdue_bytes", "bytes", "bytes that should have been copied to remote storage", "overdue"),
+        _of_topic("copy_stalled_seconds", "s", "time for which no overdue bytes were copied", "stalled"),
     ),
     _rows,
     _size,

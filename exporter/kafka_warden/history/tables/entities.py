@@ -1,20 +1,20 @@
-"""Rows that are objects, not columns: each table lists them once a poll, and a column reads one value of each."""
+"""Tables whose rows are objects: a table lists the objects of a poll, and a column reads one value of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kafka_warden.history.column import Column, Role
+from kafka_warden.history.column_types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, ColumnType, PythonValue, Scalar
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.shapes import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Plain, Scalar, Shape
 
 E = TypeVar("E")
 
-MAYBE_NUMBER = Scalar(BIGINT.kind, optional=True)
-MAYBE_REAL = Scalar(DOUBLE.kind, optional=True)
-MAYBE_TEXT = Scalar(STRING.kind, optional=True)
-MAYBE = Scalar(BOOLEAN.kind, optional=True)
-MAYBE_BROKER = Scalar(INT.kind, optional=True)
+OPTIONAL_BIGINT = Scalar(BIGINT.kind, optional=True)
+OPTIONAL_DOUBLE = Scalar(DOUBLE.kind, optional=True)
+OPTIONAL_STRING = Scalar(STRING.kind, optional=True)
+OPTIONAL_BOOLEAN = Scalar(BOOLEAN.kind, optional=True)
+OPTIONAL_INT = Scalar(INT.kind, optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,23 @@ class Entities(Generic[E]):
 
 def column(
     name: str,
-    shape: Shape,
+    type_: ColumnType,
     unit: str,
     text: str,
     sources: tuple[str, ...],
     read: Callable[[Poll, Any], Any],
     role: Role = Role.RAW,
 ) -> Column[Any]:
-    """Make a column of such a table; `read` returns a value of the model."""
+    """Make a column; `read` returns a value of the model."""
 
-    def values(rows: Entities[Any]) -> list[Plain]:
-        return [shape.write(read(rows.poll, item)) for item in rows.items]
+    def values(rows: Entities[Any]) -> list[PythonValue]:
+        return [type_.write(read(rows.poll, item)) for item in rows.items]
 
-    return Column(name, role, unit, text, sources, shape, values)
+    return Column(name, role, unit, text, sources, type_, values)
 
 
-def judged(
-    name: str, shape: Shape, unit: str, text: str, sources: tuple[str, ...], read: Callable[[Poll, Any], Any]
+def derived_column(
+    name: str, type_: ColumnType, unit: str, text: str, sources: tuple[str, ...], read: Callable[[Poll, Any], Any]
 ) -> Column[Any]:
-    """Make one of the sidecar's own judgement."""
-    return column(name, shape, unit, text, sources, read, Role.JUDGED)
+    """Make a column with a value that the sidecar computed."""
+    return column(name, type_, unit, text, sources, read, Role.DERIVED)

@@ -1,4 +1,4 @@
-"""`moves`: one row per replica that a reassignment adds, and per replica that goes to another log directory."""
+"""`moves`: one row per replica that a reassignment adds, and per replica that moves to another log directory."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -6,17 +6,17 @@ from typing import Any, Final
 from kafka_warden.derive.moves.log_dirs import LogDirMove
 from kafka_warden.derive.moves.moves import Move
 from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.column_types import BIGINT, INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.history.shapes import BIGINT, INT, STRING
 from kafka_warden.history.tables.entities import (
-    MAYBE,
-    MAYBE_BROKER,
-    MAYBE_NUMBER,
-    MAYBE_REAL,
-    MAYBE_TEXT,
+    OPTIONAL_BIGINT,
+    OPTIONAL_BOOLEAN,
+    OPTIONAL_DOUBLE,
+    OPTIONAL_INT,
+    OPTIONAL_STRING,
     Entities,
     column,
-    judged,
+    derived_column,
 )
 from kafka_warden.model import FutureReplica
 
@@ -26,32 +26,28 @@ LOG_DIR: Final = "log_dir"
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """One move; of a reassignment `told` is in `replicas`."""
+    """One move. The raw values of a reassignment are in `replicas`."""
 
     topic: str
     topic_id: str | None
     partition: int
     broker: int
-    told: FutureReplica | None = None
-    judged: Move | LogDirMove | None = None
-
-    def of(self, attribute: str) -> Any:
-        """Read what was judged; `None` where nothing was."""
-        return getattr(self.judged, attribute, None)
+    raw: FutureReplica | None = None
+    derived: Move | LogDirMove | None = None
 
 
 def _rows(poll: Poll) -> Entities[Moving]:
-    snapshot, judged_moves = poll.snapshot, poll.derived.throttling.log_dir_moves
+    snapshot = poll.snapshot
     if not poll.derived.moves and not snapshot.future_replicas:
         return Entities(poll, [])
     ids = {topic: topic_id_text(uid) for topic, uid in zip(snapshot.topics, snapshot.topic_ids, strict=True)}
-    found = {_key(move): move for move in judged_moves}
+    found = {_key(move): move for move in poll.derived.throttling.log_dir_moves}
     reassigned = [
-        Moving(move.topic, ids[move.topic], move.partition, move.broker, judged=move) for move in poll.derived.moves
+        Moving(move.topic, ids[move.topic], move.partition, move.broker, derived=move) for move in poll.derived.moves
     ]
     between = [
-        Moving(told.topic, ids.get(told.topic), told.partition, told.broker, told, found.get(_key(told)))
-        for told in snapshot.future_replicas
+        Moving(raw.topic, ids.get(raw.topic), raw.partition, raw.broker, raw, found.get(_key(raw)))
+        for raw in snapshot.future_replicas
     ]
     return Entities(poll, [*reassigned, *between])
 
@@ -64,18 +60,15 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _kind(_: Poll, item: Moving) -> str:
-    return REASSIGNMENT if item.told is None else LOG_DIR
-
-
-def _told(name: str, shape: Any, unit: str, text: str) -> Column[Any]:
+def _raw(name: str, type_: Any, unit: str, text: str) -> Column[Any]:
     sources = (f"snapshot.future_replicas[].{name}",)
-    return column(name, shape, unit, text, sources, lambda _, item: getattr(item.told, name, None))
+    return column(name, type_, unit, f"{text}; `log_dir` only", sources, lambda _, item: getattr(item.raw, name, None))
 
 
-def _judged(name: str, shape: Any, unit: str, text: str, *more: str) -> Column[Any]:
+def _derived(name: str, type_: Any, unit: str, text: str, *more: str) -> Column[Any]:
     sources = (f"derived.moves[].{name}", *(f"derived.throttling.log_dir_moves[].{each}" for each in more))
-    return judged(name, shape, unit, text, sources, lambda _, item: item.of(name))
+    text = text if more else f"{text}; `reassignment` only"
+    return derived_column(name, type_, unit, text, sources, lambda _, item: getattr(item.derived, name, None))
 
 
 def _places(name: str) -> tuple[str, ...]:
@@ -85,27 +78,45 @@ def _places(name: str) -> tuple[str, ...]:
 
 MOVES: Final = Table(
     "moves",
-    "One row per replica that a reassignment adds, and per replica on its way to another log directory. Empty while "
-    "nobody tells what is being reassigned.",
+    "One row per replica that a reassignment adds, and per replica that moves to another log directory. Empty while "
+    "the reassignments are not known.",
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
-        column("kind", STRING, "", "`reassignment` or `log_dir`", (), _kind, Role.KEY),
+        column(
+            "kind",
+            STRING,
+            "",
+            "`reassignment` or `log_dir`",
+            (),
+            lambda _, item: REASSIGNMENT if item.raw is None else LOG_DIR,
+            Role.KEY,
+        ),
         column("topic", STRING, "", "topic name", _places("topic"), lambda _, item: item.topic, Role.KEY),
-        column("topic_id", MAYBE_TEXT, "", "topic id", (), lambda _, item: item.topic_id, Role.KEY),
-        column("partition", INT, "", "its number", _places("partition"), lambda _, item: item.partition, Role.KEY),
-        column("broker", INT, "", "where it goes", _places("broker"), lambda _, item: item.broker, Role.KEY),
-        _told("log_dir", MAYBE_TEXT, "", "the directory where it goes; of `log_dir` only"),
-        _told("size", BIGINT, "bytes", "what is there; of `log_dir` only"),
-        _told("offset_lag", BIGINT, "messages", "as the broker tells; of `log_dir` only"),
-        _judged("leader", MAYBE_BROKER, "", "broker that it is copied from; of `reassignment` only"),
-        _judged("remaining_bytes", MAYBE_REAL, "bytes", "what it lacks", "remaining_bytes"),
-        _judged("remaining_messages", MAYBE_NUMBER, "messages", "the same; of `reassignment` only"),
-        _judged("progress", MAYBE_REAL, "ratio", "copied of all; of `reassignment` only"),
-        _judged("bytes_per_second", MAYBE_REAL, "bytes/s", "what is copied; of `reassignment` only"),
-        _judged("eta", MAYBE_REAL, "s", "until it is done; infinite where it never is", "eta"),
-        _judged("never_ends", MAYBE, "", "its throttle does not let it; of `reassignment` only"),
-        _judged("stalled", MAYBE_REAL, "s", "since it last got further; of `reassignment` only"),
-        _judged("stuck", MAYBE_TEXT, "", "the cause while it is stuck; of `reassignment` only"),
+        column("topic_id", OPTIONAL_STRING, "", "topic id", (), lambda _, item: item.topic_id, Role.KEY),
+        column(
+            "partition", INT, "", "partition number", _places("partition"), lambda _, item: item.partition, Role.KEY
+        ),
+        column(
+            "broker",
+            INT,
+            "",
+            "id of the broker that receives the replica",
+            _places("broker"),
+            lambda _, item: item.broker,
+            Role.KEY,
+        ),
+        _raw("log_dir", OPTIONAL_STRING, "", "path of the new log directory"),
+        _raw("size", BIGINT, "bytes", "size of the log in the new directory"),
+        _raw("offset_lag", BIGINT, "messages", "lag that the broker reports"),
+        _derived("leader", OPTIONAL_INT, "", "id of the broker that it is copied from"),
+        _derived("remaining_bytes", OPTIONAL_DOUBLE, "bytes", "bytes still to copy", "remaining_bytes"),
+        _derived("remaining_messages", OPTIONAL_BIGINT, "messages", "messages still to copy"),
+        _derived("progress", OPTIONAL_DOUBLE, "ratio", "copied part of the log"),
+        _derived("bytes_per_second", OPTIONAL_DOUBLE, "bytes/s", "copy rate"),
+        _derived("eta", OPTIONAL_DOUBLE, "s", "time until it is done; infinite if it never ends", "eta"),
+        _derived("never_ends", OPTIONAL_BOOLEAN, "", "its throttle is too low for it to end"),
+        _derived("stalled", OPTIONAL_DOUBLE, "s", "time since its last progress"),
+        _derived("stuck", OPTIONAL_STRING, "", "cause, while it is stuck"),
     ),
     _rows,
     _size,

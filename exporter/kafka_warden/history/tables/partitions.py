@@ -1,19 +1,19 @@
-"""`partitions`: one row per partition, and what every table of partitions or replicas starts with."""
+"""`partitions`: one row per partition; and the key columns that tables of partitions and replicas share."""
 
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Coded, Column, Role, Table, judged, taken
+from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, derived_column, raw_column
+from kafka_warden.history.column_types import INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.history.shapes import INT, STRING
 from kafka_warden.model import Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Rows in the order of the `PartitionTable`, or of another table that tells the partition of each."""
+    """Rows of the `PartitionTable`, or of a table that refers to it."""
 
     poll: Poll
     row: Ints
@@ -32,16 +32,12 @@ def _rows(poll: Poll) -> Partitions:
     return Partitions(poll, np.arange(len(poll.snapshot.partitions), dtype=np.int32))
 
 
-def _topic(rows: Partitions) -> Coded:
-    return Coded(rows.topic, rows.poll.snapshot.topics)
+def _topic(rows: Partitions) -> DictionaryColumn:
+    return DictionaryColumn(rows.topic, rows.poll.snapshot.topics)
 
 
-def _topic_id(rows: Partitions) -> Coded:
-    return Coded(rows.topic, [topic_id_text(topic_id) for topic_id in rows.poll.snapshot.topic_ids])
-
-
-def _number(rows: Partitions) -> np.ndarray:
-    return rows.poll.snapshot.partitions.number[rows.row]
+def _topic_id(rows: Partitions) -> DictionaryColumn:
+    return DictionaryColumn(rows.topic, [topic_id_text(topic_id) for topic_id in rows.poll.snapshot.topic_ids])
 
 
 PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
@@ -50,12 +46,20 @@ PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
         "topic_id",
         Role.KEY,
         "",
-        "topic id as Kafka's tools write it, `AAAA...` before Kafka 2.8; a topic made anew has another one",
+        "topic id as Kafka's tools write it, `AAAA...` before Kafka 2.8; a topic that is created again has a new one",
         ("snapshot.topic_ids",),
         STRING,
         _topic_id,
     ),
-    Column("partition", Role.KEY, "", "partition number", ("snapshot.partitions.number",), INT, _number),
+    Column(
+        "partition",
+        Role.KEY,
+        "",
+        "partition number",
+        ("snapshot.partitions.number",),
+        INT,
+        lambda rows: rows.poll.snapshot.partitions.number[rows.row],
+    ),
 )
 
 PARTITIONS: Final = Table(
@@ -64,28 +68,32 @@ PARTITIONS: Final = Table(
     ("topic", "topic_id", "partition"),
     (
         *PARTITION_KEY,
-        taken("leader", "", "broker id of the leader; null where there is none", "snapshot.partitions.leader"),
-        taken("leader_epoch", "", "leader epoch", "snapshot.partitions.leader_epoch"),
-        taken("start", "offset", "local log start of the leader", "snapshot.partitions.start"),
-        taken(
+        raw_column("leader", "", "broker id of the leader; null if there is none", "snapshot.partitions.leader"),
+        raw_column("leader_epoch", "", "leader epoch", "snapshot.partitions.leader_epoch"),
+        raw_column("start", "offset", "local log start of the leader", "snapshot.partitions.start"),
+        raw_column(
             "tiered",
             "offset",
-            "highest offset in remote storage, -2 where there is none, null where the leader did not tell",
+            "highest offset in remote storage; -2 if there is none, null if it is not known",
             "snapshot.partitions.tiered",
         ),
-        taken("reassigning", "", "is being reassigned", "snapshot.partitions.reassigning"),
-        judged("bytes_in", "bytes/s", "appended to the leader's log", "derived.bytes_in"),
-        judged(
+        raw_column("reassigning", "", "is being reassigned", "snapshot.partitions.reassigning"),
+        derived_column("bytes_in", "bytes/s", "rate at which the leader's log grows", "derived.bytes_in"),
+        derived_column(
             "under_replicated",
             "",
-            "a replica other than an adding one is missing from the ISR",
+            "a replica is missing from the ISR; adding replicas do not count",
             "derived.cluster.under_replicated",
         ),
-        judged("under_min_isr", "", "fewer in the ISR than `min.insync.replicas`", "derived.cluster.under_min_isr"),
-        judged("at_min_isr", "", "just as many", "derived.cluster.at_min_isr"),
-        judged("offline", "", "has no leader", "derived.cluster.offline"),
-        judged("under_since", "monotonic s", "since when it is under-replicated", "derived.ages.under_since"),
-        judged("under_seconds", "s", "for how long it is", "derived.ages.under_seconds"),
+        derived_column(
+            "under_min_isr", "", "ISR is smaller than `min.insync.replicas`", "derived.cluster.under_min_isr"
+        ),
+        derived_column("at_min_isr", "", "ISR is as large as `min.insync.replicas`", "derived.cluster.at_min_isr"),
+        derived_column("offline", "", "has no leader", "derived.cluster.offline"),
+        derived_column("under_since", "monotonic s", "start of the under-replication", "derived.ages.under_since"),
+        derived_column(
+            "under_seconds", "s", "time for which it has been under-replicated", "derived.ages.under_seconds"
+        ),
     ),
     _rows,
 )

@@ -1,20 +1,21 @@
-"""`polls`: one row per poll, with what is of the whole cluster; and `restored`, what a new process began with."""
+"""`polls`: one row per poll with values of the whole cluster; `restored`: the state file that a process read."""
 
 import json
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.column_types import BIGINT, BOOLEAN, INT, STRING, ColumnType, column_type_of
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.shapes import BIGINT, BOOLEAN, INT, STRING, Shape, shape_of
 from kafka_warden.history.tables.brokers import broker_ids
 from kafka_warden.history.tables.entities import (
-    MAYBE_NUMBER,
-    MAYBE_REAL,
-    MAYBE_TEXT,
+    OPTIONAL_BIGINT,
+    OPTIONAL_DOUBLE,
+    OPTIONAL_STRING,
     Entities,
     column,
-    judged,
+    derived_column,
 )
 from kafka_warden.history.tables.records import Bottleneck, ControllerBeans, Outcome
 from kafka_warden.model import ControllerWindow, Parameters, Quorum
@@ -25,11 +26,11 @@ PART: Final = 256 << 10
 
 def _outcomes(poll: Poll, _: object) -> list[Outcome]:
     brokers = {str(broker) for broker in broker_ids(poll)}
-    return [Outcome.of(key, status) for key, status in poll.snapshot.status.items() if key[1] not in brokers]
+    return [Outcome.from_model(key, status) for key, status in poll.snapshot.status.items() if key[1] not in brokers]
 
 
 def _controllers(poll: Poll, _: object) -> list[ControllerBeans]:
-    return [ControllerBeans.of(node, beans) for node, beans in poll.snapshot.controller_beans.items()]
+    return [ControllerBeans.from_model(node, beans) for node, beans in poll.snapshot.controller_beans.items()]
 
 
 def _bottleneck(poll: Poll, _: object) -> Bottleneck | None:
@@ -37,127 +38,123 @@ def _bottleneck(poll: Poll, _: object) -> Bottleneck | None:
     return None if key is None else Bottleneck(*key)
 
 
-def _told(name: str, shape: Shape, text: str) -> Column[Any]:
-    return column(name, shape, "", text, (f"snapshot.{name}",), lambda poll, _: getattr(poll.snapshot, name))
-
-
-def _total(name: str, shape: Shape, unit: str, text: str, attribute: str) -> Column[Any]:
-    sources = (f"derived.totals.{attribute}",)
-    return judged(name, shape, unit, text, sources, lambda poll, _: getattr(poll.derived.totals, attribute))
+def _column(name: str, type_: ColumnType, unit: str, text: str, source: str) -> Column[Any]:
+    """Make a column of one value of the poll."""
+    read, role = attrgetter(source), Role.DERIVED if source.startswith("derived.") else Role.RAW
+    return column(name, type_, unit, text, (source,), lambda poll, _: read(poll), role)
 
 
 POLLS: Final = Table(
     "polls",
-    "One row per poll: what is of the whole cluster. A poll in which nobody told about the cluster has no rows at all.",
+    "One row per poll, with values of the whole cluster. Without an answer about the cluster a poll has no rows.",
     (),
     (
         column(
             "remembered",
             STRING,
             "",
-            "what it was judged with besides itself: `nothing`, `restored` (the state file) or `kept` (polls before)",
+            "state before this poll: `nothing`, `restored` (from the state file) or `kept` (from earlier polls)",
             (),
             lambda poll, _: poll.remembered,
         ),
-        column("parameters", shape_of(Parameters), "", "what the user set", (), lambda poll, _: poll.parameters),
-        _told("controller", MAYBE_NUMBER, "node id of the active controller"),
-        _told("kafka_version", MAYBE_TEXT, "release of the cluster"),
-        _told("reassignments_known", BOOLEAN, "somebody told what is being reassigned"),
+        column(
+            "parameters", column_type_of(Parameters), "", "options of the user", (), lambda poll, _: poll.parameters
+        ),
+        _column("controller", OPTIONAL_BIGINT, "", "node id of the active controller", "snapshot.controller"),
+        _column("kafka_version", OPTIONAL_STRING, "", "release of the cluster", "snapshot.kafka_version"),
+        _column("reassignments_known", BOOLEAN, "", "the reassignments are known", "snapshot.reassignments_known"),
         column(
             "quotas_known",
             BOOLEAN,
             "",
-            "somebody told the client quotas",
+            "the client quotas are known",
             (),
             lambda poll, _: poll.snapshot.quotas is not None,
         ),
-        column("quorum", shape_of(Quorum), "", "DescribeQuorum", ("snapshot.quorum",), lambda p, _: p.snapshot.quorum),
-        column(
+        _column("quorum", column_type_of(Quorum), "", "answer to DescribeQuorum", "snapshot.quorum"),
+        _column(
             "controller_window",
-            shape_of(ControllerWindow),
+            column_type_of(ControllerWindow),
             "",
             "quota window of the active controller",
-            ("snapshot.controller_window",),
-            lambda poll, _: poll.snapshot.controller_window,
+            "snapshot.controller_window",
         ),
         column(
             "controllers",
-            shape_of(tuple[ControllerBeans, ...]),
+            column_type_of(tuple[ControllerBeans, ...]),
             "",
-            "what JMX of controllers told; the beans of clients are in `quotas`",
+            "JMX values of the controllers; beans of clients are in `quotas`",
             ("snapshot.controller_beans[].at", "snapshot.controller_beans[].values"),
             _controllers,
         ),
         column(
             "outcomes",
-            shape_of(tuple[Outcome, ...]),
+            column_type_of(tuple[Outcome, ...]),
             "",
-            "how each question fares that is not of one broker",
+            "result of each request that is not sent to one particular broker",
             tuple(f"snapshot.status[].{name}" for name in ("up", "duration", "last_success", "errors")),
             _outcomes,
         ),
-        judged(
-            "partitions",
-            BIGINT,
-            "",
-            "partitions that count against the cluster's limit",
-            ("derived.cluster.partitions",),
-            lambda poll, _: poll.derived.cluster.partitions,
+        _column(
+            "partitions", BIGINT, "", "partitions that count against the cluster's limit", "derived.cluster.partitions"
         ),
-        judged(
+        _column(
             "under_replicated_known",
             BOOLEAN,
             "",
-            "whether partitions are under-replicated can be told",
-            ("derived.cluster.under_replicated_known",),
-            lambda poll, _: poll.derived.cluster.under_replicated_known,
+            "it is known which partitions are under-replicated",
+            "derived.cluster.under_replicated_known",
         ),
-        judged(
+        _column(
             "min_isr_known",
             BOOLEAN,
             "",
             "`min.insync.replicas` of every topic is known",
-            ("derived.cluster.min_isr_known",),
-            lambda poll, _: poll.derived.cluster.min_isr_known,
+            "derived.cluster.min_isr_known",
         ),
-        judged(
-            "lists_known",
-            BOOLEAN,
+        _column(
+            "lists_known", BOOLEAN, "", "the throttled lists of all topics are known", "derived.throttles.lists_known"
+        ),
+        _column("clamped", BIGINT, "", "negative differences set to 0 since the process started", "derived.clamped"),
+        _column("clamped_now", BIGINT, "", "negative differences set to 0 in this poll", "derived.lag.clamped"),
+        _column(
+            "reassigning_partitions",
+            OPTIONAL_BIGINT,
             "",
-            "the throttled lists of every topic are known",
-            ("derived.throttles.lists_known",),
-            lambda poll, _: poll.derived.throttles.lists_known,
+            "partitions under reassignment",
+            "derived.totals.reassigning_partitions",
         ),
-        judged(
-            "clamped",
-            BIGINT,
+        _column("move_ratio", OPTIONAL_DOUBLE, "ratio", "MoveRatio of KIP-73", "derived.totals.ratio"),
+        _column(
+            "remaining_bytes",
+            OPTIONAL_DOUBLE,
+            "bytes",
+            "bytes that all adding replicas still have to copy",
+            "derived.totals.remaining_bytes",
+        ),
+        _column("eta", OPTIONAL_DOUBLE, "s", "time until all moves are done", "derived.totals.eta"),
+        _column("predicted", OPTIONAL_DOUBLE, "s", "MoveTime of KIP-73", "derived.totals.predicted"),
+        _column(
+            "predicted_bottleneck",
+            OPTIONAL_DOUBLE,
+            "s",
+            "time that the moves take at the bottleneck, by the throttle law",
+            "derived.totals.predicted_bottleneck",
+        ),
+        derived_column(
+            "bottleneck",
+            column_type_of(Bottleneck),
             "",
-            "negative differences set to 0 since the process started",
-            ("derived.clamped",),
-            lambda poll, _: poll.derived.clamped,
+            "broker and side that limit the moves",
+            ("derived.totals.bottleneck",),
+            _bottleneck,
         ),
-        judged(
-            "clamped_now",
-            BIGINT,
-            "",
-            "those of this poll",
-            ("derived.lag.clamped",),
-            lambda poll, _: poll.derived.lag.clamped,
-        ),
-        _total("reassigning_partitions", MAYBE_NUMBER, "", "partitions under reassignment", "reassigning_partitions"),
-        _total("move_ratio", MAYBE_REAL, "ratio", "MoveRatio of KIP-73", "ratio"),
-        _total("remaining_bytes", MAYBE_REAL, "bytes", "what all adding replicas lack", "remaining_bytes"),
-        _total("eta", MAYBE_REAL, "s", "until all moves are done", "eta"),
-        _total("predicted", MAYBE_REAL, "s", "MoveTime of KIP-73", "predicted"),
-        _total("predicted_bottleneck", MAYBE_REAL, "s", "the same of what binds, by the law", "predicted_bottleneck"),
-        judged("bottleneck", shape_of(Bottleneck), "", "what binds", ("derived.totals.bottleneck",), _bottleneck),
-        judged(
+        _column(
             "recommended_throttle",
-            MAYBE_REAL,
+            OPTIONAL_DOUBLE,
             "bytes/s",
-            "the lowest throttle that ends the moves in time",
-            ("derived.throttling.recommended",),
-            lambda poll, _: poll.derived.throttling.recommended,
+            "lowest throttle that completes the moves in time",
+            "derived.throttling.recommended",
         ),
     ),
     lambda poll: Entities(poll, [None]),
@@ -185,12 +182,11 @@ def _parts(poll: Poll) -> Entities[Part]:
 
 RESTORED: Final = Table(
     "restored",
-    "The state file that the first poll of a process was judged with, in pieces: only where `polls.remembered` is "
-    "`restored`.",
+    "The state file that a process started with, in pieces. Only for polls with `restored` in `polls.remembered`.",
     ("part",),
     (
-        column("part", INT, "", "which piece", (), lambda _, item: item.part, Role.KEY),
-        column("parts", INT, "", "of how many", (), lambda _, item: item.parts),
+        column("part", INT, "", "number of the piece", (), lambda _, item: item.part, Role.KEY),
+        column("parts", INT, "", "number of pieces", (), lambda _, item: item.parts),
         column("text", STRING, "", "JSON", (), lambda _, item: item.text),
     ),
     _parts,

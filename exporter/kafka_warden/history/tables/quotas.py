@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from kafka_warden.derive.mutations import ClientMutations, active_controller
 from kafka_warden.history.column import Column, Role, Table
+from kafka_warden.history.column_types import DOUBLE, INT, STRING, MapOf
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.shapes import DOUBLE, INT, STRING, MapOf
-from kafka_warden.history.tables.entities import MAYBE_REAL, MAYBE_TEXT, Entities, column, judged
+from kafka_warden.history.tables.entities import OPTIONAL_DOUBLE, OPTIONAL_STRING, Entities, column, derived_column
 from kafka_warden.model import ClientBean, ProcessBeans
 
 CONFIGURED: Final = "configured"
@@ -19,7 +19,7 @@ CONTROLLER: Final = "controller"
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A quota, or a bean of a process; `judged` where it is the bucket of the active controller."""
+    """A configured quota, or a bean of a client. `derived` is set for mutation beans of the active controller."""
 
     kind: str
     position: int
@@ -28,7 +28,7 @@ class Quota:
     values: Any
     process: str | None = None
     node: str | None = None
-    judged: ClientMutations | None = None
+    derived: ClientMutations | None = None
 
 
 def _rows(poll: Poll) -> Entities[Quota]:
@@ -67,9 +67,9 @@ def _of_process(
 
 def _bucket(name: str, unit: str, text: str, attribute: str) -> Column[Any]:
     def read(_: Poll, item: Quota) -> float | None:
-        return None if item.judged is None else getattr(item.judged, attribute)
+        return None if item.derived is None else getattr(item.derived, attribute)
 
-    return judged(name, MAYBE_REAL, unit, text, (f"derived.mutations[].{attribute}",), read)
+    return derived_column(name, OPTIONAL_DOUBLE, unit, text, (f"derived.mutations[].{attribute}",), read)
 
 
 QUOTAS: Final = Table(
@@ -88,27 +88,27 @@ QUOTAS: Final = Table(
         ),
         column(
             "process",
-            MAYBE_TEXT,
+            OPTIONAL_STRING,
             "",
-            "whose bean: `broker` or `controller`",
+            "process that has the bean: `broker` or `controller`",
             (),
             lambda _, item: item.process,
             Role.KEY,
         ),
         column(
             "node",
-            MAYBE_TEXT,
+            OPTIONAL_STRING,
             "",
-            "its node id, or its address until that is known",
+            "node id of the process, or its address until the id is known",
             (),
             lambda _, item: item.node,
             Role.KEY,
         ),
         column(
             "user",
-            MAYBE_TEXT,
+            OPTIONAL_STRING,
             "",
-            "null where it is of no user, empty where a quota is the default",
+            "user; null if the quota has none, empty for the default user",
             (
                 "snapshot.quotas[].user",
                 "snapshot.broker_beans[].mutations",
@@ -122,28 +122,35 @@ QUOTAS: Final = Table(
         ),
         column(
             "client_id",
-            MAYBE_TEXT,
+            OPTIONAL_STRING,
             "",
-            "the same of the client id",
+            "client id; null if the quota has none, empty for the default client id",
             ("snapshot.quotas[].client_id", "derived.mutations[].client_id"),
             lambda _, item: item.client_id,
             Role.KEY,
         ),
-        column("position", INT, "", "place among those of its kind and process", (), lambda _, item: item.position),
+        column(
+            "position",
+            INT,
+            "",
+            "position among the rows of the same kind and process",
+            (),
+            lambda _, item: item.position,
+        ),
         column(
             "values",
             MapOf(DOUBLE),
             "base units",
-            "quota key, or short name of the bean's attribute, to value",
+            "value by quota key, or by short name of the bean's attribute",
             ("snapshot.quotas[].values",),
             lambda _, item: item.values,
         ),
-        _bucket("tokens", "", "K of KIP-599; infinite where the client has no quota", "tokens"),
-        _bucket("mutation_rate", "1/s", "what the client does", "rate"),
-        _bucket("throttle", "s", "throttle time of the bean", "throttle"),
-        _bucket("quota", "1/s", "R, the quota that applies", "quota"),
-        _bucket("burst", "", "B, R x the window", "burst"),
-        _bucket("admission_delay", "s", "until its next mutation is admitted", "delay"),
+        _bucket("tokens", "", "tokens, K of KIP-599; infinite if the client has no quota", "tokens"),
+        _bucket("mutation_rate", "1/s", "mutations of the client", "rate"),
+        _bucket("throttle", "s", "throttle time that the bean reports", "throttle"),
+        _bucket("quota", "1/s", "quota that applies, R of KIP-599", "quota"),
+        _bucket("burst", "", "burst, B of KIP-599: R x the window", "burst"),
+        _bucket("admission_delay", "s", "time until its next mutation is admitted", "delay"),
     ),
     _rows,
     _size,

@@ -1,4 +1,4 @@
-"""Values of the model that have a form of their own in the tables, and the way back."""
+"""Values of the model that are stored in another form, with both conversions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from kafka_warden.model import LogGaps, ProcessBeans, Side, Source, SourceStatus
 
 @dataclass(frozen=True, slots=True)
 class MissingLog:
-    """A replica of which its broker showed no log."""
+    """A replica without a log on its broker."""
 
     topic: str
     topic_id: str
@@ -19,7 +19,7 @@ class MissingLog:
 
 @dataclass(frozen=True, slots=True)
 class StrayLog:
-    """A log that the metadata does not assign to its broker."""
+    """A log that is not assigned to its broker."""
 
     topic: str
     partition: int
@@ -34,8 +34,8 @@ class Gaps:
     stray: tuple[StrayLog, ...]
 
     @classmethod
-    def of(cls, gaps: LogGaps) -> "Gaps":
-        """Write."""
+    def from_model(cls, gaps: LogGaps) -> "Gaps":
+        """Convert from the model."""
         missing = None
         if gaps.missing is not None:
             missing = tuple(
@@ -43,8 +43,8 @@ class Gaps:
             )
         return cls(gaps.at, missing, tuple(StrayLog(topic, number) for topic, number in sorted(gaps.stray)))
 
-    def back(self) -> LogGaps:
-        """Read."""
+    def to_model(self) -> LogGaps:
+        """Convert to the model."""
         missing = None
         if self.missing is not None:
             missing = frozenset((log.topic, topic_id_bytes(log.topic_id), log.partition) for log in self.missing)
@@ -53,7 +53,7 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """`LogDir` of the broker whose row it is in."""
+    """`LogDir` without its broker."""
 
     path: str
     online: bool
@@ -64,7 +64,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class PlacedLog:
-    """Where one of the logs lies that are asked about in every poll."""
+    """Log directory of one log that is requested in every poll."""
 
     topic: str
     partition: int
@@ -73,7 +73,7 @@ class PlacedLog:
 
 @dataclass(frozen=True, slots=True)
 class Beans:
-    """`ProcessBeans`, but for those of clients, which are in `quotas`."""
+    """`ProcessBeans` without the beans of clients, which are in `quotas`."""
 
     at: float
     values: Mapping[str, float]
@@ -81,15 +81,15 @@ class Beans:
 
 @dataclass(frozen=True, slots=True)
 class ControllerBeans:
-    """The same of a controller."""
+    """`Beans` of a controller."""
 
     node: str
     at: float
     values: Mapping[str, float]
 
     @classmethod
-    def of(cls, node: str, beans: ProcessBeans) -> "ControllerBeans":
-        """Write."""
+    def from_model(cls, node: str, beans: ProcessBeans) -> "ControllerBeans":
+        """Convert from the model."""
         return cls(node, beans.at, beans.values)
 
 
@@ -105,18 +105,18 @@ class Outcome:
     errors: Mapping[str, int]
 
     @classmethod
-    def of(cls, key: tuple[Source, str], status: SourceStatus) -> "Outcome":
-        """Write."""
+    def from_model(cls, key: tuple[Source, str], status: SourceStatus) -> "Outcome":
+        """Convert from the model."""
         return cls(*key, status.up, status.duration, status.last_success, status.errors)
 
-    def back(self) -> tuple[tuple[Source, str], SourceStatus]:
-        """Read."""
+    def to_model(self) -> tuple[tuple[Source, str], SourceStatus]:
+        """Convert to the model."""
         return (self.source, self.broker), SourceStatus(self.up, self.duration, self.last_success, self.errors)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A throttle problem of the broker whose row it is in."""
+    """A throttle problem of a broker."""
 
     side: Side
     problem: ThrottleProblem
@@ -124,8 +124,8 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowJudged:
-    """What catches up on the broker whose row it is in, from one leader and under the same limits."""
+class DerivedFlow:
+    """The flow from one leader to a broker under the same limits."""
 
     leader: int
     leader_listed: bool
@@ -137,7 +137,7 @@ class FlowJudged:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """The broker and side that binds."""
+    """The broker and side that limit the moves."""
 
     broker: int
     side: Side

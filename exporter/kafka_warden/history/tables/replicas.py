@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.history.column import Coded, Column, Role, Table, judged, taken
+from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, derived_column, raw_column
+from kafka_warden.history.column_types import BOOLEAN, DOUBLE, INT, STRING
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.shapes import BOOLEAN, DOUBLE, INT, STRING
 from kafka_warden.history.tables.partitions import PARTITION_KEY, Partitions
 from kafka_warden.model import Side
 
@@ -28,17 +28,17 @@ def _sized_at(rows: Partitions) -> np.ndarray:
     return np.where(at == 0, np.nan, at)
 
 
-def _state(rows: Partitions) -> Coded:
-    return Coded(rows.poll.derived.replicas.state, [str(state) for state in STATES])
+def _state(rows: Partitions) -> DictionaryColumn:
+    return DictionaryColumn(rows.poll.derived.replicas.state, [str(state) for state in STATES])
 
 
 def _listed(side: Side) -> Column[Any]:
     read = attrgetter("poll.derived.throttles.listed")
     return Column(
         f"{side}_listed",
-        Role.JUDGED,
+        Role.DERIVED,
         "",
-        f"`{side}.replication.throttled.replicas` names it",
+        f"`{side}.replication.throttled.replicas` lists it",
         ("derived.throttles.listed",),
         BOOLEAN,
         lambda rows: read(rows)[side],
@@ -51,40 +51,58 @@ REPLICAS: Final = Table(
     ("topic", "topic_id", "partition", "broker"),
     (
         *PARTITION_KEY,
-        taken("broker", "", "broker id", "snapshot.replicas.broker", Role.KEY),
-        Column("position", Role.RAW, "", "place in the assignment; 0 is preferred to lead", (), INT, _position),
-        taken("in_isr", "", "is in the ISR", "snapshot.replicas.in_isr"),
-        taken("offline", "", "its log directory or broker is offline", "snapshot.replicas.offline"),
-        taken("adding", "", "a reassignment adds it", "snapshot.replicas.adding"),
-        taken("removing", "", "a reassignment removes it", "snapshot.replicas.removing"),
-        taken("end", "offset", "log end that its broker told in this poll", "snapshot.replicas.end"),
-        taken("size", "bytes", "of its local log, as of `sized_at`", "snapshot.replicas.size"),
+        raw_column("broker", "", "broker id", "snapshot.replicas.broker", Role.KEY),
+        Column("position", Role.RAW, "", "position in the assignment; 0 is the preferred leader", (), INT, _position),
+        raw_column("in_isr", "", "it is in the ISR", "snapshot.replicas.in_isr"),
+        raw_column("offline", "", "its log directory or broker is offline", "snapshot.replicas.offline"),
+        raw_column("adding", "", "a reassignment adds it", "snapshot.replicas.adding"),
+        raw_column("removing", "", "a reassignment removes it", "snapshot.replicas.removing"),
+        raw_column("end", "offset", "log end that its broker reported in this poll", "snapshot.replicas.end"),
+        raw_column("size", "bytes", "size of its local log at `sized_at`", "snapshot.replicas.size"),
         Column(
             "sized_at",
             Role.RAW,
             "monotonic s",
-            "when `size` was told",
+            "time at which `size` was reported",
             ("snapshot.replicas.sized_at",),
             DOUBLE,
             _sized_at,
         ),
-        taken("start", "offset", "local log start, of leaders and adding replicas only", "snapshot.replicas.start"),
-        judged("lag_messages", "messages", "what it lacks", "derived.lag.messages"),
-        judged("lag_bytes", "bytes", "the same", "derived.lag.bytes"),
-        judged("known_end", "offset", "last log end that is known", "derived.lag.end"),
-        judged("following", "", "does not lead, and has somebody to follow", "derived.lag.following"),
-        judged("lagging", "", "behind, out of sync or moving", "derived.lag.shown"),
-        judged("shown", "", "has series of its own: `lagging`, or late", "derived.replicas.times.shown"),
-        judged("anew", "", "adding; its bytes do not compare with those of the poll before", "derived.lag.anew"),
-        judged("lag_seconds", "s", "age of the oldest record that is missing", "derived.replicas.times.lag_seconds"),
-        judged("behind_seconds", "s", "since it was last caught up", "derived.replicas.times.behind_seconds"),
-        judged("caught_up", "", "in this poll", "derived.replicas.times.caught_up"),
-        judged("late", "", "behind for longer than its leader allows", "derived.replicas.times.late"),
-        judged("caught_up_at", "monotonic s", "when it was last caught up", "derived.replicas.times.caught_up_at"),
-        judged("passed_at", "monotonic s", "when its leader passed its end", "derived.replicas.times.passed_at"),
-        Column("state", Role.JUDGED, "", "state that is shown", ("derived.replicas.state",), STRING, _state),
-        judged("out_since", "monotonic s", "since when it is missing from the ISR", "derived.ages.out_since"),
-        judged("out_seconds", "s", "for how long it is", "derived.ages.out_seconds"),
+        raw_column("start", "offset", "local log start; leaders and adding replicas only", "snapshot.replicas.start"),
+        derived_column("lag_messages", "messages", "messages that it is behind", "derived.lag.messages"),
+        derived_column("lag_bytes", "bytes", "bytes that it is behind", "derived.lag.bytes"),
+        derived_column("known_end", "offset", "last known log end", "derived.lag.end"),
+        derived_column("following", "", "it is a follower, and its partition has a leader", "derived.lag.following"),
+        derived_column("lagging", "", "it is behind, out of sync or moving", "derived.lag.shown"),
+        derived_column(
+            "shown", "", "it has its own series in `/metrics`: `lagging` or `late`", "derived.replicas.times.shown"
+        ),
+        derived_column(
+            "anew", "", "an adding replica whose bytes cannot be compared with the previous poll", "derived.lag.anew"
+        ),
+        derived_column("lag_seconds", "s", "age of the oldest missing record", "derived.replicas.times.lag_seconds"),
+        derived_column(
+            "behind_seconds", "s", "time since it was last caught up", "derived.replicas.times.behind_seconds"
+        ),
+        derived_column("caught_up", "", "it is caught up in this poll", "derived.replicas.times.caught_up"),
+        derived_column(
+            "late",
+            "",
+            "it is behind for longer than `replica.lag.time.max.ms` of its leader",
+            "derived.replicas.times.late",
+        ),
+        derived_column(
+            "caught_up_at", "monotonic s", "time at which it was last caught up", "derived.replicas.times.caught_up_at"
+        ),
+        derived_column(
+            "passed_at",
+            "monotonic s",
+            "time at which its leader passed its log end",
+            "derived.replicas.times.passed_at",
+        ),
+        Column("state", Role.DERIVED, "", "state in `/metrics`", ("derived.replicas.state",), STRING, _state),
+        derived_column("out_since", "monotonic s", "time at which it left the ISR", "derived.ages.out_since"),
+        derived_column("out_seconds", "s", "time for which it has been out of the ISR", "derived.ages.out_seconds"),
         _listed(Side.LEADER),
         _listed(Side.FOLLOWER),
     ),

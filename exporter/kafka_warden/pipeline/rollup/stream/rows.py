@@ -25,7 +25,7 @@ UNREADABLE: Final = ""
 """The table of a message that is none of ours."""
 MESSAGE: Final = "message"
 """The table of the row that every message has besides its own, so that what a topic lost is known."""
-_HEAD_DDL: Final = ", ".join(f"`{column.name}` {column.shape}" for column in COMMON) + ", `table` string"
+_HEAD_DDL: Final = ", ".join(f"`{column.name}` {column.type}" for column in COMMON) + ", `table` string"
 ALL_AGES: Final = "365000d"
 """Spark passes by files that are a week older than the newest; history is as old as it is."""
 

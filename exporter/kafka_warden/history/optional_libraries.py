@@ -1,4 +1,4 @@
-"""Libraries that only an extra brings: asked for when the configuration needs them, not in the middle of a poll."""
+"""Libraries of extras, checked at the start if the configuration needs them."""
 
 from importlib.util import find_spec
 
@@ -6,10 +6,10 @@ from kafka_warden.errors import ConfigError
 
 
 def check_installed(option: str, library: str, extra: str) -> None:
-    """See that a library is there, without loading it.
+    """Check that a library is installed, without importing it.
 
     Raises:
-        ConfigError: it is not, with the command that installs it.
+        ConfigError: it is not installed; the message has the command that installs it.
     """
     if find_spec(library) is None:
         raise ConfigError(f"{option}: needs {library}, which is not installed: pip install 'kafka-warden[{extra}]'")

@@ -1,6 +1,6 @@
-"""What a column holds: made from the types of the model, written as plain values, named in Spark's words.
+"""Types of columns: made from the types of the model, with conversions to and from Python values. Names are Spark's.
 
-Unknown is null: `UNKNOWN` in integers, NaN in floats, `None` where the type allows it. Reading gives back what was.
+Unknown is null: `UNKNOWN` in integers, NaN in floats, `None` in optional types. `read` inverts `write`.
 """
 
 import types
@@ -15,12 +15,12 @@ import numpy as np
 
 from kafka_warden.model import UNKNOWN
 
-Plain = Any
-"""`None`, a bool, an int, a float, a text, or a list or a dict of these."""
+PythonValue = Any
+"""`None`, `bool`, `int`, `float`, `str`, or a list or a dict of these."""
 
 
 class Kind(StrEnum):
-    """Types of single values, in the words of Spark SQL."""
+    """Types of single values, with the names of Spark SQL."""
 
     BOOLEAN = "boolean"
     INT = "int"
@@ -35,15 +35,15 @@ class Scalar:
 
     kind: Kind
     optional: bool = False
-    """Unknown is `None`; else it is `UNKNOWN`, or NaN."""
+    """Unknown is `None`; if false, it is `UNKNOWN` or NaN."""
     make: Callable[[Any], Any] | None = None
-    """What makes the model's value of a plain one, where they differ."""
+    """Makes the value of the model, if its type is another one."""
 
     def __str__(self) -> str:
         return self.kind
 
-    def write(self, value: Any) -> Plain:
-        """Turn a value of the model into a plain one."""
+    def write(self, value: Any) -> PythonValue:
+        """Convert a value of the model."""
         if value is None:
             return None
         if self.kind is Kind.STRING:
@@ -54,8 +54,8 @@ class Scalar:
             return None if np.isnan(value) else float(value)
         return None if value == UNKNOWN and not self.optional else int(value)
 
-    def read(self, value: Plain) -> Any:
-        """Turn a plain value back."""
+    def read(self, value: PythonValue) -> Any:
+        """Convert to a value of the model."""
         if value is not None:
             return self.make(value) if self.make is not None else value
         unknown: dict[Kind, Any] = {Kind.INT: UNKNOWN, Kind.BIGINT: UNKNOWN, Kind.DOUBLE: np.nan}
@@ -66,39 +66,39 @@ class Scalar:
 class ListOf:
     """A list."""
 
-    item: "Shape"
+    item: "ColumnType"
     make: Callable[[Any], Any] = tuple
 
     def __str__(self) -> str:
         return f"array<{self.item}>"
 
-    def write(self, value: Any) -> Plain:
-        """Turn a sequence or a set into a list; a set is sorted."""
+    def write(self, value: Any) -> PythonValue:
+        """Convert a sequence or a set; a set is sorted."""
         if value is None:
             return None
         return [self.item.write(each) for each in (sorted(value) if isinstance(value, AbstractSet) else value)]
 
-    def read(self, value: Plain) -> Any:
-        """Turn a list back."""
+    def read(self, value: PythonValue) -> Any:
+        """Convert to the type of the model."""
         return None if value is None else self.make(self.item.read(each) for each in value)
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Texts to values; numbers are keys as text."""
+    """A mapping with text keys; numbers become text."""
 
-    value: "Shape"
+    value: "ColumnType"
     key: Callable[[Any], Any] = str
 
     def __str__(self) -> str:
         return f"map<string,{self.value}>"
 
-    def write(self, value: Any) -> Plain:
-        """Turn a mapping into one whose keys are text."""
+    def write(self, value: Any) -> PythonValue:
+        """Convert a mapping to one with text keys."""
         return None if value is None else {str(key): self.value.write(each) for key, each in value.items()}
 
-    def read(self, value: Plain) -> Any:
-        """Turn it back; Arrow gives a list of pairs."""
+    def read(self, value: PythonValue) -> Any:
+        """Convert to the mapping of the model. Arrow gives a list of pairs."""
         return None if value is None else {self.key(key): self.value.read(each) for key, each in dict(value).items()}
 
 
@@ -106,23 +106,23 @@ class MapOf:
 class Struct:
     """Named values: a dataclass."""
 
-    fields: tuple[tuple[str, "Shape"], ...]
+    fields: tuple[tuple[str, "ColumnType"], ...]
     make: Any = None
     """The dataclass."""
 
     def __str__(self) -> str:
-        return f"struct<{','.join(f'{name}:{shape}' for name, shape in self.fields)}>"
+        return f"struct<{','.join(f'{name}:{type_}' for name, type_ in self.fields)}>"
 
-    def write(self, value: Any) -> Plain:
-        """Turn a dataclass into a dict."""
-        return None if value is None else {name: shape.write(getattr(value, name)) for name, shape in self.fields}
+    def write(self, value: Any) -> PythonValue:
+        """Convert a dataclass to a dict."""
+        return None if value is None else {name: type_.write(getattr(value, name)) for name, type_ in self.fields}
 
-    def read(self, value: Plain) -> Any:
-        """Turn a dict back."""
-        return None if value is None else self.make(**{name: shape.read(value[name]) for name, shape in self.fields})
+    def read(self, value: PythonValue) -> Any:
+        """Convert to the dataclass."""
+        return None if value is None else self.make(**{name: type_.read(value[name]) for name, type_ in self.fields})
 
 
-Shape = Scalar | ListOf | MapOf | Struct
+ColumnType = Scalar | ListOf | MapOf | Struct
 
 BOOLEAN: Final = Scalar(Kind.BOOLEAN)
 INT: Final = Scalar(Kind.INT)
@@ -141,7 +141,7 @@ _COLUMNS: Final[Mapping[Any, Scalar]] = {
 
 
 def hints(owner: Any) -> dict[str, Any]:
-    """Types of the fields of a dataclass, in their order, with what they refer to resolved."""
+    """Return the types of the fields of a dataclass, in their order, with forward references resolved."""
     found = _hints(owner)
     return {each.name: found[each.name] for each in fields(owner)}
 
@@ -152,18 +152,18 @@ def _hints(owner: Any) -> dict[str, Any]:
 
 
 def bare(annotation: Any) -> tuple[Any, bool]:
-    """Take `| None` off a type; tell whether it was there."""
+    """Return a type without `| None`, and whether it had that."""
     if get_origin(annotation) in (types.UnionType, Union):
         (kept,) = (each for each in get_args(annotation) if each is not types.NoneType)
         return kept, True
     return annotation, False
 
 
-def shape_of(annotation: Any, *, optional: bool = False) -> Shape:
-    """Make the shape of a type of the model.
+def column_type_of(annotation: Any, *, optional: bool = False) -> ColumnType:
+    """Return the column type for a type of the model.
 
     Raises:
-        TypeError: it is one that nobody has decided about.
+        TypeError: there is none.
     """
     annotation, may_miss = bare(annotation)
     origin, given = get_origin(annotation), get_args(annotation)
@@ -175,12 +175,12 @@ def shape_of(annotation: Any, *, optional: bool = False) -> Shape:
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
         return Scalar(Kind.STRING, optional, annotation)
     if is_dataclass(annotation):
-        return Struct(tuple((name, shape_of(hint)) for name, hint in hints(annotation).items()), annotation)
+        return Struct(tuple((name, column_type_of(hint)) for name, hint in hints(annotation).items()), annotation)
     if origin is tuple and len(set(given) - {...}) == 1:
-        return ListOf(shape_of(given[0]))
+        return ListOf(column_type_of(given[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping) and _is_key(given[0]):
-        return MapOf(shape_of(given[1]), given[0])
-    raise TypeError(f"say in exporter/kafka_warden/history how {annotation} is written")
+        return MapOf(column_type_of(given[1]), given[0])
+    raise TypeError(f"no column type for {annotation}; add one in exporter/kafka_warden/history/column_types.py")
 
 
 def _is_key(annotation: Any) -> bool:
