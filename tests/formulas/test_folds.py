@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.folds import Minimum, Stall, agreed, since, since_rows, stall, steady
+from kafka_warden.formulas.folds import Minimum, Stall, agreed, since, since_rows, stall
 
 Samples = list[tuple[float, float | None]]
 
@@ -82,17 +82,6 @@ def test_since_rows_is_since(polls: list[tuple[float, list[bool]]]) -> None:
         for row in range(3):
             single[row], expected = since(single[row], clock, holds[row])
             assert seconds[row] == expected or (expected is None and np.isnan(seconds[row]))
-
-
-def test_steady() -> None:
-    """Any change of the key, the first sight included, starts the clock again."""
-    state, seconds = steady(None, 0, (2.0, "*"))
-    assert seconds == 0
-    state, seconds = steady(state, 30, (2.0, "*"))
-    assert seconds == 30
-    state, seconds = steady(state, 40, (0.6, "*"))
-    assert seconds == 0
-    assert steady(state, 35, (0.6, "*"))[1] == 0
 
 
 @pytest.mark.parametrize(

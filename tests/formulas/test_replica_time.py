@@ -10,7 +10,6 @@ from kafka_warden.formulas.ops import UNKNOWN, Floats, Longs
 from kafka_warden.formulas.replica_time import (
     LagSeconds,
     behind,
-    caught_up,
     end_at,
     end_to_reach,
     lag_seconds,
@@ -73,27 +72,16 @@ def test_end_at(why: str, when: float, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "follower", "expected"),
+    ("why", "samples", "asked_at", "expected"),
     [
-        ("all of it", 3000, True),
-        ("what the leader had 0.5 s ago", 2950, True),
-        ("one record less than that", 2949, False),
-        ("unknown", U, False),
+        ("what the leader had 0.5 s ago", CONSTANT, 30.0, 2950),
+        ("the first poll has no earlier end", [(10, 1000)], 10.0, 1000),
+        ("no end is known", [(10, U)], 10.0, NAN),
     ],
 )
-def test_caught_up(why: str, follower: int, expected: bool) -> None:
+def test_end_to_reach(why: str, samples: Window, asked_at: float, expected: float) -> None:
     """A follower is caught up when it has what its leader had one fetch wait earlier."""
-    seen = caught_up(np.array([follower]), *window(CONSTANT), np.array([30.0]), slack=0.5)
-
-    assert seen.tolist() == [expected], why
-
-
-def test_caught_up_with_one_sample_compares_with_it() -> None:
-    """On the first poll there is no earlier end: the follower must have the one that is known."""
-    for follower, expected in ((1000, True), (999, False)):
-        seen = caught_up(np.array([follower]), *window([(10, 1000)]), np.array([10.0]), slack=0.5)
-        assert seen.tolist() == [expected]
-    assert caught_up(np.array([5]), *window([(10, U)]), np.array([10.0]), slack=0.5).tolist() == [False]
+    np.testing.assert_equal(end_to_reach(*window(samples), np.array([asked_at]), slack=0.5), [expected], err_msg=why)
 
 
 def test_follower_always_20_s_behind() -> None:
@@ -104,7 +92,7 @@ def test_follower_always_20_s_behind() -> None:
         # Caught up until 20 s, from then on it stays 2,000 offsets behind.
         follower = 100 * int(now) if now <= 20 else 100 * int(now) - 2000
         samples: Window = [(at, 100 * int(at)) for at in times[: index + 1]]
-        caught = caught_up(np.array([follower]), *window(samples), np.array([now]), slack=0.5)
+        caught = follower >= end_to_reach(*window(samples), np.array([now]), slack=0.5)
         state, seconds = behind(state, now, caught)
         verdicts[now] = lag.out_of_sync_by_time(seconds[0], 30.0)
         if now > 20:

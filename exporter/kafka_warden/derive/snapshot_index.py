@@ -50,14 +50,6 @@ class Frame:
         found = np.flatnonzero(replicas.broker[first:last] == broker)
         return int(first + found[0]) if len(found) else None
 
-    def per_broker(self, values: np.ndarray) -> dict[int, float]:
-        """Turn a column (B,) into broker id to value, unknown (NaN) left out."""
-        return {
-            broker: value
-            for broker, value in zip(self.brokers.tolist(), values.tolist(), strict=True)
-            if value == value  # noqa: PLR0124  # NaN is the one value that is not itself
-        }
-
 
 def frame(snapshot: Snapshot) -> Frame:
     """Index a snapshot."""

@@ -6,7 +6,7 @@ clock that stands still or goes backwards yields ages of 0, never negative ones.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -64,25 +64,6 @@ def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Min
         return Minimum(value, clock), Stall()
     after = Minimum(state.value, min(state.at, clock), state.samples + 1)
     return after, Stall(clock - after.at, after.samples)
-
-
-@dataclass(frozen=True, slots=True)
-class Steady(Generic[Key]):
-    """State of the change clock: what was seen last, and since when it has been so."""
-
-    key: Key
-    at: float
-
-
-def steady(state: Steady[Key] | None, clock: float, key: Key) -> tuple[Steady[Key], float]:
-    """Seconds since `key` (limit, list, leader and ISR, say) last changed; the first sight counts as a change.
-
-    judgement.md 4: slopes measured before a change are forgotten, and none is believed until it has settled.
-    """
-    if state is None or state.key != key:
-        return Steady(key, clock), 0.0
-    kept = Steady(key, min(state.at, clock))
-    return kept, clock - kept.at
 
 
 def agreed(shown: Key | None, candidate: Key | None, seen: Key) -> tuple[Key, Key]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import UNKNOWN, Arithmetic, Bools, Floats, Ints, Longs, Ops, V
+from kafka_warden.formulas.ops import UNKNOWN, Arithmetic, Bools, Floats, Ints, Longs
 
 UNEVEN: Final = 10.0
 """How much heavier or lighter than all of its log the part that a replica lacks may be."""
@@ -28,29 +28,6 @@ class Sums:
 
     values: Floats
     unknown: Longs
-
-
-def replica_lag_messages(ops: Ops[V], leader_end: V, follower_end: V) -> V:
-    """Messages that the follower lacks, never below 0: the two ends are not read at one instant. judgement.md 1."""
-    return ops.greatest(leader_end - follower_end, ops.lit(0.0))
-
-
-def bytes_per_offset(ops: Ops[V], size: V, end: V, start: V) -> V:
-    """Bytes of one offset of a log: its local size over its local offsets, 0 for an empty log. judgement.md 1.
-
-    All three of the leader and of one instant, or growth between two instants makes the quotient too low.
-    """
-    return ops.divide(size, ops.greatest(end - start, ops.lit(0.0)), ops.lit(0.0))
-
-
-def replica_lag_bytes(ops: Ops[V], messages: V, held: V, per_offset: V) -> V:
-    """Bytes that the follower must copy: messages x bytes per offset. judgement.md 1.
-
-    `held` is what the leader still has locally (end less local start): a new replica cannot copy what retention
-    or tiering has taken away, though its lag in messages counts it.
-    """
-    copied: V = ops.greatest(ops.least(messages, held), ops.lit(0.0)) * per_offset
-    return copied
 
 
 def last_known(end: Longs, before: Longs) -> Longs:

@@ -5,7 +5,7 @@ judgement.md 6; kafka-facts.md 4. A token is one partition created, deleted or a
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.formulas.ops import Ops, V
@@ -55,11 +55,6 @@ def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
     return ops.when(missing > 0, ops.divide(missing, rate, ops.lit(math.inf)), ops.lit(0.0))
 
 
-def refill(ops: Ops[V], tokens: V, rate: V, burst: V, elapsed: V) -> V:
-    """K after `elapsed` seconds without a mutation: min(B, K + R x elapsed). Time going back adds nothing."""
-    return ops.least(tokens + rate * ops.greatest(elapsed, ops.lit(0.0)), burst)
-
-
 def is_unlimited(tokens: float, rate: float) -> bool:
     """Whether that client has no quota: none resolves, or its tokens are those of Long.MAX. judgement.md 6."""
     return math.isinf(rate) or tokens > UNLIMITED_TOKENS
@@ -97,23 +92,3 @@ def resolve(quotas: Mapping[Entity, float], user: str | None, client_id: str | N
 def _fits(entity: Entity, user: str | None, client_id: str | None) -> bool:
     needs_user, needs_client = entity[0] is not None, entity[1] is not None
     return (not needs_user or user is not None) and (not needs_client or client_id is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """State of the token bucket: K tokens as of `at` seconds. A new one is full."""
-
-    tokens: float
-    at: float
-
-
-def admit(bucket: Bucket, clock: float, cost: float, rate: float, most: float) -> tuple[Bucket, bool]:
-    """One request of `cost` mutations at `clock`: admitted iff K >= 0, and then K -= cost, below 0 if need be. KIP-599.
-
-    Strict mode (CreateTopics v6+, DeleteTopics v5+, CreatePartitions v3+): a rejected request takes nothing.
-    """
-    now = max(clock, bucket.at)
-    tokens = min(most, bucket.tokens + rate * (now - bucket.at))
-    if tokens < 0:
-        return Bucket(tokens, now), False
-    return replace(bucket, tokens=min(most, tokens - cost), at=now), True

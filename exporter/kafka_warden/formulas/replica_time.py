@@ -115,15 +115,6 @@ def end_to_reach(times: Collection[Floats], ends: Collection[Longs], asked_at: F
     return np.where(np.isnan(then), first, np.floor(then))
 
 
-def caught_up(
-    follower_end: Longs, times: Collection[Floats], ends: Collection[Longs], asked_at: Floats, slack: float
-) -> Bools:
-    """Whether a follower has what `end_to_reach` says. (K,). Where either end is not known nobody is caught up."""
-    # A comparison with NaN (no end known) is False.
-    caught: Bools = (follower_end != UNKNOWN) & (follower_end >= end_to_reach(times, ends, asked_at, slack))
-    return caught
-
-
 def behind(last_caught_up: Floats, clock: float, caught: Bools) -> tuple[Floats, Floats]:
     """Seconds since each follower was last caught up: `(state, seconds)`, (K,); 0 while it is.
 
