@@ -57,7 +57,7 @@ LEADER_LIMITS = {1: Limit(2e6, Origin.BROKER), 2: Limit(2e5, Origin.BROKER), 3: 
 def view() -> View:
     """Everything that the golden page is read from, but the page's own families."""
     derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
-    topics = np.array([name != "hidden" for name in derived.frame.snapshot.topics])
+    topics = np.array([name != "hidden" for name in derived.indexed.snapshot.topics])
     return View(derived, sidecar(), topics, PARAMETERS)
 
 

@@ -52,7 +52,7 @@ def _now(fields: Mapping[str, Any], clock: float) -> dict[str, Any]:
 
 def row(derived: Derived, broker: int, topic: str = "t", number: int = 0) -> int:
     """The row of one replica."""
-    snap = derived.frame.snapshot
+    snap = derived.indexed.snapshot
     rows = zip(snap.replicas.partition.tolist(), snap.replicas.broker.tolist(), strict=True)
     partitions = zip(snap.partitions.topic.tolist(), snap.partitions.number.tolist(), strict=True)
     wanted = list(partitions).index((snap.topics.index(topic), number))
@@ -81,7 +81,7 @@ def late(derived: Derived, broker: int, topic: str = "t") -> bool:
 
 def page(derived: Derived, name: str) -> dict[tuple[str, ...], float]:
     """One family as the page shows it: label values to value."""
-    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(len(derived.frame.snapshot.topics), bool))
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(len(derived.indexed.snapshot.topics), bool))
     metric = next(metric for metric in OF_SNAPSHOT if metric.name == name)
     samples = list(metric.read(view))
     assert not any(math.isnan(value) for _, value in samples)

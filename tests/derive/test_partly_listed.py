@@ -214,7 +214,7 @@ def test_a_restart_knows_which_of_them_were_listed() -> None:
 def test_history_tells_them_apart() -> None:
     """A row of a broker has one entry for what its limit holds back and one for what goes past it."""
     judged = seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))[-1]
-    brokers = rows(Poll(judged.frame.snapshot, judged, Parameters(), "run", POLLS))["brokers"]
+    brokers = rows(Poll(judged.indexed.snapshot, judged, Parameters(), "run", POLLS))["brokers"]
     cells = dict(zip(brokers["broker"], brokers["flows"], strict=True))
     flows = [(each["leader"], each["leader_listed"], each["follower_listed"], each["remaining"]) for each in cells[2]]
     assert flows == [(1, True, True, 119 * MB), (1, False, False, 260 * MB)]

@@ -85,7 +85,7 @@ def polls_of(happenings: list[Happening]) -> list[Snapshot]:
 
 def promises(derived: Derived) -> None:
     """What holds after any poll."""
-    replicas = derived.frame.snapshot.replicas
+    replicas = derived.indexed.snapshot.replicas
     seconds = page(derived, "replica_lag_seconds"), page(derived, "replica_behind_seconds")
     assert all(value >= 0 for family in seconds for value in family.values())
     one_each = Counter(labels[:3] for labels in page(derived, "replica_state"))

@@ -13,7 +13,7 @@ from tests.building import Partition, judge, snapshot
 def names(derived: Derived) -> set[str]:
     """Families with at least one sample that is known."""
     sidecar = Sidecar({}, Build("0", "0", "3"))
-    view = View(derived, sidecar, np.ones(len(derived.frame.snapshot.topics), bool))
+    view = View(derived, sidecar, np.ones(len(derived.indexed.snapshot.topics), bool))
     return {metric.name for metric in OF_SNAPSHOT if any(not math.isnan(value) for _, value in list(metric.read(view)))}
 
 

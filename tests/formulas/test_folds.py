@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.folds import Minimum, Stall, agreed, since, since_rows, stall
+from kafka_warden.formulas.folds import Minimum, Stall, debounce, since, since_rows, stall
 
 Samples = list[tuple[float, float | None]]
 
@@ -93,7 +93,7 @@ def test_agreed(seen: str, expected: str) -> None:
     shown: str | None = None
     candidate: str | None = None
     for value in seen:
-        shown, candidate = agreed(shown, candidate, value)
+        shown, candidate = debounce(shown, candidate, value)
 
     assert shown == expected
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.formulas import lag
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
+from kafka_warden.formulas.ops import UNKNOWN
 
 U = UNKNOWN
 NAN = float("nan")
@@ -59,7 +59,7 @@ def test_a_silent_follower_counts_from_its_last_known_end() -> None:
 )
 def test_lag_bytes(why: str, messages: int, held: int, per_offset: float, expected: float) -> None:
     """Lag in bytes is messages x bytes per offset, at most what there is to copy."""
-    seen = lag.weighed(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))
+    seen = lag.offsets_to_bytes(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))
 
     np.testing.assert_equal(seen, [expected], err_msg=why)
 
@@ -219,6 +219,6 @@ def test_more_written_is_never_less_lag(end: int, leader_end: int, more: int) ->
 @given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.floats(0, 1e6))
 def test_lag_in_bytes_is_of_what_the_leader_holds(messages: int, held: int, per_offset: float) -> None:
     """Retention and tiering leave less to copy than the lag in messages says."""
-    found = lag.weighed(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))[0]
+    found = lag.offsets_to_bytes(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))[0]
 
     assert found == pytest.approx(min(messages, held) * per_offset, rel=1e-12)

@@ -16,8 +16,18 @@ INF = math.inf
 
 @pytest.mark.parametrize(
     ("tokens", "rate", "expected"),
-    [(-60, 5, 12), (-45, 5, 9), (-5, 5, 1), (-1, 5, 0.2), (0, 5, 0), (20, 5, 0)]
-    + [(-1, 0, INF), (5, 0, 0), (INF, INF, 0), (-10, 0.5, 20)],
+    [
+        (-60, 5, 12),
+        (-45, 5, 9),
+        (-5, 5, 1),
+        (-1, 5, 0.2),
+        (0, 5, 0),
+        (20, 5, 0),
+        (-1, 0, INF),
+        (5, 0, 0),
+        (INF, INF, 0),
+        (-10, 0.5, 20),
+    ],
 )
 def test_admission_delay(tokens: float, rate: float, expected: float) -> None:
     """Missing tokens over the rate at which they come; the first four rows are KIP-599's examples."""
@@ -97,3 +107,17 @@ def test_more_quota_never_delays(tokens: float, rate: float, more: float) -> Non
     delay = mutation.admission_delay(NUMBERS, tokens, rate)
 
     assert 0 <= mutation.admission_delay(NUMBERS, tokens, rate + more) <= delay
+
+
+@given(st.floats(-1e6, 0), st.floats(0.1, 1e3))
+def test_waiting_the_delay_brings_k_to_zero(tokens: float, rate: float) -> None:
+    """Delay and refill agree: after exactly the delay no token is missing."""
+    delay = mutation.admission_delay(NUMBERS, tokens, rate)
+
+    assert mutation.refill(NUMBERS, tokens, rate, 1e9, delay) == pytest.approx(0, abs=1e-6)
+
+
+def test_refill_stops_at_the_burst() -> None:
+    """An idle client has B tokens, not more, and a clock that goes back adds none."""
+    assert mutation.refill(NUMBERS, 0, 5, 55, 1e6) == 55
+    assert mutation.refill(NUMBERS, -5, 5, 55, -30.0) == -5

@@ -12,7 +12,7 @@ from kafka_warden.formulas.replica_state import (
     STATES,
     FollowerFacts,
     ReplicaState,
-    agreed,
+    debounce,
     judged_since,
     restarted_log,
     state,
@@ -155,6 +155,6 @@ def test_agreed(seen: list[int], expected: int) -> None:
     """A state changes only after two polls that agree; the first is shown at once."""
     shown = candidate = np.array([U], dtype=np.int8)
     for code in seen:
-        shown, candidate = agreed(shown, candidate, np.array([code], dtype=np.int8))
+        shown, candidate = debounce(shown, candidate, np.array([code], dtype=np.int8))
 
     assert shown.tolist() == [expected]

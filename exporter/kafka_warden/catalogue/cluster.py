@@ -54,7 +54,7 @@ def _room(view: View) -> Iterator[Sample]:
 
 
 def _limit(view: View) -> Iterator[Sample]:
-    for broker in view.derived.frame.brokers.tolist():
+    for broker in view.derived.indexed.brokers.tolist():
         yield (str(broker),), view.parameters.max_broker_partitions
 
 

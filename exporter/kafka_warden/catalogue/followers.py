@@ -52,7 +52,7 @@ def _states(view: View) -> Iterator[Sample]:
 
 
 def _out_of_sync(view: View) -> Iterator[Sample]:
-    rows = zip(view.derived.frame.brokers.tolist(), view.derived.replicas.out_of_sync.tolist(), strict=True)
+    rows = zip(view.derived.indexed.brokers.tolist(), view.derived.replicas.out_of_sync.tolist(), strict=True)
     for broker, counts in rows:
         for state, count in zip(STATES, counts, strict=True):
             yield (str(broker), state), count

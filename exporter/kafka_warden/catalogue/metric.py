@@ -63,11 +63,11 @@ class View:
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot that was judged."""
-        return self.derived.frame.snapshot
+        return self.derived.indexed.snapshot
 
     def brokers(self, column: np.ndarray) -> Iterator[Sample]:
         """Read a column (B,) by broker."""
-        for broker, value in zip(self.derived.frame.brokers.tolist(), column.tolist(), strict=True):
+        for broker, value in zip(self.derived.indexed.brokers.tolist(), column.tolist(), strict=True):
             yield (str(broker),), value
 
     def partitions(self, column: np.ndarray, rows: np.ndarray) -> Iterator[Sample]:

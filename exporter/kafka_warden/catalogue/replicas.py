@@ -39,9 +39,9 @@ def _by_leader(name: str) -> Read:
     def read(view: View) -> Iterable[Sample]:
         if not _is_known(view, name):
             return ()
-        frame = view.derived.frame
-        rows = getattr(view.derived.cluster, name) & (frame.led_by != UNKNOWN)
-        return view.brokers(np.bincount(frame.led_by[rows], minlength=len(frame.brokers)))
+        indexed = view.derived.indexed
+        rows = getattr(view.derived.cluster, name) & (indexed.led_by != UNKNOWN)
+        return view.brokers(np.bincount(indexed.led_by[rows], minlength=len(indexed.brokers)))
 
     return read
 

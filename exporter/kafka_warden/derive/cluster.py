@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import is_counted
 from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, BrokerState, Ints, Longs, Source
 
@@ -36,21 +36,21 @@ class Cluster:
     removing: Longs
 
 
-def derive_cluster(frame: Frame) -> Cluster:
+def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     """Count what one snapshot shows."""
-    snapshot = frame.snapshot
+    snapshot = indexed.snapshot
     replicas, partitions = snapshot.replicas, snapshot.partitions
     left_out = [index for index, name in enumerate(snapshot.topics) if not is_counted(name)]
     counts = ~np.isin(partitions.topic, left_out)
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
-    smallest = _min_isr(frame, factor)
+    smallest = _min_isr(indexed, factor)
     under = under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions))
     return Cluster(
-        states=_states(frame),
-        replicas=_count(frame, np.ones(len(replicas), bool)),
-        leaders=_count(frame, frame.is_leader),
-        counted=_count(frame, counts[replicas.partition]),
+        states=_states(indexed),
+        replicas=_count(indexed, np.ones(len(replicas), bool)),
+        leaders=_count(indexed, indexed.is_leader),
+        counted=_count(indexed, counts[replicas.partition]),
         partitions=int(counts.sum()),
         under_replicated=under,
         under_replicated_known=snapshot.reassignments_known or not under.any(),
@@ -58,8 +58,8 @@ def derive_cluster(frame: Frame) -> Cluster:
         at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (factor > 1),
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
-        adding=_count(frame, replicas.adding),
-        removing=_count(frame, replicas.removing),
+        adding=_count(indexed, replicas.adding),
+        removing=_count(indexed, replicas.removing),
     )
 
 
@@ -70,28 +70,28 @@ def under_replicated(partition: Ints, in_isr: Bools, adding: Bools, partitions: 
     return under
 
 
-def _min_isr(frame: Frame, factor: Longs) -> Longs:
-    configs = frame.snapshot.topic_configs
-    configured = [configs[name].min_insync_replicas if name in configs else 1 for name in frame.snapshot.topics]
+def _min_isr(indexed: IndexedSnapshot, factor: Longs) -> Longs:
+    configs = indexed.snapshot.topic_configs
+    configured = [configs[name].min_insync_replicas if name in configs else 1 for name in indexed.snapshot.topics]
     by_topic = np.array(configured, dtype=np.int64)
-    partitions = frame.snapshot.partitions
+    partitions = indexed.snapshot.partitions
     wanted = by_topic[partitions.topic] if len(by_topic) else np.zeros(0, np.int64)
     return np.minimum(wanted, factor)
 
 
-def _count(frame: Frame, rows: Bools) -> Longs:
-    return np.bincount(frame.host[rows], minlength=len(frame.brokers))
+def _count(indexed: IndexedSnapshot, rows: Bools) -> Longs:
+    return np.bincount(indexed.host[rows], minlength=len(indexed.brokers))
 
 
-def _states(frame: Frame) -> dict[int, BrokerState]:
-    return {broker: _state(frame, broker) for broker in frame.snapshot.brokers}
+def _states(indexed: IndexedSnapshot) -> dict[int, BrokerState]:
+    return {broker: _state(indexed, broker) for broker in indexed.snapshot.brokers}
 
 
-def _state(frame: Frame, broker: int) -> BrokerState:
-    known = frame.snapshot.brokers[broker]
+def _state(indexed: IndexedSnapshot, broker: int) -> BrokerState:
+    known = indexed.snapshot.brokers[broker]
     if known.gone:
         return BrokerState.GONE
     if known.fenced:
         return BrokerState.FENCED
-    status = frame.snapshot.status.get((Source.OFFSETS, str(broker) or NO_BROKER))
+    status = indexed.snapshot.status.get((Source.OFFSETS, str(broker) or NO_BROKER))
     return BrokerState.ACTIVE if status is not None and status.up else BrokerState.UNANSWERING

@@ -14,7 +14,7 @@ from kafka_warden.derive.moves.moves import Move, derive_moves
 from kafka_warden.derive.moves.throttle_use import Throttling, derive_throttling
 from kafka_warden.derive.moves.totals import Totals, bound_by_sides, derive_totals
 from kafka_warden.derive.mutations import ClientMutations, derive_mutations
-from kafka_warden.derive.snapshot_index import Frame, frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
 from kafka_warden.derive.throttle.limits import Throttles, at_rates, derive_throttles
 from kafka_warden.derive.tiered import Tiered, derive_tiered
 from kafka_warden.formulas import bytes_in as bytes_in_formulas
@@ -26,7 +26,7 @@ from kafka_warden.model import Floats, Parameters, Snapshot
 class Derived:
     """Everything that is judged of one snapshot."""
 
-    frame: Frame
+    indexed: IndexedSnapshot
     lag: Lag
     bytes_in: Floats
     """(P,) bytes per second appended to each partition, NaN where unknown."""
@@ -47,18 +47,20 @@ class Derived:
 
 def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
     """Judge a snapshot by itself and by what is remembered of those before it."""
-    seen = frame(snapshot)
+    seen = index_snapshot(snapshot)
     before = remembered(memory, seen)
     logs, cleaned = leader_logs(seen), compacted(seen)
-    anew = elected(before.bytes_in.previous, logs)
+    new_leader = elected(before.bytes_in.previous, logs)
     rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in, logs, cleaned)
     per_offset = rates_memory.per_offset
-    lag = derive_lag(seen, before.known_end, before.bytes_in.previous.end, per_offset, anew, cleaned, before.weights)
+    lag = derive_lag(
+        seen, before.known_end, before.bytes_in.previous.end, per_offset, new_leader, cleaned, before.estimate
+    )
     cluster = derive_cluster(seen)
     ages = derive_ages(seen, cluster.under_replicated, before.out_since, before.under_since)
     throttles = derive_throttles(seen, bytes_in, parameters.network_bytes_per_second)
     replicas_memory, replicas = derive_replicas(
-        seen, lag, logs, throttles, per_offset, anew, before.known_end, before.replicas
+        seen, lag, logs, throttles, per_offset, new_leader, before.known_end, before.replicas
     )
     mean_memory, mean = mean_rate.step(before.mean_in, seen.snapshot.clock, bytes_in)
     inbound = derive_inbound(mean, bytes_in, mean_rate.spanned(mean_memory))
@@ -80,7 +82,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         bytes_in=rates_memory,
         mean_in=mean_memory,
         known_end=lag.end,
-        weights=lag.weights,
+        estimate=lag.estimate,
         out_since=ages.out_since,
         under_since=ages.under_since,
         replicas=replicas_memory,
@@ -91,7 +93,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         log_gaps=gaps_memory,
     )
     return kept, Derived(
-        frame=seen,
+        indexed=seen,
         lag=lag,
         bytes_in=bytes_in,
         cluster=cluster,

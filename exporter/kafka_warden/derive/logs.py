@@ -45,11 +45,11 @@ def _see(before: Seen | None, gaps: LogGaps) -> Seen:
     if before is not None and before.gaps.at == gaps.at:
         return before
     previous = before.gaps if before is not None else None
-    missing = _agreed(previous.missing if previous is not None else None, gaps.missing)
-    return Seen(gaps, LogCounts(missing, _agreed(previous.stray if previous is not None else None, gaps.stray)))
+    missing = _confirmed(previous.missing if previous is not None else None, gaps.missing)
+    return Seen(gaps, LogCounts(missing, _confirmed(previous.stray if previous is not None else None, gaps.stray)))
 
 
-def _agreed(before: frozenset[tuple[object, ...]] | None, now: frozenset[tuple[object, ...]] | None) -> int | None:
+def _confirmed(before: frozenset[tuple[object, ...]] | None, now: frozenset[tuple[object, ...]] | None) -> int | None:
     """Count what both answers have; of the first one alone only that there is nothing can be told."""
     if now is None:
         return None

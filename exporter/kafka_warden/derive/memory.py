@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kafka_warden.derive.followers.isr_ages import never
-from kafka_warden.derive.followers.remaining import Weights
-from kafka_warden.derive.followers.remaining import blank as no_weights
-from kafka_warden.derive.followers.remaining import realign as realign_weights
+from kafka_warden.derive.followers.remaining import RemainingEstimate
+from kafka_warden.derive.followers.remaining import blank as no_estimate
+from kafka_warden.derive.followers.remaining import realign as realign_estimate
 from kafka_warden.derive.followers.verdict import ReplicasMemory, empty_memory
 from kafka_warden.derive.followers.verdict import realign as realign_replicas
 from kafka_warden.derive.logs import LogsMemory
@@ -15,7 +15,7 @@ from kafka_warden.derive.moves.moves import MovesMemory
 from kafka_warden.derive.moves.moves import realign as realign_moves
 from kafka_warden.derive.moves.throttle_use import ThrottlingMemory
 from kafka_warden.derive.moves.throttle_use import realign as realign_throttling
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.derive.tiered import realign as realign_tiered
 from kafka_warden.formulas import bytes_in, mean_rate
@@ -33,7 +33,7 @@ class Memory:
     bytes_in: BytesIn
     known_end: Longs
     """(R,) last known log ends."""
-    weights: Weights
+    estimate: RemainingEstimate
     """(R,) of what adding replicas lack."""
     out_since: Floats
     """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
@@ -55,7 +55,7 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
         keys=keys,
         bytes_in=bytes_in.realign(memory.bytes_in, partitions),
         known_end=carry(memory.known_end, replicas, UNKNOWN),
-        weights=realign_weights(memory.weights, replicas),
+        estimate=realign_estimate(memory.estimate, replicas),
         out_since=carry(memory.out_since, replicas, np.nan),
         under_since=carry(memory.under_since, partitions, np.nan),
         replicas=realign_replicas(memory.replicas, partitions, replicas),
@@ -68,21 +68,21 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
     )
 
 
-def blank(seen: Frame) -> Memory:
+def blank(seen: IndexedSnapshot) -> Memory:
     """Begin a memory, with nothing known of any row of the first snapshot."""
     partitions, replicas = len(seen.led_by), len(seen.host)
     return Memory(
         keys=seen.keys,
         bytes_in=bytes_in.blank(partitions),
         known_end=np.full(replicas, UNKNOWN, np.int64),
-        weights=no_weights(replicas),
+        estimate=no_estimate(replicas),
         out_since=never(replicas),
         under_since=never(partitions),
         replicas=empty_memory(replicas),
     )
 
 
-def remembered(memory: Memory | None, seen: Frame) -> Memory:
+def remembered(memory: Memory | None, seen: IndexedSnapshot) -> Memory:
     """Bring the memory to the rows of this snapshot; without one, begin it."""
     if memory is None:
         return blank(seen)

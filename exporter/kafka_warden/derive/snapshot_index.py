@@ -9,7 +9,7 @@ from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class IndexedSnapshot:
     """A snapshot beside its index columns. B brokers, P partitions, R replicas."""
 
     snapshot: Snapshot
@@ -51,7 +51,7 @@ class Frame:
         return int(first + found[0]) if len(found) else None
 
 
-def frame(snapshot: Snapshot) -> Frame:
+def index_snapshot(snapshot: Snapshot) -> IndexedSnapshot:
     """Index a snapshot."""
     partitions, replicas = snapshot.partitions, snapshot.replicas
     brokers = np.unique(np.concatenate([np.fromiter(snapshot.brokers, np.int32), replicas.broker])).astype(np.int32)
@@ -63,4 +63,4 @@ def frame(snapshot: Snapshot) -> Frame:
     host = np.searchsorted(brokers, replicas.broker).astype(np.int32)
     led_by = np.full(len(partitions), UNKNOWN, np.int32)
     led_by[has_leader] = host[partitions.leader_row[has_leader]]
-    return Frame(snapshot, brokers, host, led_by, is_leader, leader_end)
+    return IndexedSnapshot(snapshot, brokers, host, led_by, is_leader, leader_end)

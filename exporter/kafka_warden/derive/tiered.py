@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import tiered as formulas
 from kafka_warden.formulas import tiered_problems as problems
-from kafka_warden.formulas.folds import agreed, since
+from kafka_warden.formulas.folds import debounce, since
 from kafka_warden.formulas.rows import carry
 from kafka_warden.formulas.tiered_problems import Problem
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
@@ -63,29 +63,29 @@ class _Topics:
     segment: Floats
 
 
-def derive_tiered(frame: Frame, per_offset: Floats, memory: TieredMemory) -> tuple[TieredMemory, Tiered]:
+def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMemory) -> tuple[TieredMemory, Tiered]:
     """Judge tiered storage.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         per_offset: (P,) learned bytes per offset, NaN where unknown.
         memory: in the rows of this snapshot.
     """
-    topics = _topics(frame)
+    topics = _topics(indexed)
     nothing = np.full(len(topics.remote), np.nan)
     if not topics.remote.any() and (topics.known.all() or memory.copying is None):
         return TieredMemory(), Tiered(nothing, nothing, {})
-    copying, overdue, stalled = _partitions(frame, topics, per_offset, memory.copying)
+    copying, overdue, stalled = _partitions(indexed, topics, per_offset, memory.copying)
     if not topics.remote.any():
         return replace(memory, copying=copying), Tiered(nothing, nothing, {})
-    facts = _facts(frame, topics, overdue)
-    clock = frame.snapshot.clock
+    facts = _facts(indexed, topics, overdue)
+    clock = indexed.snapshot.clock
     judged = {key: _hold(memory.problems.get(key), clock, holds) for key, holds in facts.items()}
     return (
         TieredMemory(copying, {key: held for key, (held, _) in judged.items() if held is not None}),
         Tiered(
-            overdue=_of_topics(frame, topics, overdue, np.add),
-            stalled=_of_topics(frame, topics, stalled, np.maximum),
+            overdue=_of_topics(indexed, topics, overdue, np.add),
+            stalled=_of_topics(indexed, topics, stalled, np.maximum),
             problems={key: seconds for key, (_, seconds) in judged.items() if seconds is not None},
         ),
     )
@@ -100,8 +100,8 @@ def realign(memory: TieredMemory, partitions: Longs) -> TieredMemory:
     return replace(memory, copying=moved)
 
 
-def _topics(frame: Frame) -> _Topics:
-    configs = [frame.snapshot.topic_configs.get(name) for name in frame.snapshot.topics]
+def _topics(indexed: IndexedSnapshot) -> _Topics:
+    configs = [indexed.snapshot.topic_configs.get(name) for name in indexed.snapshot.topics]
     return _Topics(
         known=np.array([config is not None for config in configs], bool),
         remote=np.array([config is not None and config.remote_storage for config in configs], bool),
@@ -114,52 +114,54 @@ def _topics(frame: Frame) -> _Topics:
 
 
 def _partitions(
-    frame: Frame, topics: _Topics, per_offset: Floats, before: formulas.Copying | None
+    indexed: IndexedSnapshot, topics: _Topics, per_offset: Floats, before: formulas.Copying | None
 ) -> tuple[formulas.Copying, Floats, Floats]:
     """Tell the state of the fold, overdue bytes and seconds (P,); those of topics that are not copied are NaN."""
-    table = frame.snapshot.partitions
+    table = indexed.snapshot.partitions
     copied = topics.copied[table.topic]
     told = np.where(copied, table.tiered, UNKNOWN)
-    latest = told if before is None else formulas.latest_tiered(before.tiered, told, frame.leader_end)
-    overdue = formulas.partition_overdue(frame.leader_end, table.start, latest, per_offset, topics.segment[table.topic])
-    state, stalled = formulas.stalled(before, frame.snapshot.clock, latest, overdue)
+    latest = told if before is None else formulas.latest_tiered(before.tiered, told, indexed.leader_end)
+    overdue = formulas.partition_overdue(
+        indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic]
+    )
+    state, stalled = formulas.stalled(before, indexed.snapshot.clock, latest, overdue)
     # Remote data is deleted when a topic leaves remote storage. An unknown configuration does not mean that it left.
     left = (topics.known & ~topics.copied)[table.topic]
     state = formulas.Copying(np.where(left, UNKNOWN, state.tiered), np.where(left, np.nan, state.since))
     return state, overdue, stalled
 
 
-def _of_topics(frame: Frame, topics: _Topics, column: Floats, combine: np.ufunc) -> Floats:
+def _of_topics(indexed: IndexedSnapshot, topics: _Topics, column: Floats, combine: np.ufunc) -> Floats:
     """Combine a column (P,) by topic; NaN where one of its partitions is."""
-    topic, combined = frame.snapshot.partitions.topic, np.zeros(len(topics.copied))
+    topic, combined = indexed.snapshot.partitions.topic, np.zeros(len(topics.copied))
     combine.at(combined, topic, np.nan_to_num(column))
     unknown = np.bincount(topic[np.isnan(column)], minlength=len(combined)) > 0
     return np.where(unknown | ~topics.copied, np.nan, combined)
 
 
-def _facts(frame: Frame, topics: _Topics, overdue: Floats) -> dict[Key, bool | None]:
+def _facts(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> dict[Key, bool | None]:
     """Tell of every broker that has tiered storage which problems hold now."""
-    overdue_of = _overdue_of_brokers(frame, topics, overdue)
-    segment_of = _segment_of_brokers(frame, topics)
-    rates = _consumer_rates(frame)
+    overdue_of = _overdue_of_brokers(indexed, topics, overdue)
+    segment_of = _segment_of_brokers(indexed, topics)
+    rates = _consumer_rates(indexed)
     facts: dict[Key, bool | None] = {}
-    for place, broker in enumerate(frame.brokers.tolist()):
-        config = frame.snapshot.broker_configs.get(broker)
+    for place, broker in enumerate(indexed.brokers.tolist()):
+        config = indexed.snapshot.broker_configs.get(broker)
         if config is None:
             continue
-        copying = _of_copying(frame, broker, config, overdue_of[place], segment_of[place])
-        of_broker = copying | _of_fetching(frame, broker, config, rates)
+        copying = _of_copying(indexed, broker, config, overdue_of[place], segment_of[place])
+        of_broker = copying | _of_fetching(indexed, broker, config, rates)
         facts |= {(broker, problem): holds for problem, holds in of_broker.items()}
     return facts
 
 
 def _of_copying(
-    frame: Frame, broker: int, config: BrokerConfig, overdue: bool | None, segment: tuple[float, bool]
+    indexed: IndexedSnapshot, broker: int, config: BrokerConfig, overdue: bool | None, segment: tuple[float, bool]
 ) -> dict[Problem, bool | None]:
     quota = config.remote_copy_quota
     if quota is None:
         return {}
-    rate = _bean(frame, broker, "remote_copy_byte_rate")
+    rate = _bean(indexed, broker, "remote_copy_byte_rate")
     largest, complete = segment
     below = problems.copy_quota_below_segment(quota, largest, config.remote_copy_window)
     return {
@@ -169,29 +171,29 @@ def _of_copying(
 
 
 def _of_fetching(
-    frame: Frame, broker: int, config: BrokerConfig, rates: dict[problems.Entity, float] | None
+    indexed: IndexedSnapshot, broker: int, config: BrokerConfig, rates: dict[problems.Entity, float] | None
 ) -> dict[Problem, bool | None]:
     quota = config.remote_fetch_quota
     if quota is None:
         return {}
-    rate = _bean(frame, broker, "remote_fetch_byte_rate")
-    throttle = _bean(frame, broker, "remote_fetch_throttle_time_max")
+    rate = _bean(indexed, broker, "remote_fetch_byte_rate")
+    throttle = _bean(indexed, broker, "remote_fetch_throttle_time_max")
     return {
         Problem.FETCH_HELD_BACK: problems.fetch_held_back(rate, quota, throttle),
         Problem.CLIENT_FETCH_QUOTA_ABOVE: problems.client_fetch_quota_above(quota, rates),
     }
 
 
-def _bean(frame: Frame, broker: int, name: str) -> float | None:
+def _bean(indexed: IndexedSnapshot, broker: int, name: str) -> float | None:
     """Read a rate or a throttle time: 0 when JMX answered without it, as Kafka makes these when first needed."""
-    beans = frame.snapshot.broker_beans.get(broker)
+    beans = indexed.snapshot.broker_beans.get(broker)
     return None if beans is None else beans.values.get(name, 0.0)
 
 
-def _overdue_of_brokers(frame: Frame, topics: _Topics, overdue: Floats) -> list[bool | None]:
+def _overdue_of_brokers(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> list[bool | None]:
     """Tell (B,) whether something that a broker leads is overdue. One partition is enough, and settles it."""
-    late = _led_any(frame, overdue > 0)
-    unknown = _led_any(frame, np.isnan(overdue) & (topics.copied | ~topics.known)[frame.snapshot.partitions.topic])
+    late = _led_any(indexed, overdue > 0)
+    unknown = _led_any(indexed, np.isnan(overdue) & (topics.copied | ~topics.known)[indexed.snapshot.partitions.topic])
     return [_settled(held, blurred) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
 
 
@@ -199,27 +201,27 @@ def _settled(holds: bool, unknown: bool) -> bool | None:
     return True if holds else None if unknown else False
 
 
-def _segment_of_brokers(frame: Frame, topics: _Topics) -> list[tuple[float, bool]]:
+def _segment_of_brokers(indexed: IndexedSnapshot, topics: _Topics) -> list[tuple[float, bool]]:
     """Tell (B,) the largest segment of the copied topics that a broker leads, 0 for none.
 
     Beside it whether that is all: not while the configuration of a topic that it leads is not known.
     """
-    topic = frame.snapshot.partitions.topic
-    rows = (frame.led_by != UNKNOWN) & topics.copied[topic]
-    largest = np.zeros(len(frame.brokers))
-    np.maximum.at(largest, frame.led_by[rows], topics.segment[topic[rows]])
-    complete = ~_led_any(frame, ~topics.known[topic])
+    topic = indexed.snapshot.partitions.topic
+    rows = (indexed.led_by != UNKNOWN) & topics.copied[topic]
+    largest = np.zeros(len(indexed.brokers))
+    np.maximum.at(largest, indexed.led_by[rows], topics.segment[topic[rows]])
+    complete = ~_led_any(indexed, ~topics.known[topic])
     return list(zip(largest.tolist(), complete.tolist(), strict=True))
 
 
-def _led_any(frame: Frame, rows: Bools) -> Bools:
-    led = frame.led_by[rows & (frame.led_by != UNKNOWN)]
-    any_led: Bools = np.bincount(led, minlength=len(frame.brokers)) > 0
+def _led_any(indexed: IndexedSnapshot, rows: Bools) -> Bools:
+    led = indexed.led_by[rows & (indexed.led_by != UNKNOWN)]
+    any_led: Bools = np.bincount(led, minlength=len(indexed.brokers)) > 0
     return any_led
 
 
-def _consumer_rates(frame: Frame) -> dict[problems.Entity, float] | None:
-    quotas = frame.snapshot.quotas
+def _consumer_rates(indexed: IndexedSnapshot) -> dict[problems.Entity, float] | None:
+    quotas = indexed.snapshot.quotas
     if quotas is None:
         return None
     key = problems.FETCH_QUOTA_KEY
@@ -233,6 +235,6 @@ def _hold(before: Holding | None, clock: float, holds: bool | None) -> tuple[Hol
     """
     if holds is None:
         return before, None
-    shown, seen = agreed(before.shown if before else None, before.seen if before else None, holds)
+    shown, seen = debounce(before.shown if before else None, before.seen if before else None, holds)
     start, seconds = since(before.start if before else None, clock, shown or seen)
     return Holding(shown, seen, start), seconds if shown and seconds is not None else 0.0

@@ -91,10 +91,10 @@ def learn_bytes_per_offset(state: BytesIn, now: LeaderLogs, pace: Floats) -> tup
     """
     fresh, paced = now.sized_at > state.sized.sized_at, ~np.isnan(pace)
     told = bytes_per_offset(now, pace)
-    anew = (fresh | np.isnan(state.per_offset)) & ~np.isnan(told)
-    told = np.where(anew, told, bytes_per_offset(state.sized, pace))
-    again = ~anew & state.unpaced & paced & ~np.isnan(told)
-    return np.where(anew | again, told, state.per_offset), np.where(anew, ~paced, state.unpaced & ~again)
+    relearned = (fresh | np.isnan(state.per_offset)) & ~np.isnan(told)
+    told = np.where(relearned, told, bytes_per_offset(state.sized, pace))
+    again = ~relearned & state.unpaced & paced & ~np.isnan(told)
+    return np.where(relearned | again, told, state.per_offset), np.where(relearned, ~paced, state.unpaced & ~again)
 
 
 def learn_appended(learned: Floats, per_offset: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools) -> Floats:

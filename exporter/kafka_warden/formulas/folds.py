@@ -66,7 +66,7 @@ def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Min
     return after, Stall(clock - after.at, after.samples)
 
 
-def agreed(shown: Key | None, candidate: Key | None, seen: Key) -> tuple[Key, Key]:
+def debounce(shown: Key | None, candidate: Key | None, seen: Key) -> tuple[Key, Key]:
     """A shown value changes only after two polls that agree: `(shown, candidate)`, the next state. judgement.md 2.
 
     The first sight of a thing is shown at once: there is nothing before it to keep.

@@ -61,7 +61,7 @@ def to_copy(lag: Longs, held: Longs) -> Longs:
     return np.where(held == UNKNOWN, lag, np.minimum(lag, held))
 
 
-def weighed(lacking: Longs, per_offset: Floats) -> Floats:
+def offsets_to_bytes(lacking: Longs, per_offset: Floats) -> Floats:
     """Bytes of R runs of offsets, NaN where unknown. Shapes (R,).
 
     `per_offset`: of the leader's log, NaN before the first answer of log dirs. No offsets are no bytes, whatever else

@@ -55,6 +55,11 @@ def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
     return ops.when(missing > 0, ops.divide(missing, rate, ops.lit(math.inf)), ops.lit(0.0))
 
 
+def refill(ops: Ops[V], tokens: V, rate: V, burst: V, elapsed: V) -> V:
+    """K after `elapsed` seconds without a mutation: min(B, K + R x elapsed). Time going back adds nothing."""
+    return ops.least(tokens + rate * ops.greatest(elapsed, ops.lit(0.0)), burst)
+
+
 def is_unlimited(tokens: float, rate: float) -> bool:
     """Whether that client has no quota: none resolves, or its tokens are those of Long.MAX. judgement.md 6."""
     return math.isinf(rate) or tokens > UNLIMITED_TOKENS

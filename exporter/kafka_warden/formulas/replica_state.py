@@ -123,7 +123,7 @@ def judged_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Flo
     return np.where(able, since, np.nan)
 
 
-def agreed(shown: Codes, candidate: Codes, seen: Codes) -> tuple[Codes, Codes]:
+def debounce(shown: Codes, candidate: Codes, seen: Codes) -> tuple[Codes, Codes]:
     """`folds.agreed` for K rows: `(shown, candidate)`, the next state. A new row has `UNKNOWN` in both."""
     settled = (shown == UNKNOWN) | (seen == candidate)
     return np.where(settled, seen, shown), seen

@@ -95,8 +95,8 @@ COMMON: Final[tuple[Column[Any], ...]] = (
 LEFT_OUT: Final[Mapping[str, str]] = {
     "snapshot.partitions.leader_row": "computed from `partitions.leader` and `replicas.position`",
     "snapshot.replicas.partition": "a row number: `replicas` has topic and partition",
-    "derived.frame": "computed from the snapshot alone",
-    "derived.lag.weights": "state of a fold, which a replay computes again",
+    "derived.indexed": "computed from the snapshot alone",
+    "derived.lag.estimate": "state of a fold, which a replay computes again",
     "derived.throttles.limits": "equal to `configs.broker_config.limits`",
     "derived.throttles.lists": "parsed from `configs.topic_config`",
     "derived.throttles.held": "computed from `replicas.leader_listed` and `replicas.follower_listed`",

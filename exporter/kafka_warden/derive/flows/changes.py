@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from kafka_warden.derive.flows.keys import FlowKey
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.floor_changes import BrokerSide
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.model import UNLIMITED
@@ -27,9 +27,9 @@ class Change:
     at: float
 
 
-def move_key(frame: Frame, row: int) -> MoveKey:
+def move_key(indexed: IndexedSnapshot, row: int) -> MoveKey:
     """Tell what a replica that is being added is, whatever its row."""
-    snapshot = frame.snapshot
+    snapshot = indexed.snapshot
     partition = snapshot.replicas.partition[row]
     topic = int(snapshot.partitions.topic[partition])
     number, broker = int(snapshot.partitions.number[partition]), int(snapshot.replicas.broker[row])
@@ -37,7 +37,7 @@ def move_key(frame: Frame, row: int) -> MoveKey:
 
 
 def derive_changes(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     throttles: Throttles,
     groups: Mapping[FlowKey, list[int]],
     keys: Mapping[int, MoveKey],
@@ -49,9 +49,9 @@ def derive_changes(
     Moves that come or end, and replicas that join the ISR as they end, do not change the others; a move that the lists
     put into another flow changes both. `floors` are those that changed with this poll.
     """
-    now = {flow: {keys[row]: _state(frame, flow, row) for row in rows} for flow, rows in groups.items()}
+    now = {flow: {keys[row]: _state(indexed, flow, row) for row in rows} for flow, rows in groups.items()}
     altered = _altered(before, now)
-    clock = frame.snapshot.clock
+    clock = indexed.snapshot.clock
     return {
         flow: _change(
             flow, Change(_limits(throttles, flow), moves, clock), before.get(flow), floors, altered=flow in altered
@@ -60,8 +60,8 @@ def derive_changes(
     }
 
 
-def _state(frame: Frame, flow: FlowKey, row: int) -> State:
-    return flow.leader_listed, flow.follower_listed, bool(frame.snapshot.replicas.in_isr[row])
+def _state(indexed: IndexedSnapshot, flow: FlowKey, row: int) -> State:
+    return flow.leader_listed, flow.follower_listed, bool(indexed.snapshot.replicas.in_isr[row])
 
 
 def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | None]:

@@ -14,7 +14,7 @@ import numpy as np
 from kafka_warden.derive.flows.changes import Change, MoveKey
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.moves import Trend
@@ -25,7 +25,7 @@ LONGEST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Gains:
+class CopyProgress:
     """Bytes that a flow gained, added up since it was first seen, at the times of the last polls."""
 
     left: Mapping[MoveKey, float] = field(default_factory=dict)
@@ -48,19 +48,19 @@ class Measured:
     """Over two minutes at most: what an ETA stands on."""
 
 
-def follow_gains(
-    frame: Frame,
+def follow_copies(
+    indexed: IndexedSnapshot,
     groups: Mapping[FlowKey, list[int]],
     keys: Mapping[int, MoveKey],
     remaining: Mapping[int, float | None],
     bytes_in: Floats,
     throttles: Throttles,
-    before: Mapping[FlowKey, Gains],
-) -> dict[FlowKey, Gains]:
+    before: Mapping[FlowKey, CopyProgress],
+) -> dict[FlowKey, CopyProgress]:
     """Add what was gained since the last poll in which everything was known.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         groups: rows of the replicas that are being added, by flow.
         keys: row to move.
         remaining: row to the bytes that the replica lacks.
@@ -72,97 +72,101 @@ def follow_gains(
     # A flow that cannot be counted now keeps what has gone until it can.
     counted = {flow for flow in before if None not in now.get(flow, {}).values()}
     gone = {key for flow in counted for key in before[flow].left} - set(keys.values())
-    finished, clock = _finished(frame, gone, bytes_in, throttles), frame.snapshot.clock
-    oldest = clock - (LONGEST + 2) * longest_settling(frame)
+    finished, clock = _finished(indexed, gone, bytes_in, throttles), indexed.snapshot.clock
+    oldest = clock - (LONGEST + 2) * longest_settling(indexed)
     going = {flow: _add(_begun(before, flow), clock, oldest, left, finished) for flow, left in now.items()}
     over = {flow: _add(before[flow], clock, oldest, {}, finished) for flow in before if flow not in now}
     return going | {
-        flow: replace(gains, ended=True) for flow, gains in over.items() if gains.total[0] != gains.total[-1]
+        flow: replace(copy_progress, ended=True)
+        for flow, copy_progress in over.items()
+        if copy_progress.total[0] != copy_progress.total[-1]
     }
 
 
-def _begun(before: Mapping[FlowKey, Gains], flow: FlowKey) -> Gains:
-    known = before.get(flow, Gains())
-    return Gains() if known.ended else known
+def _begun(before: Mapping[FlowKey, CopyProgress], flow: FlowKey) -> CopyProgress:
+    known = before.get(flow, CopyProgress())
+    return CopyProgress() if known.ended else known
 
 
-def longest_settling(frame: Frame) -> float:
+def longest_settling(indexed: IndexedSnapshot) -> float:
     """Tell the settling time of the longest quota window that a broker has, in seconds: slopes span multiples of it.
 
     Never less than the default's: rates without a limit are measured over that.
     """
-    windows = {law.Window(c.quota_window_num, c.quota_window_size) for c in frame.snapshot.broker_configs.values()}
+    windows = {law.Window(c.quota_window_num, c.quota_window_size) for c in indexed.snapshot.broker_configs.values()}
     return max(window.settling for window in (law.DEFAULT_WINDOW, *windows))
 
 
-def _finished(frame: Frame, gone: Collection[MoveKey], bytes_in: Floats, throttles: Throttles) -> dict[MoveKey, float]:
+def _finished(
+    indexed: IndexedSnapshot, gone: Collection[MoveKey], bytes_in: Floats, throttles: Throttles
+) -> dict[MoveKey, float]:
     """Find those that got where they went and were not cancelled: each with what its inbound leaves to the others.
 
     Nothing, where a list still names it: what it follows counts against the limit now.
     """
     if not gone:
         return {}
-    snapshot = frame.snapshot
+    snapshot = indexed.snapshot
     topics = {key: index for index, key in enumerate(zip(snapshot.topic_ids, snapshot.topics, strict=True))}
-    rows = {key: _row(frame, topics.get(key[:2]), key) for key in gone}
-    return {key: _left_to_others(frame, row, bytes_in, throttles) for key, row in rows.items() if row is not None}
+    rows = {key: _row(indexed, topics.get(key[:2]), key) for key in gone}
+    return {key: _left_to_others(indexed, row, bytes_in, throttles) for key, row in rows.items() if row is not None}
 
 
-def _left_to_others(frame: Frame, row: int, bytes_in: Floats, throttles: Throttles) -> float:
+def _left_to_others(indexed: IndexedSnapshot, row: int, bytes_in: Floats, throttles: Throttles) -> float:
     held = any(throttles.held[side][row] for side in SIDES)
-    rate = float(bytes_in[frame.snapshot.replicas.partition[row]])
+    rate = float(bytes_in[indexed.snapshot.replicas.partition[row]])
     return 0.0 if math.isnan(rate) or held else rate
 
 
-def _row(frame: Frame, topic: int | None, key: MoveKey) -> int | None:
-    row = None if topic is None else frame.find_replica(topic, *key[2:])
-    return row if row is not None and frame.snapshot.replicas.in_isr[row] else None
+def _row(indexed: IndexedSnapshot, topic: int | None, key: MoveKey) -> int | None:
+    row = None if topic is None else indexed.find_replica(topic, *key[2:])
+    return row if row is not None and indexed.snapshot.replicas.in_isr[row] else None
 
 
-def measure(gains: Gains, change: Change, window: law.Window) -> Measured:
+def measure(copy_progress: CopyProgress, change: Change, window: law.Window) -> Measured:
     """Measure from one settling time after the last change on: what lies before tells of another throttle."""
-    first = int(np.searchsorted(gains.times, change.at + window.settling))
-    times = gains.times[first:]
+    first = int(np.searchsorted(copy_progress.times, change.at + window.settling))
+    times = copy_progress.times[first:]
     if not times:
         return Measured()
     return Measured(
-        recent=moves.slope(times, gains.total[first:], window),
-        steady=moves.trend(times, _unburdened(gains)[first:], window, LONGEST),
+        recent=moves.slope(times, copy_progress.total[first:], window),
+        steady=moves.trend(times, _unburdened(copy_progress)[first:], window, LONGEST),
     )
 
 
-def trend_over(gains: Gains, seconds: float, window: law.Window) -> Trend | None:
+def trend_over(copy_progress: CopyProgress, seconds: float, window: law.Window) -> Trend | None:
     """Measure over the last so many seconds, a multiple of the settling time, or over all that was seen if less."""
-    return moves.trend(gains.times, _unburdened(gains), window, round(seconds / window.settling))
+    return moves.trend(copy_progress.times, _unburdened(copy_progress), window, round(seconds / window.settling))
 
 
-def _unburdened(gains: Gains) -> tuple[float, ...]:
+def _unburdened(copy_progress: CopyProgress) -> tuple[float, ...]:
     """Return what would have been gained by each time, had nothing come in for replicas that have finished since."""
-    if not gains.finished:
-        return gains.total
-    ended, rates = np.array(gains.finished).T
-    spared = np.minimum(np.subtract.outer(gains.times, ended), 0.0) @ rates
-    return tuple((gains.total + spared).tolist())
+    if not copy_progress.finished:
+        return copy_progress.total
+    ended, rates = np.array(copy_progress.finished).T
+    spared = np.minimum(np.subtract.outer(copy_progress.times, ended), 0.0) @ rates
+    return tuple((copy_progress.total + spared).tolist())
 
 
 def measure_all(
-    gains: Mapping[FlowKey, Gains], changes: Mapping[FlowKey, Change], flows: Mapping[FlowKey, Flow]
+    copy_progress: Mapping[FlowKey, CopyProgress], changes: Mapping[FlowKey, Change], flows: Mapping[FlowKey, Flow]
 ) -> dict[FlowKey, Measured]:
     """Measure every flow that goes on."""
     return {
         flow: measure(found, changes[flow], flows[flow].window if flow in flows else law.DEFAULT_WINDOW)
-        for flow, found in gains.items()
+        for flow, found in copy_progress.items()
         if not found.ended
     }
 
 
 def _add(
-    before: Gains,
+    before: CopyProgress,
     clock: float,
     oldest: float,
     now: Mapping[MoveKey, float | None],
     finished: Mapping[MoveKey, float],
-) -> Gains:
+) -> CopyProgress:
     known = {key: left for key, left in now.items() if left is not None}
     if len(known) < len(now):
         return before
@@ -171,7 +175,7 @@ def _add(
     total = (before.total[-1] if before.total else 0.0) + gained
     spared = sum(finished.get(key, 0.0) for key in before.left)
     over = (*before.finished, (clock, spared)) if spared else before.finished
-    return Gains(
+    return CopyProgress(
         known,
         (*before.times[kept:], clock),
         (*before.total[kept:], total),

@@ -8,7 +8,7 @@ import numpy as np
 
 from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.formulas import law, mean_rate
 from kafka_warden.formulas.ops import NUMBERS, as_known
@@ -68,36 +68,36 @@ def derive_inbound(mean: Floats, bytes_in: Floats, seconds: Floats) -> Inbound:
     return Inbound(mean, mean_rate.at_least(mean, bytes_in), seconds)
 
 
-def derive_flows(frame: Frame, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
+def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
     """Group the replicas that catch up: adding ones, and those out of sync that a list holds back; both with a leader.
 
     The headroom in `throttles` is that at the least inbound.
     """
-    replicas = frame.snapshot.replicas
+    replicas = indexed.snapshot.replicas
     held = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER]
-    led = frame.led_by[replicas.partition] != UNKNOWN
-    wanted = (replicas.adding | (held & ~replicas.in_isr)) & ~frame.is_leader & led & (lag.messages != 0)
-    groups = group_by_flow(frame, throttles, np.flatnonzero(wanted))
-    shares = _shares(frame, throttles, groups)
-    return {key: _flow(frame, key.target, rows, shares[key], inbound) for key, rows in groups.items()}
+    led = indexed.led_by[replicas.partition] != UNKNOWN
+    wanted = (replicas.adding | (held & ~replicas.in_isr)) & ~indexed.is_leader & led & (lag.messages != 0)
+    groups = group_by_flow(indexed, throttles, np.flatnonzero(wanted))
+    shares = _shares(indexed, throttles, groups)
+    return {key: _flow(indexed, key.target, rows, shares[key], inbound) for key, rows in groups.items()}
 
 
-def _shares(frame: Frame, throttles: Throttles, keys: Collection[FlowKey]) -> dict[FlowKey, float]:
+def _shares(indexed: IndexedSnapshot, throttles: Throttles, keys: Collection[FlowKey]) -> dict[FlowKey, float]:
     """Divide what the limits leave, among the flows that they hold back."""
     leaders, targets = (
         np.array([key.broker(side) if key.listed(side) else NO_SIDE for key in keys], dtype=np.int32) for side in SIDES
     )
     headroom = {
-        side: dict(zip(frame.brokers.tolist(), throttles.headroom[side].tolist(), strict=True)) for side in SIDES
+        side: dict(zip(indexed.brokers.tolist(), throttles.headroom[side].tolist(), strict=True)) for side in SIDES
     }
     shares = fair_shares(leaders, targets, headroom[Side.LEADER], headroom[Side.FOLLOWER])
     return dict(zip(keys, shares.tolist(), strict=True))
 
 
-def _flow(frame: Frame, target: int, rows: list[int], share: float, inbound: Inbound) -> Flow:
-    config = frame.snapshot.broker_configs.get(target, BrokerConfig())
+def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, inbound: Inbound) -> Flow:
+    config = indexed.snapshot.broker_configs.get(target, BrokerConfig())
     window = law.Window(config.quota_window_num, config.quota_window_size)
-    partition = frame.snapshot.replicas.partition[rows]
+    partition = indexed.snapshot.replicas.partition[rows]
     # Each fetcher thread has responses of its own, and the law is linear in B: all of them together are one flow.
     response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
     burst = law.burst(NUMBERS, float(len(rows)), float(config.replica_fetch_max_bytes), response)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.model import UNKNOWN, Longs, Side
 
@@ -35,11 +35,11 @@ class FlowKey(NamedTuple):
         return self.leader_listed if side is Side.LEADER else self.follower_listed
 
 
-def group_by_flow(frame: Frame, throttles: Throttles, rows: Longs) -> dict[FlowKey, list[int]]:
+def group_by_flow(indexed: IndexedSnapshot, throttles: Throttles, rows: Longs) -> dict[FlowKey, list[int]]:
     """Group followers, given as rows of the replicas, by the flow that they catch up over."""
-    replicas = frame.snapshot.replicas
-    led_by = frame.led_by[replicas.partition[rows]]
-    leaders = np.where(led_by == UNKNOWN, UNKNOWN, frame.brokers[led_by])
+    replicas = indexed.snapshot.replicas
+    led_by = indexed.led_by[replicas.partition[rows]]
+    leaders = np.where(led_by == UNKNOWN, UNKNOWN, indexed.brokers[led_by])
     columns = (replicas.broker[rows], leaders, *(throttles.held[side][rows] for side in SIDES))
     groups: dict[tuple[int, int, bool, bool], list[int]] = {}
     for row, *key in zip(rows.tolist(), *(column.tolist() for column in columns), strict=True):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.derive.flows.copy_rates import Gains, trend_over
+from kafka_warden.derive.flows.copy_rates import CopyProgress, trend_over
 from kafka_warden.derive.flows.flow import Flow, may_lose
 from kafka_warden.derive.flows.keys import FlowKey
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.formulas import law
 from kafka_warden.formulas.moves import Trend
@@ -94,46 +94,48 @@ def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dic
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class SideTotals:
     """All that catches up through one broker and side, throttled or not. Bytes, bytes per second; `None` is unknown."""
 
     remaining: float | None
     bytes_in: float | None
 
 
-def derive_passing(flows: Mapping[FlowKey, Flow], remaining: Mapping[FlowKey, float | None]) -> dict[SideKey, Passing]:
+def derive_side_totals(
+    flows: Mapping[FlowKey, Flow], remaining: Mapping[FlowKey, float | None]
+) -> dict[SideKey, SideTotals]:
     """Add all flows up by their leaders and by their targets; `remaining` as of `derive_sides`."""
     return {
-        end: Passing(_sum([remaining.get(key) for key in keys]), _sum([flows[key].bytes_in for key in keys]))
+        end: SideTotals(_sum([remaining.get(key) for key in keys]), _sum([flows[key].bytes_in for key in keys]))
         for end, keys in _by_side(flows).items()
     }
 
 
 def derive_sides(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     flows: Mapping[FlowKey, Flow],
     throttles: Throttles,
     remaining: Mapping[FlowKey, float | None],
     measured: Mapping[FlowKey, Trend],
-    gains: Mapping[FlowKey, Gains],
+    copy_progress: Mapping[FlowKey, CopyProgress],
 ) -> dict[SideKey, Load]:
     """Add flows up by their leaders and by their targets, those that go past a limit apart from those under it.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         flows: all that catches up.
         throttles: of the snapshot.
         remaining: of each flow, in bytes.
         measured: what flows gain, of those of which it is believed.
-        gains: of all flows, also those that have ended.
+        copy_progress: of all flows, also those that have ended.
     """
-    headroom = {side: _by_broker(frame, throttles.headroom[side]) for side in SIDES}
-    ended = _by_side(key for key, each in gains.items() if each.ended)
+    headroom = {side: _by_broker(indexed, throttles.headroom[side]) for side in SIDES}
+    ended = _by_side(key for key, each in copy_progress.items() if each.ended)
     loads: dict[SideKey, Load] = {}
     for (broker, side), keys in _by_side(flows).items():
         limited = any(key.listed(side) for key in keys)
         under = {key: flows[key] for key in keys if key.listed(side) is limited}
-        over = [gains[key] for key in ended.get((broker, side), ()) if key.listed(side) is limited]
+        over = [copy_progress[key] for key in ended.get((broker, side), ()) if key.listed(side) is limited]
         window = flows[keys[0]].window
         together = _together([measured.get(key) for key in under])
         loads[broker, side] = Load(
@@ -167,8 +169,8 @@ def _burst(flows: Mapping[FlowKey, Flow]) -> float:
     return sum(min(burst, most[pair]) for pair, burst in bursts.items())
 
 
-def _by_broker(frame: Frame, column: Floats) -> dict[int, float]:
-    return dict(zip(frame.brokers.tolist(), column.tolist(), strict=True))
+def _by_broker(indexed: IndexedSnapshot, column: Floats) -> dict[int, float]:
+    return dict(zip(indexed.brokers.tolist(), column.tolist(), strict=True))
 
 
 def _sum(parts: list[float | None]) -> float | None:
@@ -187,8 +189,8 @@ def _together(trends: list[Trend | None]) -> Trend | None:
     )
 
 
-def _ended(gains: list[Gains], seconds: float, window: law.Window) -> tuple[Trend, ...]:
-    trends = [trend_over(each, seconds, window) for each in gains]
+def _ended(copy_progress: list[CopyProgress], seconds: float, window: law.Window) -> tuple[Trend, ...]:
+    trends = [trend_over(each, seconds, window) for each in copy_progress]
     return tuple(
         Trend(trend.rate * trend.seconds / seconds, seconds, trend.ahead)
         for trend in trends

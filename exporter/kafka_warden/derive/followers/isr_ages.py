@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.folds import since_rows
 from kafka_warden.model import Bools, Floats
 
@@ -21,14 +21,14 @@ class Ages:
     under_seconds: Floats
 
 
-def derive_ages(frame: Frame, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:
+def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:
     """Let the clocks run on. A replica that is being added was never in the ISR: its clock runs once it is placed.
 
     While nobody tells what moves no clock begins: who is missing may be one that is being added.
     """
-    replicas, clock = frame.snapshot.replicas, frame.snapshot.clock
+    replicas, clock = indexed.snapshot.replicas, indexed.snapshot.clock
     missing = ~replicas.in_isr & ~replicas.adding
-    if not frame.snapshot.reassignments_known:
+    if not indexed.snapshot.reassignments_known:
         missing, under_replicated = missing & ~np.isnan(out_since), under_replicated & ~np.isnan(under_since)
     out = since_rows(out_since, clock, missing)
     under = since_rows(under_since, clock, under_replicated)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.derive.followers.remaining import Weights, weigh_adding
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.followers.remaining import RemainingEstimate, estimate_remaining
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import lag as formulas
 from kafka_warden.model import UNKNOWN, Bools, Floats, Longs
 
@@ -18,9 +18,9 @@ class Lag:
     """(R,)"""
     bytes: Floats
     """(R,)"""
-    weights: Weights
+    estimate: RemainingEstimate
     """Of what adding replicas lack."""
-    anew: Bools
+    estimate_reset: Bools
     """(R,) adding replicas whose bytes are not comparable with those of the previous poll."""
     end: Longs
     """(R,) last known log ends."""
@@ -38,62 +38,62 @@ class Lag:
 
 
 def derive_lag(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     known_end: Longs,
     previous_leader_end: Longs,
     per_offset: Floats,
     elected: Bools,
     compacted: Bools,
-    weights: Weights,
+    estimate: RemainingEstimate,
 ) -> Lag:
     """Compute the lag of every follower.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         known_end: (R,) last known ends as of the previous poll.
         previous_leader_end: (P,) the leaders' ends as of the previous poll.
         per_offset: (P,) learned bytes per offset of the leader's log.
         elected: (P,) the leader or its epoch changed since the previous poll.
         compacted: (P,)
-        weights: (R,) of what adding replicas lack, as of the previous poll.
+        estimate: (R,) of what adding replicas lack, as of the previous poll.
     """
-    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     end = formulas.last_known(replicas.end, known_end)
-    leader_end = frame.leader_end[replicas.partition]
+    leader_end = indexed.leader_end[replicas.partition]
     # Like one of before an election, the remembered end of a silent follower is not compared where it is above.
     silent = replicas.end == UNKNOWN
     messages = formulas.messages(end, leader_end, elected[replicas.partition] | silent)
     held = np.where(
-        (frame.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, frame.leader_end - partitions.start
+        (indexed.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, indexed.leader_end - partitions.start
     )
     lacking = formulas.to_copy(messages.values, held[replicas.partition])
-    weights, adding = weigh_adding(frame, lacking, per_offset, compacted, weights)
-    lag_bytes = formulas.weighed(lacking, per_offset[replicas.partition])
+    estimate, adding = estimate_remaining(indexed, lacking, per_offset, compacted, estimate)
+    lag_bytes = formulas.offsets_to_bytes(lacking, per_offset[replicas.partition])
     lag_bytes[adding.rows] = adding.bytes
-    anew = np.zeros(len(replicas), bool)
-    anew[adding.rows] = adding.anew
+    estimate_reset = np.zeros(len(replicas), bool)
+    estimate_reset[adding.rows] = adding.estimate_reset
     # The only replica of a partition follows nobody, also while the partition has no leader.
     replicated = np.bincount(replicas.partition, minlength=len(partitions)) > 1
-    following = ~frame.is_leader & replicated[replicas.partition]
-    brokers = len(frame.brokers)
+    following = ~indexed.is_leader & replicated[replicas.partition]
+    brokers = len(indexed.brokers)
     return Lag(
         messages=messages.values,
         bytes=lag_bytes,
-        weights=weights,
-        anew=anew,
+        estimate=estimate,
+        estimate_reset=estimate_reset,
         end=end,
         clamped=messages.clamped,
         following=following,
-        shown=following & _behind(frame, end, messages.values, previous_leader_end),
-        sum_messages=formulas.sums(frame.host, formulas.as_parts(messages.values), brokers, following),
-        sum_bytes=formulas.sums(frame.host, lag_bytes, brokers, following),
-        led_bytes=formulas.sums(frame.led_by[replicas.partition], lag_bytes, brokers, following),
+        shown=following & _behind(indexed, end, messages.values, previous_leader_end),
+        sum_messages=formulas.sums(indexed.host, formulas.as_parts(messages.values), brokers, following),
+        sum_bytes=formulas.sums(indexed.host, lag_bytes, brokers, following),
+        led_bytes=formulas.sums(indexed.led_by[replicas.partition], lag_bytes, brokers, following),
     )
 
 
-def _behind(frame: Frame, end: Longs, messages: Longs, previous_leader_end: Longs) -> Bools:
+def _behind(indexed: IndexedSnapshot, end: Longs, messages: Longs, previous_leader_end: Longs) -> Bools:
     """Tell who is out of sync or moving, or lacks what its leader had a poll ago, or lags and does not answer."""
-    replicas = frame.snapshot.replicas
+    replicas = indexed.snapshot.replicas
     before = previous_leader_end[replicas.partition]
     late = (end != UNKNOWN) & (before != UNKNOWN) & (end < before)
     silent = replicas.end == UNKNOWN

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import bytes_in
 from kafka_warden.formulas.bytes_in import LeaderLogs
 from kafka_warden.model import UNKNOWN, Bools
@@ -10,11 +10,11 @@ from kafka_warden.model import UNKNOWN, Bools
 
 def elected(before: LeaderLogs, now: LeaderLogs) -> Bools:
     """Tell (P,) which partitions have another leader than in the previous poll; one that was not there had none."""
-    anew: Bools = ~bytes_in.same_leader(before, now) & (before.epoch != UNKNOWN)
-    return anew
+    changed: Bools = ~bytes_in.same_leader(before, now) & (before.epoch != UNKNOWN)
+    return changed
 
 
-def leader_logs(seen: Frame) -> LeaderLogs:
+def leader_logs(seen: IndexedSnapshot) -> LeaderLogs:
     """Gather what is known of every partition's leader."""
     partitions, replicas = seen.snapshot.partitions, seen.snapshot.replicas
     led = partitions.leader_row != UNKNOWN
@@ -33,7 +33,7 @@ def leader_logs(seen: Frame) -> LeaderLogs:
     )
 
 
-def compacted(seen: Frame) -> Bools:
+def compacted(seen: IndexedSnapshot) -> Bools:
     """Tell (P,) which partitions are of compacted topics."""
     configs = seen.snapshot.topic_configs
     by_topic = np.array([(c := configs.get(name)) is not None and c.compacted for name in seen.snapshot.topics], bool)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import lag as formulas
 from kafka_warden.formulas.rows import carry
 from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class RemainingEstimate:
     """What the offsets weigh that adding replicas lack, and of whose log. R rows."""
 
     per_offset: Floats
@@ -37,30 +37,30 @@ class Adding:
     """In the `ReplicaTable`."""
     bytes: Floats
     """What each lacks, NaN where that is not known."""
-    anew: Bools
+    estimate_reset: Bools
     """Another leader, or another estimate, than in the previous poll: its bytes are not comparable with those."""
 
 
-def blank(rows: int) -> Weights:
+def blank(rows: int) -> RemainingEstimate:
     """The weights of so many replicas of which nothing was learned."""
     never = np.full(rows, UNKNOWN, np.int64)
-    return Weights(np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int32), never, never, np.zeros(rows))
+    return RemainingEstimate(np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int32), never, never, np.zeros(rows))
 
 
-def realign(weights: Weights, rows: Longs) -> Weights:
+def realign(estimate: RemainingEstimate, rows: Longs) -> RemainingEstimate:
     """Bring the weights to the rows of another snapshot, `rows` as of `match_replicas`."""
-    return Weights(
-        carry(weights.per_offset, rows, np.nan),
-        carry(weights.leader, rows, UNKNOWN),
-        carry(weights.size, rows, UNKNOWN),
-        carry(weights.leader_size, rows, UNKNOWN),
-        carry(weights.cleaned, rows, 0.0),
+    return RemainingEstimate(
+        carry(estimate.per_offset, rows, np.nan),
+        carry(estimate.leader, rows, UNKNOWN),
+        carry(estimate.size, rows, UNKNOWN),
+        carry(estimate.leader_size, rows, UNKNOWN),
+        carry(estimate.cleaned, rows, 0.0),
     )
 
 
-def weigh_adding(
-    frame: Frame, lacking: Longs, average: Floats, compacted: Bools, before: Weights
-) -> tuple[Weights, Adding]:
+def estimate_remaining(
+    indexed: IndexedSnapshot, lacking: Longs, average: Floats, compacted: Bools, before: RemainingEstimate
+) -> tuple[RemainingEstimate, Adding]:
     """Tell what adding replicas lack. judgement.md 1, 5.
 
     The difference of the sizes where they may be compared. Else offsets x what those weighed when they last could be;
@@ -68,20 +68,20 @@ def weigh_adding(
     difference without what cleaning changed: it is no progress, nor a lack of it.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         lacking: (R,) offsets that each replica must copy, `UNKNOWN` where that is not known.
         average: (P,) bytes per offset of the leader's log, NaN where unknown.
         compacted: (P,)
         before: (R,) as of the previous poll, in the rows of this one.
     """
-    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
-    rows = np.flatnonzero(replicas.adding & ~frame.is_leader)
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
+    rows = np.flatnonzero(replicas.adding & ~indexed.is_leader)
     partition = replicas.partition[rows]
     of, led = before.leader[rows], partitions.leader_row[partition] != UNKNOWN
     leader = np.where(led, partitions.leader[partition], of)
     other = (of != UNKNOWN) & (of != leader)
     known = np.where(other, np.nan, before.per_offset[rows])
-    sizes = _compare(frame, rows, before, other)
+    sizes = _compare(indexed, rows, before, other)
     cleaned = np.where(compacted[partition], sizes.cleaned, 0.0)
     by_size = np.where(sizes.comparable, formulas.lag_bytes_by_size(sizes.size, sizes.leader, cleaned), np.nan)
     # What cleaning changed is an estimate, and must not end a move before it ends.
@@ -89,13 +89,13 @@ def weigh_adding(
     by_size = np.where(np.isnan(by_size), by_size, np.fmax(by_size, least))
     found = formulas.lacking_bytes_per_offset(by_size, lacking[rows], average[partition])
     weight = np.where(np.isnan(found), known, found)
-    by_offsets = formulas.weighed(lacking[rows], np.where(np.isnan(weight), average[partition], weight))
+    by_offsets = formulas.offsets_to_bytes(lacking[rows], np.where(np.isnan(weight), average[partition], weight))
     by_estimate = np.where(np.isnan(by_size), by_offsets, by_size)
-    now = Weights(weight, leader, sizes.size, sizes.leader, cleaned)
-    return _keep(frame, before, rows, now), Adding(
+    now = RemainingEstimate(weight, leader, sizes.size, sizes.leader, cleaned)
+    return _keep(indexed, before, rows, now), Adding(
         rows=rows,
         bytes=np.where(lacking[rows] == 0, 0.0, by_estimate),
-        anew=(of != UNKNOWN) & (other | (np.isnan(known) & ~np.isnan(weight))),
+        estimate_reset=(of != UNKNOWN) & (other | (np.isnan(known) & ~np.isnan(weight))),
     )
 
 
@@ -110,11 +110,11 @@ class _Sizes:
     cleaned: Floats
 
 
-def _compare(frame: Frame, rows: Longs, before: Weights, other: Bools) -> _Sizes:
+def _compare(indexed: IndexedSnapshot, rows: Longs, before: RemainingEstimate, other: Bools) -> _Sizes:
     """Compare K logs with those of their leaders; `other` (K,) have another leader than before."""
-    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     leader_row = partitions.leader_row[replicas.partition[rows]]
-    told, clock = replicas.sized_at, frame.snapshot.clock
+    told, clock = replicas.sized_at, indexed.snapshot.clock
     fresh = (told[rows] >= clock) & (told[leader_row] >= clock)
     alike = (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
     size, leader = replicas.size[rows], replicas.size[leader_row]
@@ -131,10 +131,12 @@ def _compare(frame: Frame, rows: Longs, before: Weights, other: Bools) -> _Sizes
     )
 
 
-def _keep(frame: Frame, before: Weights, rows: Longs, now: Weights) -> Weights:
+def _keep(
+    indexed: IndexedSnapshot, before: RemainingEstimate, rows: Longs, now: RemainingEstimate
+) -> RemainingEstimate:
     """Keep what is known of what moves (`now`, of the rows), and of what did: for a poll nobody may tell of it."""
-    done = frame.snapshot.replicas.in_isr
+    done = indexed.snapshot.replicas.in_isr
     kept = realign(before, np.where(done, UNKNOWN, np.arange(len(done))))
-    for column in fields(Weights):
+    for column in fields(RemainingEstimate):
         getattr(kept, column.name)[rows] = getattr(now, column.name)
     return kept

@@ -8,7 +8,7 @@ import numpy as np
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.followers.offset_window import FollowerEnds, look_back
 from kafka_warden.derive.followers.times import Times
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import lag as lag_formulas
 from kafka_warden.formulas import replica_state as formulas
@@ -20,10 +20,10 @@ RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_r
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class StateInputs:
     """What states follow from. P partitions, R replicas."""
 
-    frame: Frame
+    indexed: IndexedSnapshot
     lag: Lag
     times: Times
     throttles: Throttles
@@ -41,52 +41,52 @@ class Scene:
     """(R,) monotonic time since which it could have caught up, NaN while it cannot."""
 
 
-def judge_states(scene: Scene) -> Codes:
+def judge_states(inputs: StateInputs) -> Codes:
     """Tell (R,) the state of each replica in this poll, as indices into `STATES`. A leader is in sync with itself.
 
     Most replicas are in the ISR and caught up, which needs no table; the others go through it.
     """
-    frame, replicas = scene.frame, scene.frame.snapshot.replicas
-    reachable = available_brokers(frame)[frame.host] & _answering(frame)[frame.host] & ~replicas.offline
-    healthy = replicas.in_isr & scene.times.caught_up & (replicas.end != UNKNOWN) & reachable
-    young = scene.samples < ENOUGH_SAMPLES
+    indexed, replicas = inputs.indexed, inputs.indexed.snapshot.replicas
+    reachable = available_brokers(indexed)[indexed.host] & _answering(indexed)[indexed.host] & ~replicas.offline
+    healthy = replicas.in_isr & inputs.times.caught_up & (replicas.end != UNKNOWN) & reachable
+    young = inputs.samples < ENOUGH_SAMPLES
     states = np.where(young, STATES.index(ReplicaState.UNKNOWN), STATES.index(ReplicaState.IN_SYNC)).astype(np.int8)
-    rows = np.flatnonzero(scene.lag.following & ~healthy)
-    states[rows] = formulas.state(_facts(scene, rows))
+    rows = np.flatnonzero(inputs.lag.following & ~healthy)
+    states[rows] = formulas.state(_facts(inputs, rows))
     return states
 
 
-def count_out_of_sync(frame: Frame, lag: Lag, shown: Codes) -> Longs:
+def count_out_of_sync(indexed: IndexedSnapshot, lag: Lag, shown: Codes) -> Longs:
     """Count (B, S) the followers outside the ISR by hosting broker and shown state, adding replicas included.
 
     The sum over states is what kafka-topics lists under Replicas and not under Isr, nothing else: an engineer finds
     the same number there. Followers that are late and still in the ISR have a state; they count once they are dropped.
     """
-    rows = lag.following & ~frame.snapshot.replicas.in_isr
-    cells = frame.host[rows].astype(np.int64) * len(STATES) + shown[rows]
-    return np.bincount(cells, minlength=len(frame.brokers) * len(STATES)).reshape(len(frame.brokers), len(STATES))
+    rows = lag.following & ~indexed.snapshot.replicas.in_isr
+    cells = indexed.host[rows].astype(np.int64) * len(STATES) + shown[rows]
+    return np.bincount(cells, minlength=len(indexed.brokers) * len(STATES)).reshape(len(indexed.brokers), len(STATES))
 
 
-def _facts(scene: Scene, rows: Longs) -> FollowerFacts:
-    frame, replicas = scene.frame, scene.frame.snapshot.replicas
-    partition, host = replicas.partition[rows], frame.host[rows]
-    led = frame.led_by[partition] != UNKNOWN
-    in_isr, adding, behind = replicas.in_isr[rows], replicas.adding[rows], scene.times.late[rows]
-    caught_up = scene.times.caught_up[rows]
-    restarted, throttled = scene.restarted[rows], _throttled(scene)[rows]
-    then = look_back(scene.followers, scene.window)
-    told, advancing, ahead, shrinking = _progress(scene, then, rows)
+def _facts(inputs: StateInputs, rows: Longs) -> FollowerFacts:
+    indexed, replicas = inputs.indexed, inputs.indexed.snapshot.replicas
+    partition, host = replicas.partition[rows], indexed.host[rows]
+    led = indexed.led_by[partition] != UNKNOWN
+    in_isr, adding, behind = replicas.in_isr[rows], replicas.adding[rows], inputs.times.late[rows]
+    caught_up = inputs.times.caught_up[rows]
+    restarted, throttled = inputs.restarted[rows], _throttled(inputs)[rows]
+    then = look_back(inputs.followers, inputs.window)
+    told, advancing, ahead, shrinking = _progress(inputs, then, rows)
     # Only the last rows of the table look back; they judge nothing before there is something to look back at.
     without = (in_isr & ~behind) | adding | caught_up | (~in_isr & (restarted | throttled))
     return FollowerFacts(
-        broker_available=available_brokers(frame)[host] & ~replicas.offline[rows],
-        leader_available=led & (frame.leader_end[partition] != UNKNOWN),
-        answers=_answering(frame)[host] | (replicas.end[rows] != UNKNOWN),
-        samples=np.where(told | without, scene.samples[rows].astype(np.int64), 0),
+        broker_available=available_brokers(indexed)[host] & ~replicas.offline[rows],
+        leader_available=led & (indexed.leader_end[partition] != UNKNOWN),
+        answers=_answering(indexed)[host] | (replicas.end[rows] != UNKNOWN),
+        samples=np.where(told | without, inputs.samples[rows].astype(np.int64), 0),
         in_isr=in_isr,
         behind=behind,
         adding=adding,
-        move_removes=_removing(frame)[partition],
+        move_removes=_removing(indexed)[partition],
         restarted=restarted,
         throttled=throttled,
         advancing=advancing,
@@ -95,7 +95,7 @@ def _facts(scene: Scene, rows: Longs) -> FollowerFacts:
     )
 
 
-def _progress(scene: Scene, then: FollowerEnds | None, rows: Longs) -> tuple[Bools, Bools, Bools, Bools]:
+def _progress(inputs: StateInputs, then: FollowerEnds | None, rows: Longs) -> tuple[Bools, Bools, Bools, Bools]:
     """Tell of followers (K,) whether a look back tells, and since then: advancing, lagging all along, shrinking.
 
     Lags are compared in messages: at one and the same number of bytes per offset that is a comparison in bytes, while
@@ -103,7 +103,7 @@ def _progress(scene: Scene, then: FollowerEnds | None, rows: Longs) -> tuple[Boo
     """
     if then is None:
         return (np.zeros(len(rows), bool),) * 4
-    lag, (end, messages, whole) = scene.lag, _before(scene, then, rows)
+    lag, (end, messages, whole) = inputs.lag, _before(inputs, then, rows)
     left = lag.messages[rows]
     known = (end != UNKNOWN) & (messages != UNKNOWN) & (left != UNKNOWN)
     advancing = known & (lag.end[rows] > end)
@@ -115,76 +115,78 @@ def _progress(scene: Scene, then: FollowerEnds | None, rows: Longs) -> tuple[Boo
     return told, advancing, known & (messages > 0) & (left > 0), shrinking
 
 
-def _before(scene: Scene, then: FollowerEnds, rows: Longs) -> tuple[Longs, Longs, Bools]:
+def _before(inputs: StateInputs, then: FollowerEnds, rows: Longs) -> tuple[Longs, Longs, Bools]:
     """Tell of followers (K,) the end and lag that they had a window ago, or when they began, and whether it is whole.
 
     A window begins when a follower was last caught up, at the earliest: what it did before does not say how it gets on
     with what it lacks.
     """
     end, messages = then.end[rows], then.messages[rows]
-    since = np.fmax(scene.judged_since[rows], scene.times.caught_up_at[rows])
+    since = np.fmax(inputs.judged_since[rows], inputs.times.caught_up_at[rows])
     whole: Bools = ~(since > then.clock)
     if not whole.all():
-        for seen in reversed(scene.followers):
+        for seen in reversed(inputs.followers):
             younger = ~whole & (seen.clock >= since)
             end = np.where(younger, seen.end[rows], end)
             messages = np.where(younger, seen.messages[rows], messages)
     return end, messages, whole
 
 
-def available_brokers(frame: Frame) -> Bools:
+def available_brokers(indexed: IndexedSnapshot) -> Bools:
     """(B,) brokers that are in metadata and not fenced."""
-    brokers = (frame.snapshot.brokers.get(broker) for broker in frame.brokers.tolist())
+    brokers = (indexed.snapshot.brokers.get(broker) for broker in indexed.brokers.tolist())
     return np.array([broker is not None and not broker.fenced and not broker.gone for broker in brokers], bool)
 
 
-def _answering(frame: Frame) -> Bools:
+def _answering(indexed: IndexedSnapshot) -> Bools:
     """(B,) brokers that answered when they were asked for log ends."""
-    statuses = (frame.snapshot.status.get((Source.OFFSETS, str(broker))) for broker in frame.brokers.tolist())
+    statuses = (indexed.snapshot.status.get((Source.OFFSETS, str(broker))) for broker in indexed.brokers.tolist())
     return np.array([status is not None and status.up for status in statuses], bool)
 
 
-def _removing(frame: Frame) -> Bools:
+def _removing(indexed: IndexedSnapshot) -> Bools:
     """(P,) partitions under a reassignment that removes a replica."""
-    replicas = frame.snapshot.replicas
-    removes = np.zeros(len(frame.led_by), bool)
+    replicas = indexed.snapshot.replicas
+    removes = np.zeros(len(indexed.led_by), bool)
     removes[replicas.partition[replicas.removing]] = True
     return removes
 
 
-def _throttled(scene: Scene) -> Bools:
+def _throttled(inputs: StateInputs) -> Bools:
     """(R,) replicas outside the ISR that are listed on a side whose throttle binds, their broker's or their leader's.
 
     What a leader's list names are its own replicas: it holds back all of their followers.
     """
-    frame, replicas = scene.frame, scene.frame.snapshot.replicas
+    indexed, replicas = inputs.indexed, inputs.indexed.snapshot.replicas
     throttled = np.zeros(len(replicas), bool)
-    rows = np.flatnonzero(~replicas.in_isr & scene.lag.following & (frame.led_by[replicas.partition] != UNKNOWN))
+    rows = np.flatnonzero(~replicas.in_isr & inputs.lag.following & (indexed.led_by[replicas.partition] != UNKNOWN))
     partition = replicas.partition[rows]
     sides = (
-        (Side.FOLLOWER, scene.throttles.held[Side.FOLLOWER][rows], frame.host[rows]),
-        (Side.LEADER, scene.throttles.held[Side.LEADER][rows], frame.led_by[partition]),
+        (Side.FOLLOWER, inputs.throttles.held[Side.FOLLOWER][rows], indexed.host[rows]),
+        (Side.LEADER, inputs.throttles.held[Side.LEADER][rows], indexed.led_by[partition]),
     )
     for side, listed, broker in sides:
         if listed.any():
-            rate = _rates(scene, side, rows[listed], broker[listed])
-            throttled[rows] |= formulas.throttle_binds(listed, rate[broker], _limits(scene, side)[broker])
+            rate = _rates(inputs, side, rows[listed], broker[listed])
+            throttled[rows] |= formulas.throttle_binds(listed, rate[broker], _limits(inputs, side)[broker])
     return throttled
 
 
-def _rates(scene: Scene, side: Side, rows: Longs, broker: np.ndarray) -> Floats:
+def _rates(inputs: StateInputs, side: Side, rows: Longs, broker: np.ndarray) -> Floats:
     """(B,) throttled rates: the beans', and without JMX what in-sync traffic and these listed rows together gained."""
-    frame, brokers = scene.frame, len(scene.frame.brokers)
-    beans = (frame.snapshot.broker_beans.get(broker) for broker in frame.brokers.tolist())
+    indexed, brokers = inputs.indexed, len(inputs.indexed.brokers)
+    beans = (indexed.snapshot.broker_beans.get(broker) for broker in indexed.brokers.tolist())
     told = np.array([found.values.get(RATES[side], math.nan) if found is not None else math.nan for found in beans])
-    then = look_back(scene.followers, scene.window)
+    then = look_back(inputs.followers, inputs.window)
     if then is None:
         return told
-    gained = np.where(then.end[rows] == UNKNOWN, np.nan, np.maximum(scene.lag.end[rows] - then.end[rows], 0))
-    rate = gained * scene.per_offset[frame.snapshot.replicas.partition[rows]] / (frame.snapshot.clock - then.clock)
-    return np.where(np.isnan(told), scene.throttles.floor[side] + lag_formulas.sums(broker, rate, brokers).values, told)
+    gained = np.where(then.end[rows] == UNKNOWN, np.nan, np.maximum(inputs.lag.end[rows] - then.end[rows], 0))
+    rate = gained * inputs.per_offset[indexed.snapshot.replicas.partition[rows]] / (indexed.snapshot.clock - then.clock)
+    return np.where(
+        np.isnan(told), inputs.throttles.floor[side] + lag_formulas.sums(broker, rate, brokers).values, told
+    )
 
 
-def _limits(scene: Scene, side: Side) -> Floats:
-    known = (scene.throttles.limit(broker, side) for broker in scene.frame.brokers.tolist())
+def _limits(inputs: StateInputs, side: Side) -> Floats:
+    known = (inputs.throttles.limit(broker, side) for broker in inputs.indexed.brokers.tolist())
     return np.array([math.nan if limit is None else limit for limit in known])

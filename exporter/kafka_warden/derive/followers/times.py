@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.followers.offset_window import LeaderEnds
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import lag as lag_formulas
 from kafka_warden.formulas import replica_time as formulas
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
@@ -34,7 +34,7 @@ class Times:
 
 
 def derive_times(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     lag: Lag,
     leaders: tuple[LeaderEnds, ...],
     elected: Bools,
@@ -45,7 +45,7 @@ def derive_times(
     """Judge every follower by time.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         lag: of every follower.
         leaders: what leaders told in the last minute, this poll included.
         elected: (P,) the leader or its epoch changed since the previous poll.
@@ -53,8 +53,8 @@ def derive_times(
         caught_up_at: (R,) state as of the previous poll, NaN for a new replica.
         passed_at: (R,) the same.
     """
-    clock, replicas = frame.snapshot.clock, frame.snapshot.replicas
-    reached = _reached(frame, leaders)[replicas.partition]
+    clock, replicas = indexed.snapshot.clock, indexed.snapshot.replicas
+    reached = _reached(indexed, leaders)[replicas.partition]
     # A comparison with NaN (no end of the leader is known) is False.
     caught = (lag.messages != UNKNOWN) & (lag.end >= reached)
     # Kafka, too, takes the followers in the ISR for caught up when a leader takes office (Replica.resetReplicaState).
@@ -62,47 +62,54 @@ def derive_times(
     last, behind = formulas.behind(caught_up_at, clock, caught | excused)
     # A leader that does not answer may have gained nothing: then nobody is late for certain.
     behind = np.where(lag.messages == UNKNOWN, np.nan, behind)
-    late = lag.following & lag_formulas.late_rows(behind, _limits(frame)[frame.led_by[replicas.partition]])
+    late = lag.following & lag_formulas.late_rows(behind, _limits(indexed)[indexed.led_by[replicas.partition]])
     shown = lag.shown | late
     rows = np.flatnonzero(shown)
-    passed, seconds = _lag_seconds(frame, lag, leaders, rows, lag.end[rows] != known_end[rows], passed_at)
+    passed, seconds = _lag_seconds(indexed, lag, leaders, rows, lag.end[rows] != known_end[rows], passed_at)
     return Times(seconds, behind, caught, late, shown, last, passed)
 
 
-def fetch_wait(frame: Frame) -> float:
+def fetch_wait(indexed: IndexedSnapshot) -> float:
     """Tell for how long a follower may wait for records before it asks again: the longest of all brokers, seconds."""
-    configs = frame.snapshot.broker_configs.values()
+    configs = indexed.snapshot.broker_configs.values()
     return max((config.replica_fetch_wait_max for config in configs), default=BrokerConfig().replica_fetch_wait_max)
 
 
-def _reached(frame: Frame, leaders: tuple[LeaderEnds, ...]) -> Floats:
+def _reached(indexed: IndexedSnapshot, leaders: tuple[LeaderEnds, ...]) -> Floats:
     """(P,) the end that a follower must have reached by now to be caught up, NaN where it is not known.
 
     Followers are asked first, at the poll's own time: the sampling gap lies between that and the leader's answer.
     """
-    when = np.full(len(frame.led_by), frame.snapshot.clock)
-    return formulas.end_to_reach([seen.at for seen in leaders], [seen.end for seen in leaders], when, fetch_wait(frame))
+    when = np.full(len(indexed.led_by), indexed.snapshot.clock)
+    return formulas.end_to_reach(
+        [seen.at for seen in leaders], [seen.end for seen in leaders], when, fetch_wait(indexed)
+    )
 
 
-def _limits(frame: Frame) -> Floats:
+def _limits(indexed: IndexedSnapshot) -> Floats:
     """(B + 1,) replica.lag.time.max of each broker, NaN where it was never read; the last one is nobody's."""
-    configs = frame.snapshot.broker_configs
+    configs = indexed.snapshot.broker_configs
     known = [
-        configs[broker].replica_lag_time_max if broker in configs else math.nan for broker in frame.brokers.tolist()
+        configs[broker].replica_lag_time_max if broker in configs else math.nan for broker in indexed.brokers.tolist()
     ]
     return np.array([*known, math.nan])
 
 
 def _lag_seconds(
-    frame: Frame, lag: Lag, leaders: tuple[LeaderEnds, ...], rows: np.ndarray, moved: Bools, passed_at: Floats
+    indexed: IndexedSnapshot,
+    lag: Lag,
+    leaders: tuple[LeaderEnds, ...],
+    rows: np.ndarray,
+    moved: Bools,
+    passed_at: Floats,
 ) -> tuple[Floats, Floats]:
-    clock, partition = frame.snapshot.clock, frame.snapshot.replicas.partition[rows]
+    clock, partition = indexed.snapshot.clock, indexed.snapshot.replicas.partition[rows]
     at = [seen.at[partition] for seen in leaders]
     age = formulas.lag_seconds(lag.end[rows], at, [seen.end[partition] for seen in leaders], clock)
     state, seconds = formulas.standing_still(passed_at[rows], clock, age, moved)
     # Without the leader's answer a lag is still a bound, though that there is none is not known. An end above the new
     # leader's will be truncated: then nothing is known. Nor does a bound of 0 say anything.
-    bound = (frame.leader_end[partition] == UNKNOWN) & (seconds > 0)
+    bound = (indexed.leader_end[partition] == UNKNOWN) & (seconds > 0)
     unknown = ((lag.messages[rows] == UNKNOWN) & ~bound) | (age.at_least & (seconds == 0))
     seconds = np.where(unknown, np.nan, seconds)
     column, states = np.full(len(lag.end), np.nan), np.full(len(lag.end), np.nan)

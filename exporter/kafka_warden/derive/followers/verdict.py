@@ -13,9 +13,9 @@ from kafka_warden.derive.followers.offset_window import (
     realign_followers,
     realign_leaders,
 )
-from kafka_warden.derive.followers.states import Scene, available_brokers, count_out_of_sync, judge_states
+from kafka_warden.derive.followers.states import StateInputs, available_brokers, count_out_of_sync, judge_states
 from kafka_warden.derive.followers.times import Times, derive_times
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas.bytes_in import LeaderLogs
 from kafka_warden.formulas.replica_state import (
@@ -23,7 +23,7 @@ from kafka_warden.formulas.replica_state import (
     STATES,
     Codes,
     ReplicaState,
-    agreed,
+    debounce,
     judged_since,
     restarted_log,
 )
@@ -86,7 +86,7 @@ def empty_memory(rows: int) -> ReplicasMemory:
 
 
 def derive_replicas(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     lag: Lag,
     logs: LeaderLogs,
     throttles: Throttles,
@@ -98,7 +98,7 @@ def derive_replicas(
     """Judge every follower of the latest snapshot.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         lag: of every follower.
         logs: what the leaders told in this poll.
         throttles: lists, limits and what in-sync traffic takes of them.
@@ -107,16 +107,16 @@ def derive_replicas(
         known_end: (R,) last known ends as of the previous poll.
         memory: in the rows of this snapshot.
     """
-    clock, replicas = frame.snapshot.clock, frame.snapshot.replicas
-    window = quota_window(frame)
+    clock, replicas = indexed.snapshot.clock, indexed.snapshot.replicas
+    window = quota_window(indexed)
     leaders = append_leaders(memory.leaders, LeaderEnds(clock, logs.ended_at, logs.end), elected)
     followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
-    times = derive_times(frame, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
-    restarted = _restarted(frame, known_end, memory.restarted)
+    times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
+    restarted = _restarted(indexed, known_end, memory.restarted)
     told = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
-    since = _judged_since(frame, lag, known_end, memory)
-    scene = Scene(frame, lag, times, throttles, per_offset, followers, window, restarted, told, since)
-    shown, candidate = agreed(memory.shown, memory.candidate, judge_states(scene))
+    since = _judged_since(indexed, lag, known_end, memory)
+    inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, told, since)
+    shown, candidate = debounce(memory.shown, memory.candidate, judge_states(inputs))
     kept = ReplicasMemory(
         leaders,
         followers,
@@ -128,7 +128,7 @@ def derive_replicas(
         shown.astype(np.int8),
         candidate,
     )
-    return kept, Replicas(times, kept.shown, count_out_of_sync(frame, lag, kept.shown))
+    return kept, Replicas(times, kept.shown, count_out_of_sync(indexed, lag, kept.shown))
 
 
 def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> ReplicasMemory:
@@ -146,24 +146,26 @@ def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> Repli
     )
 
 
-def quota_window(frame: Frame) -> float:
+def quota_window(indexed: IndexedSnapshot) -> float:
     """Tell the seconds of a replication quota window: the longest of all brokers."""
-    configs = list(frame.snapshot.broker_configs.values()) or [BrokerConfig()]
+    configs = list(indexed.snapshot.broker_configs.values()) or [BrokerConfig()]
     return max(config.quota_window_num * config.quota_window_size for config in configs)
 
 
-def _judged_since(frame: Frame, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
+def _judged_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
     """Tell (R,) since when the followers can fetch, and since they were last seen to go on after standing still."""
-    replicas = frame.snapshot.replicas
-    able = available_brokers(frame)[frame.host] & ~replicas.offline & (frame.led_by[replicas.partition] != UNKNOWN)
+    replicas = indexed.snapshot.replicas
+    able = (
+        available_brokers(indexed)[indexed.host] & ~replicas.offline & (indexed.led_by[replicas.partition] != UNKNOWN)
+    )
     stuck = STATES.index(ReplicaState.STUCK)
     woken = (memory.shown == stuck) & (memory.candidate == stuck) & (lag.end > known_end)
-    return judged_since(memory.judged_since, frame.snapshot.clock, able, woken)
+    return judged_since(memory.judged_since, indexed.snapshot.clock, able, woken)
 
 
-def _restarted(frame: Frame, known_end: Longs, before: Bools) -> Bools:
+def _restarted(indexed: IndexedSnapshot, known_end: Longs, before: Bools) -> Bools:
     """Tell (R,) whose log began anew; only those outside the ISR can have."""
-    replicas = frame.snapshot.replicas
+    replicas = indexed.snapshot.replicas
     rows = np.flatnonzero(~replicas.in_isr)
     partition = replicas.partition[rows]
     restarted = np.zeros(len(replicas), bool)
@@ -172,7 +174,7 @@ def _restarted(frame: Frame, known_end: Longs, before: Bools) -> Bools:
         replicas.in_isr[rows],
         replicas.end[rows],
         known_end[rows],
-        frame.snapshot.partitions.start[partition],
-        frame.leader_end[partition],
+        indexed.snapshot.partitions.start[partition],
+        indexed.leader_end[partition],
     )
     return restarted

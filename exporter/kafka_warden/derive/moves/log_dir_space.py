@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_warden.derive.flows.changes import MoveKey
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import LogDir
 
 Place = tuple[int, str | None]
@@ -15,7 +15,7 @@ Place = tuple[int, str | None]
 class Disks:
     """Where adding replicas lie. Bytes."""
 
-    frame: Frame
+    indexed: IndexedSnapshot
     keys: Mapping[int, MoveKey]
     """Row of each adding replica to what it is."""
     remaining: Mapping[int, float | None]
@@ -25,7 +25,7 @@ class Disks:
 
     def __post_init__(self) -> None:
         """Add up what arrives where."""
-        for directory in self.frame.snapshot.log_dirs:
+        for directory in self.indexed.snapshot.log_dirs:
             self._directories.setdefault(directory.broker, []).append(directory)
         for row, left in self.remaining.items():
             place = self._place(row)
@@ -41,7 +41,7 @@ class Disks:
         directories = self._directories.get(broker, [])
         if path is not None:
             return not all(directory.online for directory in directories if directory.path == path)
-        told = self.frame.snapshot.replicas.sized_at[row] > 0
+        told = self.indexed.snapshot.replicas.sized_at[row] > 0
         return any(not directory.online for directory in directories) and (bool(told) or settled)
 
     def usable(self, row: int) -> float | None:
@@ -60,4 +60,4 @@ class Disks:
 
     def _place(self, row: int) -> Place:
         _, topic, number, broker = self.keys[row]
-        return broker, self.frame.snapshot.placed.get(broker, {}).get((topic, number))
+        return broker, self.indexed.snapshot.placed.get(broker, {}).get((topic, number))

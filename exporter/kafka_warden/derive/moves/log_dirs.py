@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.ops import NUMBERS, as_known
@@ -58,26 +58,28 @@ class _Copy:
 
 
 def derive_log_dir_moves(
-    frame: Frame, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory
+    indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory
 ) -> tuple[LogDirMovesMemory, tuple[LogDirMove, ...]]:
     """Judge every future replica of the latest answers."""
-    topics = {name: index for index, name in enumerate(frame.snapshot.topics)} if frame.snapshot.future_replicas else {}
+    topics = (
+        {name: index for index, name in enumerate(indexed.snapshot.topics)} if indexed.snapshot.future_replicas else {}
+    )
     copies = [
-        _copy(frame, throttles, bytes_in, memory, moving, topics[moving.topic])
-        for moving in frame.snapshot.future_replicas
+        _copy(indexed, throttles, bytes_in, memory, moving, topics[moving.topic])
+        for moving in indexed.snapshot.future_replicas
         if moving.topic in topics
     ]
     of_broker: dict[int, list[_Copy]] = {}
     for copy in copies:
         of_broker.setdefault(copy.told.broker, []).append(copy)
-    together = {broker: _eta(group, frame.snapshot.clock) for broker, group in of_broker.items()}
+    together = {broker: _eta(group, indexed.snapshot.clock) for broker, group in of_broker.items()}
     judged = tuple(
         LogDirMove(
             copy.told.topic,
             copy.told.partition,
             copy.told.broker,
             copy.remaining,
-            _sooner(_own_eta(copy, frame.snapshot.clock), together[copy.told.broker]),
+            _sooner(_own_eta(copy, indexed.snapshot.clock), together[copy.told.broker]),
         )
         for copy in copies
     )
@@ -85,11 +87,16 @@ def derive_log_dir_moves(
 
 
 def _copy(
-    frame: Frame, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory, moving: FutureReplica, topic: int
+    indexed: IndexedSnapshot,
+    throttles: Throttles,
+    bytes_in: Floats,
+    memory: LogDirMovesMemory,
+    moving: FutureReplica,
+    topic: int,
 ) -> _Copy:
-    key = (frame.snapshot.topic_ids[topic], moving.topic, moving.partition, moving.broker, moving.log_dir)
-    row = frame.find_replica(topic, moving.partition, moving.broker)
-    replicas = frame.snapshot.replicas
+    key = (indexed.snapshot.topic_ids[topic], moving.topic, moving.partition, moving.broker, moving.log_dir)
+    row = indexed.find_replica(topic, moving.partition, moving.broker)
+    replicas = indexed.snapshot.replicas
     limit = throttles.limit(moving.broker, Side.LOG_DIRS)
     before = memory.tracks.get(key)
     track = before if before is not None and before.limit == limit else Track(limit)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kafka_warden.derive.flows.changes import Change, MoveKey, derive_changes, move_key
-from kafka_warden.derive.flows.copy_rates import Gains, Measured, follow_gains, longest_settling, measure_all
+from kafka_warden.derive.flows.copy_rates import CopyProgress, Measured, follow_copies, longest_settling, measure_all
 from kafka_warden.derive.flows.etas import replica_eta
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
-from kafka_warden.derive.moves.stuck import Scene, StuckMemory, judge_stuck
-from kafka_warden.derive.snapshot_index import Frame
-from kafka_warden.derive.throttle.floor_changes import Counted, follow_floors
+from kafka_warden.derive.moves.stuck import StuckInputs, StuckMemory, judge_stuck
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
+from kafka_warden.derive.throttle.floor_changes import ThrottledTraffic, follow_floors
 from kafka_warden.derive.throttle.floor_changes import realign as realign_floors
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, moves
@@ -61,15 +61,15 @@ class MovesMemory:
 
     tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
     changes: Mapping[FlowKey, Change] = field(default_factory=dict)
-    gains: Mapping[FlowKey, Gains] = field(default_factory=dict)
+    copy_progress: Mapping[FlowKey, CopyProgress] = field(default_factory=dict)
     measured: Mapping[FlowKey, Measured] = field(default_factory=dict)
     """By the gains, since the changes."""
     stuck: StuckMemory = field(default_factory=StuckMemory)
-    counted: Counted | None = None
+    traffic: ThrottledTraffic | None = None
 
 
 def derive_moves(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     lag: Lag,
     flows: Mapping[FlowKey, Flow],
     throttles: Throttles,
@@ -78,41 +78,41 @@ def derive_moves(
     parameters: Parameters,
 ) -> tuple[MovesMemory, tuple[Move, ...]]:
     """Judge every adding replica of the latest snapshot."""
-    replicas = frame.snapshot.replicas
-    rows = np.flatnonzero(replicas.adding & ~frame.is_leader)
+    replicas = indexed.snapshot.replicas
+    rows = np.flatnonzero(replicas.adding & ~indexed.is_leader)
     remaining = {row: as_known(left) for row, left in zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True)}
     tracks: dict[MoveKey, Track] = {}
     stalls: dict[int, Stall | None] = {}
-    keys = {row: move_key(frame, row) for row in rows.tolist()}
-    memory = _forget(memory, {key for row, key in keys.items() if lag.anew[row]})
-    oldest = frame.snapshot.clock - (moves.LONGEST_SLOPE + 2) * longest_settling(frame)
+    keys = {row: move_key(indexed, row) for row in rows.tolist()}
+    memory = _forget(memory, {key for row, key in keys.items() if lag.estimate_reset[row]})
+    oldest = indexed.snapshot.clock - (moves.LONGEST_SLOPE + 2) * longest_settling(indexed)
     for row, key in keys.items():
-        tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), frame, row, remaining[row], oldest)
-    groups = group_by_flow(frame, throttles, rows)
-    counted, floors = follow_floors(frame, throttles, memory.counted)
-    changes = derive_changes(frame, throttles, groups, keys, memory.changes, floors)
-    gains = follow_gains(frame, groups, keys, remaining, bytes_in, throttles, memory.gains)
-    measured = measure_all(gains, changes, flows)
+        tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), indexed, row, remaining[row], oldest)
+    groups = group_by_flow(indexed, throttles, rows)
+    traffic, floors = follow_floors(indexed, throttles, memory.traffic)
+    changes = derive_changes(indexed, throttles, groups, keys, memory.changes, floors)
+    copy_progress = follow_copies(indexed, groups, keys, remaining, bytes_in, throttles, memory.copy_progress)
+    measured = measure_all(copy_progress, changes, flows)
     flow_of = {row: key for key, group in groups.items() for row in group}
-    scene = Scene(frame, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
-    stuck_memory, stuck = judge_stuck(scene, memory.stuck)
+    inputs = StuckInputs(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
+    stuck_memory, stuck = judge_stuck(inputs, memory.stuck)
     judged = tuple(
         _blind(move) if stuck_memory.blinded(keys[move.row]) else move
         for move in (
-            _move(frame, lag, scene, bytes_in, flow_of[row], row, tracks[keys[row]], stuck) for row in rows.tolist()
+            _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[keys[row]], stuck) for row in rows.tolist()
         )
     )
-    return MovesMemory(tracks, changes, gains, measured, stuck_memory, counted), judged
+    return MovesMemory(tracks, changes, copy_progress, measured, stuck_memory, traffic), judged
 
 
 def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMemory:
     """Bring the memory to the rows of another snapshot, given as of `match_partitions` and `match_replicas`."""
-    return replace(memory, counted=realign_floors(memory.counted, partitions, replicas))
+    return replace(memory, traffic=realign_floors(memory.traffic, partitions, replicas))
 
 
-def measured_nets(frame: Frame, flows: Mapping[FlowKey, Flow], memory: MovesMemory) -> dict[FlowKey, Trend]:
+def measured_nets(indexed: IndexedSnapshot, flows: Mapping[FlowKey, Flow], memory: MovesMemory) -> dict[FlowKey, Trend]:
     """Measured net rates that an ETA stands on: of flows that only moves catch up over."""
-    moving = frame.snapshot.replicas.adding
+    moving = indexed.snapshot.replicas.adding
     return {
         key: steady
         for key, measured in memory.measured.items()
@@ -120,26 +120,30 @@ def measured_nets(frame: Frame, flows: Mapping[FlowKey, Flow], memory: MovesMemo
     }
 
 
-def _forget(memory: MovesMemory, anew: AbstractSet[MoveKey]) -> MovesMemory:
+def _forget(memory: MovesMemory, estimate_reset: AbstractSet[MoveKey]) -> MovesMemory:
     """Drop how far some moves were, and with it how far the flows were that they are part of."""
-    if not anew:
+    if not estimate_reset:
         return memory
-    flows = {flow: together for flow, together in memory.stuck.flows.items() if not together.moves & anew}
+    flows = {flow: together for flow, together in memory.stuck.flows.items() if not together.moves & estimate_reset}
     return replace(
         memory,
-        tracks={key: track for key, track in memory.tracks.items() if key not in anew},
-        gains={
-            flow: replace(gains, left={key: left for key, left in gains.left.items() if key not in anew})
-            for flow, gains in memory.gains.items()
+        tracks={key: track for key, track in memory.tracks.items() if key not in estimate_reset},
+        copy_progress={
+            flow: replace(
+                copy_progress, left={key: left for key, left in copy_progress.left.items() if key not in estimate_reset}
+            )
+            for flow, copy_progress in memory.copy_progress.items()
         },
         stuck=replace(memory.stuck, flows=flows),
     )
 
 
-def _follow(track: Track, frame: Frame, row: int, remaining: float | None, oldest: float) -> tuple[Track, Stall | None]:
-    clock = frame.snapshot.clock
+def _follow(
+    track: Track, indexed: IndexedSnapshot, row: int, remaining: float | None, oldest: float
+) -> tuple[Track, Stall | None]:
+    clock = indexed.snapshot.clock
     minimum, stalled = stall(track.minimum, clock, remaining)
-    size = int(frame.snapshot.replicas.size[row])
+    size = int(indexed.snapshot.replicas.size[row])
     if remaining is None or size == UNKNOWN:
         return Track(track.times, track.remaining, track.copied, minimum), stalled
     kept = moves.first_kept(track.times, oldest)
@@ -155,22 +159,22 @@ def _follow(track: Track, frame: Frame, row: int, remaining: float | None, oldes
 
 
 def _move(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     lag: Lag,
-    scene: Scene,
+    inputs: StuckInputs,
     bytes_in: Floats,
     flow: FlowKey,
     row: int,
     track: Track,
     stuck: Mapping[int, Cause],
 ) -> Move:
-    _, topic, number, broker = scene.keys[row]
-    partition = frame.snapshot.replicas.partition[row]
-    remaining, size = scene.remaining[row], int(frame.snapshot.replicas.size[row])
+    _, topic, number, broker = inputs.keys[row]
+    partition = indexed.snapshot.replicas.partition[row]
+    remaining, size = inputs.remaining[row], int(indexed.snapshot.replicas.size[row])
     leader = flow.leader if flow.leader != UNKNOWN else None
     copied = moves.slope(track.times, track.copied)
     messages = int(lag.messages[row])
-    stalled = scene.stalls[row]
+    stalled = inputs.stalls[row]
     return Move(
         row=row,
         topic=topic,
@@ -181,8 +185,8 @@ def _move(
         remaining_messages=messages if messages != UNKNOWN else None,
         progress=moves.progress(NUMBERS, float(size), remaining) if remaining is not None and size >= 0 else None,
         bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
-        eta=_eta(scene, flow, row, track, float(bytes_in[partition])),
-        never_ends=None if leader is None else scene.never(flow, remaining),
+        eta=_eta(inputs, flow, row, track, float(bytes_in[partition])),
+        never_ends=None if leader is None else inputs.never(flow, remaining),
         stalled=stalled.seconds if stalled is not None else None,
         stuck=stuck.get(row),
     )
@@ -193,17 +197,17 @@ def _blind(move: Move) -> Move:
     return move if move.remaining_bytes == 0 else replace(move, eta=None, never_ends=None)
 
 
-def _eta(scene: Scene, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
-    remaining = scene.remaining[row]
+def _eta(inputs: StuckInputs, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
+    remaining = inputs.remaining[row]
     if remaining == 0:
         return 0.0
-    flow = scene.flows.get(key)
+    flow = inputs.flows.get(key)
     if remaining is None or flow is None:
         return None
-    if scene.verdict(key) is law.Verdict.NEVER:
-        return math.inf if scene.never(key, remaining) else None
-    own = _own_trend(flow, track, scene.changes[key].at)
-    return replica_eta(flow, remaining, own, as_known(bytes_in), scene.flow_eta(key))
+    if inputs.verdict(key) is law.Verdict.NEVER:
+        return math.inf if inputs.never(key, remaining) else None
+    own = _own_trend(flow, track, inputs.changes[key].at)
+    return replica_eta(flow, remaining, own, as_known(bytes_in), inputs.flow_eta(key))
 
 
 def _own_trend(flow: Flow, track: Track, changed_at: float) -> Trend | None:

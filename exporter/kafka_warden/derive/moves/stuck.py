@@ -12,7 +12,7 @@ from kafka_warden.derive.flows.etas import flow_eta
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.moves.log_dir_space import Disks
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, stuck
 from kafka_warden.formulas.folds import Minimum, Stall, stall
@@ -26,10 +26,10 @@ AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class StuckInputs:
     """All that judging needs of one poll."""
 
-    frame: Frame
+    indexed: IndexedSnapshot
     flows: Mapping[FlowKey, Flow]
     throttles: Throttles
     remaining: Mapping[int, float | None]
@@ -48,7 +48,7 @@ class Scene:
         """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
         flow = self.flows.get(key)
         window = flow.window if flow is not None else law.DEFAULT_WINDOW
-        since = self.frame.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
+        since = self.indexed.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
         return stuck.is_settled(since, self.parameters.poll_interval, window)
 
     def verdict(self, key: FlowKey) -> law.Verdict:
@@ -117,31 +117,33 @@ class StuckMemory:
         return key in self.facts and self.facts[key][0] in stuck.BLINDING
 
 
-def judge_stuck(scene: Scene, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
+def judge_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
     """Judge every adding replica: its row to the cause, if it is stuck."""
     flows, facts = {}, {}
     found: dict[int, stuck.Cause] = {}
-    waiting, disks = _waiting(scene), Disks(scene.frame, scene.keys, scene.remaining)
-    for key, rows in scene.groups.items():
-        of_flow = _facts(scene, key)
-        flows[key], stalled = _together(scene, rows, memory.flows.get(key), of_flow.aux_state_errors)
+    waiting, disks = _waiting(inputs), Disks(inputs.indexed, inputs.keys, inputs.remaining)
+    for key, rows in inputs.groups.items():
+        of_flow = _facts(inputs, key)
+        flows[key], stalled = _together(inputs, rows, memory.flows.get(key), of_flow.aux_state_errors)
         of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
         for row in rows:
-            told = _facts_of(scene, key, row, of_flow, disks, complete=not waiting[row])
-            fact, polls = facts[scene.keys[row]] = _agree(memory.facts.get(scene.keys[row]), stuck.fact(told))
+            told = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
+            fact, polls = facts[inputs.keys[row]] = _agree(memory.facts.get(inputs.keys[row]), stuck.fact(told))
             # One that is in sync has nothing left to do but to wait for the others of its partition.
-            done = scene.frame.snapshot.replicas.in_isr[row] and waiting[row]
-            if not done and _stands_still(scene, key, row, stalled, len(rows)):
-                found[row] = _kept(memory.shown.get(scene.keys[row]), stuck.cause(told), of_flow.verdict)
+            done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
+            if not done and _stands_still(inputs, key, row, stalled, len(rows)):
+                found[row] = _kept(memory.shown.get(inputs.keys[row]), stuck.cause(told), of_flow.verdict)
             elif fact is not None and polls >= AGREEING_POLLS:
                 found[row] = fact
-    return StuckMemory(flows, facts, {scene.keys[row]: cause for row, cause in found.items()}), found
+    return StuckMemory(flows, facts, {inputs.keys[row]: cause for row, cause in found.items()}), found
 
 
-def _together(scene: Scene, rows: list[int], before: Together | None, errors: float) -> tuple[Together, Stall | None]:
-    summed = frozenset(scene.keys[row] for row in rows)
+def _together(
+    inputs: StuckInputs, rows: list[int], before: Together | None, errors: float
+) -> tuple[Together, Stall | None]:
+    summed = frozenset(inputs.keys[row] for row in rows)
     known = before if before is not None and before.moves == summed else Together(summed, None, None)
-    minimum, stalled = stall(known.minimum, scene.frame.snapshot.clock, _sum(scene, rows))
+    minimum, stalled = stall(known.minimum, inputs.indexed.snapshot.clock, _sum(inputs, rows))
     advanced = stalled is not None and stalled.samples == 0
     counted = errors if advanced or known.errors is None else known.errors
     return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
@@ -154,16 +156,16 @@ def _gained(errors: float, before: float | None) -> float:
     return errors - before if errors >= before else errors
 
 
-def _waiting(scene: Scene) -> Bools:
+def _waiting(inputs: StuckInputs) -> Bools:
     """(R,) whether an adding replica of the same partition is still missing from the ISR."""
-    replicas, partitions = scene.frame.snapshot.replicas, len(scene.frame.snapshot.partitions)
+    replicas, partitions = inputs.indexed.snapshot.replicas, len(inputs.indexed.snapshot.partitions)
     missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
     waiting: Bools = missing[replicas.partition]
     return waiting
 
 
-def _sum(scene: Scene, rows: list[int]) -> float | None:
-    parts = [scene.remaining[row] for row in rows]
+def _sum(inputs: StuckInputs, rows: list[int]) -> float | None:
+    parts = [inputs.remaining[row] for row in rows]
     return None if None in parts else sum(part for part in parts if part is not None)
 
 
@@ -178,57 +180,57 @@ def _agree(before: tuple[stuck.Cause | None, int] | None, fact: stuck.Cause | No
     return (fact, before[1] + 1) if before is not None and before[0] is fact else (fact, 1)
 
 
-def _stands_still(scene: Scene, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
-    flow = scene.flows.get(key)
+def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
+    flow = inputs.flows.get(key)
     window = flow.window if flow is not None else law.DEFAULT_WINDOW
-    limit = stuck.stall_limit(scene.parameters.poll_interval, window)
-    fetch = scene.frame.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
+    limit = stuck.stall_limit(inputs.parameters.poll_interval, window)
+    fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
     headroom = flow.headroom if flow is not None else None
-    alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, scene.gross(key))
-    return stuck.is_stuck(together, scene.stalls[row], limit, alone, settled=scene.settled(key))
+    alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, inputs.gross(key))
+    return stuck.is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key))
 
 
-def _facts(scene: Scene, key: FlowKey) -> stuck.MoveFacts:
+def _facts(inputs: StuckInputs, key: FlowKey) -> stuck.MoveFacts:
     """Gather what all moves of a flow have in common; aux state errors are all that were ever counted."""
     target, leader = key.target, key.leader
-    snapshot, flow = scene.frame.snapshot, scene.flows.get(key)
+    snapshot, flow = inputs.indexed.snapshot, inputs.flows.get(key)
     beans = snapshot.broker_beans.get(target)
     values = beans.values if beans is not None else {}
     return stuck.MoveFacts(
-        target_answers=_answers(scene, target),
+        target_answers=_answers(inputs, target),
         leader_exists=leader != UNKNOWN,
-        leader_answers=leader == UNKNOWN or _answers(scene, leader),
+        leader_answers=leader == UNKNOWN or _answers(inputs, leader),
         next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
         aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
-        verdict=scene.verdict(key),
+        verdict=inputs.verdict(key),
         throttle_may_lose=flow is None or flow.may_lose is not False,
     )
 
 
 def _facts_of(
-    scene: Scene, key: FlowKey, row: int, of_flow: stuck.MoveFacts, disks: Disks, *, complete: bool
+    inputs: StuckInputs, key: FlowKey, row: int, of_flow: stuck.MoveFacts, disks: Disks, *, complete: bool
 ) -> stuck.MoveFacts:
     """Add what is known of one replica; `complete` when no adding one of its partition is missing from the ISR."""
-    lagging = not scene.frame.snapshot.replicas.in_isr[row]
+    lagging = not inputs.indexed.snapshot.replicas.in_isr[row]
     return replace(
         of_flow,
-        log_dir_online=not disks.lost(row, settled=scene.settled(key)),
+        log_dir_online=not disks.lost(row, settled=inputs.settled(key)),
         usable_bytes=disks.usable(row),
         remaining_bytes=disks.arriving(row),
-        leader_limit=_binding(scene, key, Side.LEADER, lagging=lagging),
-        follower_limit=_binding(scene, key, Side.FOLLOWER, lagging=lagging),
+        leader_limit=_binding(inputs, key, Side.LEADER, lagging=lagging),
+        follower_limit=_binding(inputs, key, Side.FOLLOWER, lagging=lagging),
         adding_in_isr=complete,
     )
 
 
-def _answers(scene: Scene, broker: int) -> bool:
-    known = scene.frame.snapshot.brokers.get(broker)
-    status = scene.frame.snapshot.status.get((Source.OFFSETS, str(broker)))
+def _answers(inputs: StuckInputs, broker: int) -> bool:
+    known = inputs.indexed.snapshot.brokers.get(broker)
+    status = inputs.indexed.snapshot.status.get((Source.OFFSETS, str(broker)))
     return known is not None and not known.gone and not known.fenced and (status is None or status.up)
 
 
-def _binding(scene: Scene, key: FlowKey, side: Side, *, lagging: bool) -> float:
-    limit = scene.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
+def _binding(inputs: StuckInputs, key: FlowKey, side: Side, *, lagging: bool) -> float:
+    limit = inputs.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
     return math.inf if limit is None else limit

@@ -9,11 +9,18 @@ import numpy as np
 from kafka_warden.derive.flows.etas import flow_eta, side_etas
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
-from kafka_warden.derive.flows.side_loads import Load, Passing, SideKey, derive_passing, derive_sides, remaining_by_flow
+from kafka_warden.derive.flows.side_loads import (
+    Load,
+    SideKey,
+    SideTotals,
+    derive_side_totals,
+    derive_sides,
+    remaining_by_flow,
+)
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.moves.log_dirs import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
 from kafka_warden.derive.moves.moves import MovesMemory, measured_nets
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles, throttled_rows
 from kafka_warden.derive.throttle_problems.ages import ProblemsMemory, derive_problems
 from kafka_warden.derive.throttle_problems.ages import realign as realign_problems
@@ -56,7 +63,7 @@ def realign(memory: ThrottlingMemory, rows: Longs) -> ThrottlingMemory:
 
 
 def derive_throttling(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     lag: Lag,
     throttles: Throttles,
     flows: Mapping[FlowKey, Flow],
@@ -69,35 +76,39 @@ def derive_throttling(
     rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
     left = dict(zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True))
     remaining = remaining_by_flow(flows, left)
-    measured = measured_nets(frame, flows, moves)
-    sides = derive_sides(frame, flows, throttles, remaining, measured, moves.gains)
-    problems_memory, problems = derive_problems(frame, lag, throttles, sides, memory.problems, parameters)
-    log_dirs_memory, log_dir_moves = derive_log_dir_moves(frame, throttles, bytes_in, memory.log_dirs)
+    measured = measured_nets(indexed, flows, moves)
+    sides = derive_sides(indexed, flows, throttles, remaining, measured, moves.copy_progress)
+    problems_memory, problems = derive_problems(indexed, lag, throttles, sides, memory.problems, parameters)
+    log_dirs_memory, log_dir_moves = derive_log_dir_moves(indexed, throttles, bytes_in, memory.log_dirs)
     return ThrottlingMemory(problems_memory, log_dirs_memory), Throttling(
         remaining=remaining,
         etas={key: flow_eta(flow, remaining[key], measured.get(key)) for key, flow in flows.items()},
         side_etas=side_etas(sides, flows),
         sides=sides,
         problems=problems,
-        recommended=_recommended(frame, throttles, derive_passing(flows, remaining), bytes_in, parameters),
+        recommended=_recommended(indexed, throttles, derive_side_totals(flows, remaining), bytes_in, parameters),
         log_dir_moves=log_dir_moves,
     )
 
 
 def _recommended(
-    frame: Frame, throttles: Throttles, passing: Mapping[SideKey, Passing], bytes_in: Floats, parameters: Parameters
+    indexed: IndexedSnapshot,
+    throttles: Throttles,
+    side_totals: Mapping[SideKey, SideTotals],
+    bytes_in: Floats,
+    parameters: Parameters,
 ) -> float | None:
     """Return the lowest limit for all that take part; `None` while a part of it is unknown, or nothing moves."""
-    if not frame.snapshot.replicas.adding.any() or not throttles.lists_known:
+    if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known:
         return None
-    floors = _floors(frame, throttles, bytes_in)
+    floors = _floors(indexed, throttles, bytes_in)
     needed = [
         math.nan
         if each.remaining is None or each.bytes_in is None
         else formulas.needed_limit(floors[side][broker], each.bytes_in, each.remaining, parameters.moves_deadline)
-        for (broker, side), each in passing.items()
+        for (broker, side), each in side_totals.items()
     ]
-    index = np.searchsorted(frame.brokers, sorted({broker for broker, _ in passing}))
+    index = np.searchsorted(indexed.brokers, sorted({broker for broker, _ in side_totals}))
     lower = throttles.lower_bound[index].tolist()
     upper = throttles.upper_bound[index].tolist() if throttles.upper_bound is not None else []
     if any(math.isnan(part) for part in (*needed, *lower, *upper)):
@@ -106,18 +117,18 @@ def _recommended(
     return None if limit is None else as_known(limit)
 
 
-def _floors(frame: Frame, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
+def _floors(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
     """Compute the floors as they are once the tool has listed what moves: old replicas lead, adding ones follow."""
-    replicas = frame.snapshot.replicas
-    moving = np.zeros(len(frame.snapshot.partitions), bool)
+    replicas = indexed.snapshot.replicas
+    moving = np.zeros(len(indexed.snapshot.partitions), bool)
     moving[replicas.partition[replicas.adding]] = True
     listed = {
         Side.LEADER: throttles.listed[Side.LEADER] | (moving[replicas.partition] & ~replicas.adding),
         Side.FOLLOWER: throttles.listed[Side.FOLLOWER] | replicas.adding,
     }
-    rows, brokers = throttled_rows(frame, listed), len(frame.brokers)
+    rows, brokers = throttled_rows(indexed, listed), len(indexed.brokers)
     columns = {
         Side.LEADER: throttle.leader_floor(rows, bytes_in, brokers).values,
         Side.FOLLOWER: throttle.follower_floor(rows, bytes_in, brokers).values,
     }
-    return {side: dict(zip(frame.brokers.tolist(), columns[side].tolist(), strict=True)) for side in SIDES}
+    return {side: dict(zip(indexed.brokers.tolist(), columns[side].tolist(), strict=True)) for side in SIDES}

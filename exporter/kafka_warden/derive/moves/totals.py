@@ -10,7 +10,7 @@ from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.flows.side_loads import SideKey
 from kafka_warden.derive.moves.moves import Move
 from kafka_warden.derive.moves.throttle_use import Throttling
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.formulas import moves as formulas
 from kafka_warden.formulas.ops import NUMBERS
@@ -34,10 +34,10 @@ class Totals:
 
 
 def derive_totals(
-    frame: Frame, moves: tuple[Move, ...], throttles: Throttles, throttling: Throttling, bytes_in: Floats
+    indexed: IndexedSnapshot, moves: tuple[Move, ...], throttles: Throttles, throttling: Throttling, bytes_in: Floats
 ) -> Totals:
     """Add the moves up."""
-    snapshot = frame.snapshot
+    snapshot = indexed.snapshot
     reassigning = int(snapshot.partitions.reassigning.sum())
     ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
     left = [move.remaining_bytes for move in moves if move.remaining_bytes is not None]
@@ -48,7 +48,7 @@ def derive_totals(
         ratio=ratio if known else None,
         remaining_bytes=sum(left) if known and len(left) == len(moves) else None,
         eta=_eta(moves, throttling),
-        predicted=_predicted(frame, moves, throttles, bytes_in, ratio),
+        predicted=_predicted(indexed, moves, throttles, bytes_in, ratio),
         predicted_bottleneck=binding[1] if binding is not None else None,
         bottleneck=binding[0] if binding is not None else None,
         catch_up=_catch_up(moves),
@@ -96,7 +96,7 @@ def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:
 
 
 def _predicted(
-    frame: Frame, moves: tuple[Move, ...], throttles: Throttles, bytes_in: Floats, ratio: float
+    indexed: IndexedSnapshot, moves: tuple[Move, ...], throttles: Throttles, bytes_in: Floats, ratio: float
 ) -> float | None:
     """KIP-73's MoveTime, where something moves under a limit and all that it needs is known."""
     involved = {broker for move in moves for broker in (move.broker, move.leader) if broker is not None}
@@ -104,9 +104,9 @@ def _predicted(
     lowest = min((limit for limit in limits if limit is not None), default=UNLIMITED)
     if lowest == UNLIMITED:
         return None
-    snapshot, led = frame.snapshot, frame.led_by != UNKNOWN
+    snapshot, led = indexed.snapshot, indexed.led_by != UNKNOWN
     return formulas.move_time_of_cluster(
-        ratio, lowest, snapshot.replicas.size, frame.led_by[led], bytes_in[led], len(snapshot.brokers)
+        ratio, lowest, snapshot.replicas.size, indexed.led_by[led], bytes_in[led], len(snapshot.brokers)
     )
 
 

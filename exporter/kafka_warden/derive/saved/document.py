@@ -15,7 +15,7 @@ from kafka_warden.derive.memory import Memory, remembered, take
 from kafka_warden.derive.moves.throttle_use import ThrottlingMemory
 from kafka_warden.derive.saved import moves, problems, rows
 from kafka_warden.derive.saved.values import Clock
-from kafka_warden.derive.snapshot_index import frame
+from kafka_warden.derive.snapshot_index import index_snapshot
 from kafka_warden.derive.throttle_problems.ages import ProblemsMemory
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.errors import StateError
@@ -73,7 +73,7 @@ def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory
     longest = max((config.replica_lag_time_max for config in configs), default=BrokerConfig().replica_lag_time_max)
     if seconds <= longest:
         return memory
-    kept = remembered(memory, frame(snapshot))
+    kept = remembered(memory, index_snapshot(snapshot))
     in_isr, before = snapshot.replicas.in_isr, kept.replicas
     caught_up_at, passed_at = (np.where(in_isr, np.nan, times) for times in (before.caught_up_at, before.passed_at))
     return replace(kept, replicas=replace(before, caught_up_at=caught_up_at, passed_at=passed_at))
@@ -85,7 +85,7 @@ def _read(document: Document, clock: Clock) -> Memory:
         keys=rows.read_keys(partitions, replicas),
         bytes_in=bytes_in.blank(len(partitions)),
         known_end=np.array([row["end"] for row in replicas], np.int64),
-        weights=rows.read_weights(replicas),
+        estimate=rows.read_estimate(replicas),
         out_since=clock.column(replicas, "out_since"),
         under_since=clock.column(partitions, "under_since"),
         replicas=rows.read_replicas(replicas, clock),

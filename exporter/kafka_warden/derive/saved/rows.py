@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kafka_warden.derive.followers.remaining import Weights
+from kafka_warden.derive.followers.remaining import RemainingEstimate
 from kafka_warden.derive.followers.verdict import ReplicasMemory, empty_memory
 from kafka_warden.derive.memory import Memory
 from kafka_warden.derive.saved.values import Clock, Row
@@ -66,10 +66,10 @@ def write_replicas(memory: Memory, clock: Clock) -> list[Row]:
             "partition_row": partition,
             "broker": broker,
             "end": int(memory.known_end[row]),
-            "lacked_weight": as_known(memory.weights.per_offset[row]),
-            "lacked_of": int(memory.weights.leader[row]),
-            "lacked_sizes": [int(memory.weights.size[row]), int(memory.weights.leader_size[row])],
-            "lacked_cleaned": float(memory.weights.cleaned[row]),
+            "lacked_weight": as_known(memory.estimate.per_offset[row]),
+            "lacked_of": int(memory.estimate.leader[row]),
+            "lacked_sizes": [int(memory.estimate.size[row]), int(memory.estimate.leader_size[row])],
+            "lacked_cleaned": float(memory.estimate.cleaned[row]),
             "out_since": clock.write(float(memory.out_since[row])),
             "caught_up_at": clock.write(float(replicas.caught_up_at[row])),
             "passed_at": clock.write(float(replicas.passed_at[row])),
@@ -116,12 +116,12 @@ def read_replicas(replicas: Sequence[Row], clock: Clock) -> ReplicasMemory:
     )
 
 
-def read_weights(replicas: Sequence[Row]) -> Weights:
+def read_estimate(replicas: Sequence[Row]) -> RemainingEstimate:
     """Read what the offsets weigh that adding replicas lack; a document of before they were written has none."""
-    weights = [row.get("lacked_weight") for row in replicas]
+    estimate = [row.get("lacked_weight") for row in replicas]
     sizes = [row.get("lacked_sizes", (UNKNOWN, UNKNOWN)) for row in replicas]
-    return Weights(
-        np.array([np.nan if weight is None else float(weight) for weight in weights], np.float64),
+    return RemainingEstimate(
+        np.array([np.nan if weight is None else float(weight) for weight in estimate], np.float64),
         np.array([row.get("lacked_of", UNKNOWN) for row in replicas], np.int32),
         np.array([int(size) for size, _ in sizes], np.int64),
         np.array([int(leader) for _, leader in sizes], np.int64),

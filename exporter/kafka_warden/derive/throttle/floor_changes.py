@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.formulas.rows import carry
 from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Side
@@ -22,7 +22,7 @@ BrokerSide = tuple[int, Side]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ThrottledTraffic:
     """As of one poll. P partitions, R replicas."""
 
     against: Mapping[Side, Ints]
@@ -33,36 +33,38 @@ class Counted:
     """(P,) and was, or was not, in the poll before."""
 
 
-def follow_floors(frame: Frame, throttles: Throttles, before: Counted | None) -> tuple[Counted, frozenset[BrokerSide]]:
-    """Tell on which brokers and sides other copies count than in the poll before, whose rows are those of `frame`."""
-    moving = frame.snapshot.partitions.reassigning
-    against = {side: _against(frame, throttles, side) for side in SIDES}
+def follow_floors(
+    indexed: IndexedSnapshot, throttles: Throttles, before: ThrottledTraffic | None
+) -> tuple[ThrottledTraffic, frozenset[BrokerSide]]:
+    """Tell on which brokers and sides other copies count than in the poll before, whose rows are those of `indexed`."""
+    moving = indexed.snapshot.partitions.reassigning
+    against = {side: _against(indexed, throttles, side) for side in SIDES}
     if before is None:
-        return Counted(against, moving, np.zeros(len(moving), bool)), frozenset()
+        return ThrottledTraffic(against, moving, np.zeros(len(moving), bool)), frozenset()
     steady = moving == before.moving
     # What a move leaves behind, and what it brings along, may be told a poll late.
-    comparable = (steady & before.steady)[frame.snapshot.replicas.partition]
+    comparable = (steady & before.steady)[indexed.snapshot.replicas.partition]
     changed = frozenset(
         (broker, side) for side in SIDES for broker in _differing(before.against[side], against[side], comparable)
     )
-    return Counted(against, moving, steady), changed
+    return ThrottledTraffic(against, moving, steady), changed
 
 
-def realign(counted: Counted | None, partitions: Longs, replicas: Longs) -> Counted | None:
+def realign(counted: ThrottledTraffic | None, partitions: Longs, replicas: Longs) -> ThrottledTraffic | None:
     """Bring it to the rows of another snapshot, given as of `match_partitions` and `match_replicas`."""
     if counted is None:
         return None
-    return Counted(
+    return ThrottledTraffic(
         against={side: carry(column, replicas, UNSEEN) for side, column in counted.against.items()},
         moving=carry(counted.moving, partitions, 0),
         steady=carry(counted.steady, partitions, 0),
     )
 
 
-def _against(frame: Frame, throttles: Throttles, side: Side) -> Ints:
-    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
+def _against(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> Ints:
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     # Replicas that are being added join the ISR as they end.
-    following = replicas.in_isr & ~frame.is_leader & ~replicas.adding
+    following = replicas.in_isr & ~indexed.is_leader & ~replicas.adding
     if side is Side.FOLLOWER:
         return np.where(following & throttles.listed[side], replicas.broker, UNKNOWN).astype(np.int32)
     leader_row = partitions.leader_row[replicas.partition]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import throttle as formulas
 from kafka_warden.model import UNKNOWN, Bools, Floats, Limit, Side
 
@@ -43,47 +43,49 @@ class Throttles:
         return found.value if found is not None else None
 
 
-def derive_throttles(frame: Frame, bytes_in: Floats, network: float | None) -> Throttles:
+def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float | None) -> Throttles:
     """Resolve limits and lists, and what in-sync traffic leaves of them.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         bytes_in: (P,) bytes per second appended to each partition, NaN where unknown.
         network: N of KIP-73 in bytes per second, if configured.
     """
-    configs = frame.snapshot.broker_configs
+    configs = indexed.snapshot.broker_configs
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
-    lists = {side: _lists(frame, side) for side in SIDES}
-    listed = {side: _listed(frame, lists[side]) for side in SIDES}
+    lists = {side: _lists(indexed, side) for side in SIDES}
+    listed = {side: _listed(indexed, lists[side]) for side in SIDES}
     # A topic whose lists nobody told may name any replica: then neither a count nor a floor is known.
-    lists_known = frame.snapshot.topic_configs.keys() >= set(frame.snapshot.topics)
+    lists_known = indexed.snapshot.topic_configs.keys() >= set(indexed.snapshot.topics)
     known = np.float64(0 if lists_known else math.nan)
-    rows = throttled_rows(frame, listed)
-    brokers = len(frame.brokers)
-    floors = _floors(frame, listed, bytes_in, known=lists_known)
+    rows = throttled_rows(indexed, listed)
+    brokers = len(indexed.brokers)
+    floors = _floors(indexed, listed, bytes_in, known=lists_known)
     return Throttles(
         limits=limits,
         lists=lists,
         lists_known=lists_known,
         listed=listed,
-        held=_held(frame, listed),
-        throttled={side: formulas.count_listed(listed[side], frame.host, brokers) + known for side in SIDES},
+        held=_held(indexed, listed),
+        throttled={side: formulas.count_listed(listed[side], indexed.host, brokers) + known for side in SIDES},
         floor=floors,
-        headroom={side: _headroom(frame, limits, side, floors[side]) for side in SIDES},
+        headroom={side: _headroom(indexed, limits, side, floors[side]) for side in SIDES},
         lower_bound=formulas.lower_bound(rows, bytes_in, brokers).values,
         upper_bound=_upper_bound(rows, bytes_in, brokers, network),
     )
 
 
-def at_rates(frame: Frame, throttles: Throttles, bytes_in: Floats) -> Throttles:
+def at_rates(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> Throttles:
     """Take other rates (P,) for floor and headroom; all else is as it was."""
-    floors = _floors(frame, throttles.listed, bytes_in, known=throttles.lists_known)
-    headroom = {side: _headroom(frame, throttles.limits, side, floors[side]) for side in SIDES}
+    floors = _floors(indexed, throttles.listed, bytes_in, known=throttles.lists_known)
+    headroom = {side: _headroom(indexed, throttles.limits, side, floors[side]) for side in SIDES}
     return replace(throttles, floor=floors, headroom=headroom)
 
 
-def _floors(frame: Frame, listed: Mapping[Side, Bools], bytes_in: Floats, *, known: bool) -> dict[Side, Floats]:
-    rows, brokers = throttled_rows(frame, listed), len(frame.brokers)
+def _floors(
+    indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats, *, known: bool
+) -> dict[Side, Floats]:
+    rows, brokers = throttled_rows(indexed, listed), len(indexed.brokers)
     unknown = np.float64(0 if known else math.nan)
     return {
         Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values + unknown,
@@ -91,8 +93,8 @@ def _floors(frame: Frame, listed: Mapping[Side, Bools], bytes_in: Floats, *, kno
     }
 
 
-def _lists(frame: Frame, side: Side) -> dict[int, formulas.ThrottledReplicas]:
-    snapshot = frame.snapshot
+def _lists(indexed: IndexedSnapshot, side: Side) -> dict[int, formulas.ThrottledReplicas]:
+    snapshot = indexed.snapshot
     configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
     values = (
         (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
@@ -102,45 +104,45 @@ def _lists(frame: Frame, side: Side) -> dict[int, formulas.ThrottledReplicas]:
     return formulas.lists_of((index, value) for index, value in values if value)
 
 
-def _listed(frame: Frame, lists: dict[int, formulas.ThrottledReplicas]) -> Bools:
+def _listed(indexed: IndexedSnapshot, lists: dict[int, formulas.ThrottledReplicas]) -> Bools:
     if not lists:
-        return np.zeros(len(frame.snapshot.replicas), bool)
-    snapshot = frame.snapshot
+        return np.zeros(len(indexed.snapshot.replicas), bool)
+    snapshot = indexed.snapshot
     partition = snapshot.replicas.partition
     topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
     return formulas.listed_rows(lists, topic, number, snapshot.replicas.broker)
 
 
-def _held(frame: Frame, listed: Mapping[Side, Bools]) -> dict[Side, Bools]:
-    follower = ~frame.is_leader
-    leader_row = frame.snapshot.partitions.leader_row[frame.snapshot.replicas.partition]
+def _held(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> dict[Side, Bools]:
+    follower = ~indexed.is_leader
+    leader_row = indexed.snapshot.partitions.leader_row[indexed.snapshot.replicas.partition]
     led = leader_row != UNKNOWN
     by_leader = np.zeros(len(follower), bool)
     by_leader[led] = listed[Side.LEADER][leader_row[led]]
     return {Side.LEADER: by_leader & follower, Side.FOLLOWER: listed[Side.FOLLOWER] & follower}
 
 
-def throttled_rows(frame: Frame, listed: Mapping[Side, Bools]) -> formulas.Replicas:
+def throttled_rows(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> formulas.Replicas:
     """Gather what floors and bounds are made of, with lists (R,) by side."""
-    replicas = frame.snapshot.replicas
+    replicas = indexed.snapshot.replicas
     return formulas.Replicas(
         partition=replicas.partition,
-        broker=frame.host,
-        is_leader=frame.is_leader,
+        broker=indexed.host,
+        is_leader=indexed.is_leader,
         in_isr=replicas.in_isr,
         leader_listed=listed[Side.LEADER],
         follower_listed=listed[Side.FOLLOWER],
     )
 
 
-def limit_column(frame: Frame, limits: Mapping[tuple[int, Side], Limit], side: Side) -> Floats:
+def limit_column(indexed: IndexedSnapshot, limits: Mapping[tuple[int, Side], Limit], side: Side) -> Floats:
     """Limits of one side as a column (B,): NaN where a broker's configuration was never read, `+inf` unlimited."""
-    known = [limits.get((broker, side)) for broker in frame.brokers.tolist()]
+    known = [limits.get((broker, side)) for broker in indexed.brokers.tolist()]
     return np.array([found.value if found is not None else math.nan for found in known], dtype=np.float64)
 
 
-def _headroom(frame: Frame, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:
-    limit = limit_column(frame, limits, side)
+def _headroom(indexed: IndexedSnapshot, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:
+    limit = limit_column(indexed, limits, side)
     # Without a limit nothing is held back, whatever the traffic, even when it is not known.
     return np.where(np.isinf(limit), np.inf, formulas.headroom(limit, floor))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.formulas.throttle import ThrottledReplicas
 from kafka_warden.model import Bools, Side
@@ -44,34 +44,36 @@ class Named:
         return self.one_by_one | self.by_wildcard
 
 
-def derive_named(frame: Frame, throttles: Throttles, memory: ListsMemory) -> tuple[ListsMemory, dict[Side, Named]]:
+def derive_named(
+    indexed: IndexedSnapshot, throttles: Throttles, memory: ListsMemory
+) -> tuple[ListsMemory, dict[Side, Named]]:
     """Resolve the lists of both sides."""
-    absent = {side: _absent(frame, throttles, side) for side in SIDES}
+    absent = {side: _absent(indexed, throttles, side) for side in SIDES}
     kept = ListsMemory(
-        lists={_key(frame, index, side): found for side in SIDES for index, found in throttles.lists[side].items()},
+        lists={_key(indexed, index, side): found for side in SIDES for index, found in throttles.lists[side].items()},
         unexplained={
-            _key(frame, index, side): left
+            _key(indexed, index, side): left
             for side in SIDES
             for index, entries in absent[side].items()
-            if (left := _unexplained(frame, throttles, memory, side, index, entries))
+            if (left := _unexplained(indexed, throttles, memory, side, index, entries))
         },
     )
-    return kept, {side: _named(frame, throttles, side, absent[side], kept) for side in SIDES}
+    return kept, {side: _named(indexed, throttles, side, absent[side], kept) for side in SIDES}
 
 
-def _key(frame: Frame, index: int, side: Side) -> ListKey:
-    return frame.snapshot.topic_ids[index], frame.snapshot.topics[index], side
+def _key(indexed: IndexedSnapshot, index: int, side: Side) -> ListKey:
+    return indexed.snapshot.topic_ids[index], indexed.snapshot.topics[index], side
 
 
-def _absent(frame: Frame, throttles: Throttles, side: Side) -> dict[int, frozenset[Entry]]:
+def _absent(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> dict[int, frozenset[Entry]]:
     """Find entries without a replica; topics that host all that their list names cost nothing."""
     explicit = {index: found.pairs for index, found in throttles.lists[side].items() if not found.everything}
     if not explicit:
         return {}
-    partitions, replicas = frame.snapshot.partitions, frame.snapshot.replicas
+    partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
     rows = np.flatnonzero(throttles.listed[side])
     topic = partitions.topic[replicas.partition[rows]]
-    hosted = np.bincount(topic, minlength=len(frame.snapshot.topics))
+    hosted = np.bincount(topic, minlength=len(indexed.snapshot.topics))
     absent = {}
     for index, pairs in explicit.items():
         if hosted[index] == len(pairs):
@@ -83,16 +85,21 @@ def _absent(frame: Frame, throttles: Throttles, side: Side) -> dict[int, frozens
 
 
 def _unexplained(
-    frame: Frame, throttles: Throttles, memory: ListsMemory, side: Side, index: int, entries: frozenset[Entry]
+    indexed: IndexedSnapshot,
+    throttles: Throttles,
+    memory: ListsMemory,
+    side: Side,
+    index: int,
+    entries: frozenset[Entry],
 ) -> frozenset[Entry]:
     """Leave out what a move left behind.
 
     That is an entry that had its replica while it was listed; and, for a sidecar that did not see the move, a leader's
     entry for a partition whose follower list names a replica that is there: sources and destination of a move.
     """
-    key = _key(frame, index, side)
+    key = _key(indexed, index, side)
     before, never_there = memory.lists.get(key), memory.unexplained.get(key, frozenset())
-    moved = _destinations(frame, throttles, index) if side is Side.LEADER else frozenset()
+    moved = _destinations(indexed, throttles, index) if side is Side.LEADER else frozenset()
     return frozenset(
         (number, broker)
         for number, broker in entries
@@ -101,30 +108,34 @@ def _unexplained(
     )
 
 
-def _destinations(frame: Frame, throttles: Throttles, index: int) -> frozenset[int]:
-    partitions, replicas = frame.snapshot.partitions, frame.snapshot.replicas
+def _destinations(indexed: IndexedSnapshot, throttles: Throttles, index: int) -> frozenset[int]:
+    partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
     partition = replicas.partition[throttles.listed[Side.FOLLOWER] & ~replicas.adding]
     return frozenset(partitions.number[partition[partitions.topic[partition] == index]].tolist())
 
 
 def _named(
-    frame: Frame, throttles: Throttles, side: Side, absent: Mapping[int, frozenset[Entry]], kept: ListsMemory
+    indexed: IndexedSnapshot,
+    throttles: Throttles,
+    side: Side,
+    absent: Mapping[int, frozenset[Entry]],
+    kept: ListsMemory,
 ) -> Named:
-    partitions, replicas, brokers = frame.snapshot.partitions, frame.snapshot.replicas, len(frame.brokers)
+    partitions, replicas, brokers = indexed.snapshot.partitions, indexed.snapshot.replicas, len(indexed.brokers)
     wild = [index for index, found in throttles.lists[side].items() if found.everything]
     listed = np.flatnonzero(throttles.listed[side])
     of_wild = np.isin(partitions.topic[replicas.partition[listed]], wild)
     elsewhere = {broker for entries in absent.values() for _, broker in entries}
     return Named(
-        one_by_one=_hosts(frame, listed[~of_wild], brokers) | np.isin(frame.brokers, list(elsewhere)),
-        by_wildcard=_hosts(frame, listed[of_wild], brokers),
+        one_by_one=_hosts(indexed, listed[~of_wild], brokers) | np.isin(indexed.brokers, list(elsewhere)),
+        by_wildcard=_hosts(indexed, listed[of_wild], brokers),
         absent=absent,
         unexplained={
-            index: left for index in absent if (left := kept.unexplained.get(_key(frame, index, side), frozenset()))
+            index: left for index in absent if (left := kept.unexplained.get(_key(indexed, index, side), frozenset()))
         },
     )
 
 
-def _hosts(frame: Frame, rows: np.ndarray, brokers: int) -> Bools:
-    hosts: Bools = np.bincount(frame.host[rows], minlength=brokers) > 0
+def _hosts(indexed: IndexedSnapshot, rows: np.ndarray, brokers: int) -> Bools:
+    hosts: Bools = np.bincount(indexed.host[rows], minlength=brokers) > 0
     return hosts

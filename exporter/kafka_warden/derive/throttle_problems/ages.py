@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_warden.derive.flows.side_loads import Load, SideKey
 from kafka_warden.derive.followers.lag import Lag
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.derive.throttle.lists import ListsMemory, derive_named
 from kafka_warden.derive.throttle_problems import limit_checks, list_checks
@@ -35,7 +35,7 @@ def realign(memory: ProblemsMemory, rows: Longs) -> ProblemsMemory:
 
 
 def derive_problems(
-    frame: Frame,
+    indexed: IndexedSnapshot,
     lag: Lag,
     throttles: Throttles,
     sides: Mapping[SideKey, Load],
@@ -45,7 +45,7 @@ def derive_problems(
     """Judge every broker and side.
 
     Args:
-        frame: the snapshot.
+        indexed: the snapshot.
         lag: of its followers.
         throttles: their limits and lists.
         sides: what catches up through each broker and side.
@@ -55,11 +55,11 @@ def derive_problems(
     Returns:
         The memory, and the age in seconds of every problem that is raised.
     """
-    needs = derive_needs(frame, lag, throttles)
-    lists, named = derive_named(frame, throttles, memory.lists)
-    in_sync = {side: _in_sync(frame, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
-    facts = Facts(frame, throttles, needs, named, in_sync, sides, parameters)
-    clock, told = frame.snapshot.clock, _judge(facts)
+    needs = derive_needs(indexed, lag, throttles)
+    lists, named = derive_named(indexed, throttles, memory.lists)
+    in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
+    facts = Facts(indexed, throttles, needs, named, in_sync, sides, parameters)
+    clock, told = indexed.snapshot.clock, _judge(facts)
     held = {
         key: state
         for key in memory.held.keys() | told.keys()
@@ -70,13 +70,13 @@ def derive_problems(
     return ProblemsMemory(held, lists, in_sync), {key: age for key, age in ages if age is not None}
 
 
-def _in_sync(frame: Frame, throttles: Throttles, needs: Needs, side: Side, before: Bools | None) -> Bools:
-    replicas = frame.snapshot.replicas
+def _in_sync(indexed: IndexedSnapshot, throttles: Throttles, needs: Needs, side: Side, before: Bools | None) -> Bools:
+    replicas = indexed.snapshot.replicas
     kept = np.zeros(len(replicas), bool)
     rows = np.flatnonzero(throttles.held[side])
     known = before[rows] if before is not None else kept[rows]
     # A limit that cannot be read just now ends nothing.
-    throttled = ~np.isposinf(limit_of_rows(frame, needs, side, rows))
+    throttled = ~np.isposinf(limit_of_rows(indexed, needs, side, rows))
     kept[rows] = formulas.held_in_sync(known, throttled, replicas.in_isr[rows])
     return kept
 
@@ -100,5 +100,5 @@ def _judge(facts: Facts) -> dict[ProblemKey, bool | None]:
         (Side.LOG_DIRS, Problem.IDLE_RATE, limit_checks.log_dirs_idle(facts)),
     ]
     for side, problem, column in columns:
-        found |= {(broker, side, problem): True for broker in facts.frame.brokers[column].tolist()}
+        found |= {(broker, side, problem): True for broker in facts.indexed.brokers[column].tolist()}
     return found | list_checks.named_in_vain(facts)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_warden.derive.flows.side_loads import Load, SideKey
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.derive.throttle.lists import Named
 from kafka_warden.derive.throttle_problems.needs import Needs
@@ -21,7 +21,7 @@ ProblemKey = tuple[int, Side, Problem]
 class Facts:
     """R replicas, B brokers."""
 
-    frame: Frame
+    indexed: IndexedSnapshot
     throttles: Throttles
     needs: Needs
     named: Mapping[Side, Named]
@@ -30,19 +30,19 @@ class Facts:
     parameters: Parameters
 
 
-def broker_of_row(frame: Frame, side: Side) -> Ints:
+def broker_of_row(indexed: IndexedSnapshot, side: Side) -> Ints:
     """(R,) index of the broker whose limit of that side holds a replica back, `UNKNOWN` without a leader."""
-    return frame.host if side is Side.FOLLOWER else frame.led_by[frame.snapshot.replicas.partition]
+    return indexed.host if side is Side.FOLLOWER else indexed.led_by[indexed.snapshot.replicas.partition]
 
 
-def limit_of_rows(frame: Frame, needs: Needs, side: Side, rows: np.ndarray) -> Floats:
+def limit_of_rows(indexed: IndexedSnapshot, needs: Needs, side: Side, rows: np.ndarray) -> Floats:
     """(K,) limits that hold K replicas back on that side, NaN where none is known."""
-    index = broker_of_row(frame, side)[rows]
+    index = broker_of_row(indexed, side)[rows]
     return np.where(index == UNKNOWN, np.nan, needs.limits[side][index])
 
 
 def brokers_of(facts: Facts, rows: Bools, side: Side) -> Bools:
     """(B,) brokers whose limit of that side is asked for by any of these replicas (R,)."""
-    index = broker_of_row(facts.frame, side)[rows]
-    hit: Bools = np.bincount(index[index != UNKNOWN], minlength=len(facts.frame.brokers)) > 0
+    index = broker_of_row(facts.indexed, side)[rows]
+    hit: Bools = np.bincount(index[index != UNKNOWN], minlength=len(facts.indexed.brokers)) > 0
     return hit

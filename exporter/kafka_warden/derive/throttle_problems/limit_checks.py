@@ -19,13 +19,13 @@ def blocked(facts: Facts, side: Side) -> Bools:
     rows = facts.throttles.held[side] & facts.needs.behind
     if side is Side.LEADER:
         # A leader holds back only those that are not in sync.
-        rows &= ~facts.frame.snapshot.replicas.in_isr
+        rows &= ~facts.indexed.snapshot.replicas.in_isr
     return formulas.blocked(facts.needs.limits[side], brokers_of(facts, rows, side))
 
 
 def log_dirs_blocked(facts: Facts) -> Bools:
     """(B,) the same of limits for moves between log directories."""
-    copying = np.isin(facts.frame.brokers, [moving.broker for moving in facts.frame.snapshot.future_replicas])
+    copying = np.isin(facts.indexed.brokers, [moving.broker for moving in facts.indexed.snapshot.future_replicas])
     return formulas.blocked(facts.needs.limits[Side.LOG_DIRS], copying)
 
 
@@ -40,11 +40,11 @@ def below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
 
 def holds_original(facts: Facts, side: Side) -> Bools:
     """(B,) brokers whose limit keeps a replica out of the ISR that was in it and is not being moved."""
-    replicas = facts.frame.snapshot.replicas
+    replicas = facts.indexed.snapshot.replicas
     out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is not held back, it is not there.
     rows = np.flatnonzero(out & ~replicas.offline & (replicas.end != UNKNOWN))
-    index, rates = broker_of_row(facts.frame, side)[rows], _rates(facts, side)
+    index, rates = broker_of_row(facts.indexed, side)[rows], _rates(facts, side)
     held, limit = facts.throttles.held[side][rows], facts.needs.limits[side][index]
     binding = np.zeros(len(replicas), bool)
     binding[rows] = replica_state.throttle_binds(held, rates[index], limit)
@@ -52,11 +52,11 @@ def holds_original(facts: Facts, side: Side) -> Bools:
 
 
 def _rates(facts: Facts, side: Side) -> Floats:
-    beans = facts.frame.snapshot.broker_beans
+    beans = facts.indexed.snapshot.broker_beans
     return np.array(
         [
             math.nan if (told := beans.get(broker)) is None else told.values.get(THROTTLED_RATES[side], math.nan)
-            for broker in facts.frame.brokers.tolist()
+            for broker in facts.indexed.brokers.tolist()
         ],
         dtype=np.float64,
     )
@@ -64,7 +64,7 @@ def _rates(facts: Facts, side: Side) -> Floats:
 
 def fetch_size(facts: Facts, side: Side) -> Bools:
     """(B,) limits that one fetch response may exceed (KIP-73: fetch size, window and network)."""
-    configs = [facts.frame.snapshot.broker_configs.get(broker) for broker in facts.frame.brokers.tolist()]
+    configs = [facts.indexed.snapshot.broker_configs.get(broker) for broker in facts.indexed.brokers.tolist()]
     known = [config or BrokerConfig() for config in configs]
     own = np.array([float(config.replica_fetch_response_max_bytes) for config in known])
     # What a leader sends is as large as its followers ask for.
@@ -73,7 +73,7 @@ def fetch_size(facts: Facts, side: Side) -> Bools:
     window = np.array([config.quota_window_num * config.quota_window_size for config in known])
     configured = facts.parameters.network_bytes_per_second
     network = UNLIMITED if configured is None else configured
-    brokers = sum(not broker.gone for broker in facts.frame.snapshot.brokers.values())
+    brokers = sum(not broker.gone for broker in facts.indexed.snapshot.brokers.values())
     limit = facts.needs.limits[side]
     largest = throttle.largest_fetch(
         ARRAYS, limit, np.full(len(limit), float(max(brokers, 1))), window, np.full(len(limit), network)
@@ -89,7 +89,7 @@ def idle_rate(facts: Facts, side: Side) -> Bools:
 
 def log_dirs_idle(facts: Facts) -> Bools:
     """(B,) a limit for moves between log directories while nothing moves: it has no list to be named by."""
-    snapshot = facts.frame.snapshot
+    snapshot = facts.indexed.snapshot
     in_use = bool(snapshot.future_replicas) or bool(snapshot.partitions.reassigning.any())
-    told = np.isin(facts.frame.brokers, [directory.broker for directory in snapshot.log_dirs])
+    told = np.isin(facts.indexed.brokers, [directory.broker for directory in snapshot.log_dirs])
     return told & formulas.idle_rate(facts.needs.limits[Side.LOG_DIRS], in_use or not snapshot.reassignments_known)

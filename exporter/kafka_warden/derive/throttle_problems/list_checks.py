@@ -11,24 +11,24 @@ from kafka_warden.model import UNKNOWN, Bools, Side
 
 def uneven(facts: Facts, side: Side) -> Bools:
     """(B,) brokers of a move whose limits differ; and leaders that have become so since the lists were written."""
-    partition = facts.frame.snapshot.replicas.partition
+    partition = facts.indexed.snapshot.replicas.partition
     rows = np.flatnonzero(facts.needs.moving[partition])
     listed = np.zeros(len(facts.needs.moving), bool)
     listed[partition[rows[facts.throttles.listed[side][rows]]]] = True
     differ = formulas.differing(
-        partition[rows], facts.needs.limits[side][facts.frame.host[rows]], listed[partition[rows]]
+        partition[rows], facts.needs.limits[side][facts.indexed.host[rows]], listed[partition[rows]]
     )
-    uneven = np.bincount(facts.frame.host[rows[differ]], minlength=len(facts.frame.brokers)) > 0
+    uneven = np.bincount(facts.indexed.host[rows[differ]], minlength=len(facts.indexed.brokers)) > 0
     return uneven | _leader_moved(facts, listed) if side is Side.LEADER else uneven
 
 
 def _leader_moved(facts: Facts, listed: Bools) -> Bools:
     """(B,) leaders of moving partitions (P,) whose list names other replicas of theirs, but not them."""
-    partitions = facts.frame.snapshot.partitions
+    partitions = facts.indexed.snapshot.partitions
     moves = np.flatnonzero(facts.needs.moving & (partitions.leader_row != UNKNOWN))
     on_list = facts.throttles.listed[Side.LEADER][partitions.leader_row[moves]]
     moved = moves[formulas.leader_not_named(on_list, listed[moves])]
-    hit: Bools = np.bincount(facts.frame.led_by[moved], minlength=len(facts.frame.brokers)) > 0
+    hit: Bools = np.bincount(facts.indexed.led_by[moved], minlength=len(facts.indexed.brokers)) > 0
     return hit
 
 
@@ -42,12 +42,12 @@ def lopsided(facts: Facts, side: Side) -> Bools:
 
 def _half_throttled(facts: Facts, side: Side) -> Bools:
     """(B,) brokers that let a move through which the other side holds back, or which no list names at all."""
-    replicas = facts.frame.snapshot.replicas
-    led = facts.frame.led_by[replicas.partition] != UNKNOWN
-    rows = np.flatnonzero(replicas.adding & ~replicas.in_isr & ~facts.frame.is_leader & led)
+    replicas = facts.indexed.snapshot.replicas
+    led = facts.indexed.led_by[replicas.partition] != UNKNOWN
+    rows = np.flatnonzero(replicas.adding & ~replicas.in_isr & ~facts.indexed.is_leader & led)
     other = Side.LEADER if side is Side.FOLLOWER else Side.FOLLOWER
     ours, theirs = (facts.throttles.held[each][rows] for each in (side, other))
-    limit, other_limit = (limit_of_rows(facts.frame, facts.needs, each, rows) for each in (side, other))
+    limit, other_limit = (limit_of_rows(facts.indexed, facts.needs, each, rows) for each in (side, other))
     free = formulas.one_sided(ours, limit, theirs, other_limit)
     if side is Side.LEADER:
         # Where the list names other leaders, the leader moved: that is uneven.
@@ -60,7 +60,7 @@ def _half_throttled(facts: Facts, side: Side) -> Bools:
 
 
 def _other_leaders(facts: Facts, rows: np.ndarray) -> Bools:
-    partition = facts.frame.snapshot.replicas.partition
+    partition = facts.indexed.snapshot.replicas.partition
     named = np.zeros(len(facts.needs.moving), bool)
     named[partition[facts.throttles.listed[Side.LEADER]]] = True
     others: Bools = named[partition[rows]] & ~facts.throttles.held[Side.LEADER][rows]
@@ -73,7 +73,7 @@ def named_in_vain(facts: Facts) -> dict[ProblemKey, bool | None]:
     A list may name the replicas of a whole plan, of which some moves are over and others have not begun: while
     anything moves, only entries of the moving partitions themselves count.
     """
-    snapshot = facts.frame.snapshot
+    snapshot = facts.indexed.snapshot
     moving = {
         (int(snapshot.partitions.topic[row]), int(snapshot.partitions.number[row]))
         for row in np.flatnonzero(snapshot.partitions.reassigning).tolist()
@@ -91,7 +91,7 @@ def named_in_vain(facts: Facts) -> dict[ProblemKey, bool | None]:
 
 def left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     """Tell of limits and lists that nothing needs any more; None while it cannot be told what moves."""
-    snapshot = facts.frame.snapshot
+    snapshot = facts.indexed.snapshot
     limit = facts.needs.limits[side]
     left = formulas.left_behind(limit, facts.named[side].any, _needed(facts, side))
     if snapshot.future_replicas:
@@ -100,7 +100,7 @@ def left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     told = {directory.broker for directory in snapshot.log_dirs}
     return {
         (broker, side, Problem.LEFT_BEHIND): True if certain and broker in told else None
-        for broker in facts.frame.brokers[left].tolist()
+        for broker in facts.indexed.brokers[left].tolist()
     }
 
 
@@ -109,13 +109,13 @@ def _needed(facts: Facts, side: Side) -> Bools:
 
     A tool gives all brokers of its moves one rate and takes none away before the last move is over.
     """
-    snapshot, needs = facts.frame.snapshot, facts.needs
+    snapshot, needs = facts.indexed.snapshot, facts.needs
     topics = np.unique(snapshot.partitions.topic[needs.active])
     topic_of = snapshot.partitions.topic[snapshot.replicas.partition]
     listed = facts.throttles.listed[side] & np.isin(topic_of, topics)
-    hosts = np.bincount(facts.frame.host[listed], minlength=len(facts.frame.brokers)) > 0
+    hosts = np.bincount(facts.indexed.host[listed], minlength=len(facts.indexed.brokers)) > 0
     absent = facts.named[side].absent
     elsewhere = {broker for index in topics.tolist() for _, broker in absent.get(index, ())}
     limit = needs.limits[side]
-    needed: Bools = needs.taking_part | hosts | np.isin(facts.frame.brokers, list(elsewhere))
+    needed: Bools = needs.taking_part | hosts | np.isin(facts.indexed.brokers, list(elsewhere))
     return needed | np.isin(limit, limit[needs.taking_part & np.isfinite(limit)])

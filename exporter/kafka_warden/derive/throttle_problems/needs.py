@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_warden.derive.followers.lag import Lag
-from kafka_warden.derive.snapshot_index import Frame
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import SIDES, Throttles, limit_column
 from kafka_warden.formulas.ops import Bools, Floats
 from kafka_warden.model import Side
@@ -27,10 +27,10 @@ class Needs:
     """(B,) host a replica of an active partition."""
 
 
-def derive_needs(frame: Frame, lag: Lag, throttles: Throttles) -> Needs:
+def derive_needs(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles) -> Needs:
     """Gather what the problems are judged on."""
-    replicas, partitions = frame.snapshot.replicas, frame.snapshot.partitions
-    follower = ~frame.is_leader
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
+    follower = ~indexed.is_leader
     # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
     listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
     catching_up = listed & follower & ~replicas.in_isr
@@ -39,9 +39,9 @@ def derive_needs(frame: Frame, lag: Lag, throttles: Throttles) -> Needs:
     moving = np.zeros(len(partitions), bool)
     moving[replicas.partition[replicas.adding]] = True
     return Needs(
-        limits={side: limit_column(frame, throttles.limits, side) for side in (*SIDES, Side.LOG_DIRS)},
+        limits={side: limit_column(indexed, throttles.limits, side) for side in (*SIDES, Side.LOG_DIRS)},
         behind=lag.shown & (lag.messages > 0),
         moving=moving,
         active=active,
-        taking_part=np.bincount(frame.host[active[replicas.partition]], minlength=len(frame.brokers)) > 0,
+        taking_part=np.bincount(indexed.host[active[replicas.partition]], minlength=len(indexed.brokers)) > 0,
     )

@@ -33,14 +33,14 @@ class Host:
 
 
 def _rows(poll: Poll) -> Entities[Host]:
-    places = {broker: place for place, broker in enumerate(poll.derived.frame.brokers.tolist())}
+    places = {broker: place for place, broker in enumerate(poll.derived.indexed.brokers.tolist())}
     return Entities(poll, [Host(broker, places.get(broker)) for broker in broker_ids(poll)])
 
 
 def broker_ids(poll: Poll) -> list[int]:
     """List the id of every broker that the poll has any value of."""
     snapshot = poll.snapshot
-    known = {*snapshot.brokers, *poll.derived.frame.brokers.tolist(), *snapshot.offsets_at, *snapshot.placed}
+    known = {*snapshot.brokers, *poll.derived.indexed.brokers.tolist(), *snapshot.offsets_at, *snapshot.placed}
     return sorted({*known, *snapshot.log_gaps, *snapshot.broker_beans, *(each.broker for each in snapshot.log_dirs)})
 
 

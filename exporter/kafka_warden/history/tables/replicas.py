@@ -78,7 +78,10 @@ REPLICAS: Final = Table(
             "shown", "", "it has its own series in `/metrics`: `lagging` or `late`", "derived.replicas.times.shown"
         ),
         derived_column(
-            "anew", "", "an adding replica whose bytes cannot be compared with the previous poll", "derived.lag.anew"
+            "anew",
+            "",
+            "an adding replica whose bytes cannot be compared with the previous poll",
+            "derived.lag.estimate_reset",
         ),
         derived_column("lag_seconds", "s", "age of the oldest missing record", "derived.replicas.times.lag_seconds"),
         derived_column(

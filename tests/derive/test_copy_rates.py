@@ -12,7 +12,7 @@ TOPICS = 40
 LOOKS: list[int] = []
 
 
-class Counted(tuple[str, ...]):
+class ThrottledTraffic(tuple[str, ...]):
     """Names of topics that count how often they are looked through."""
 
     __slots__ = ()
@@ -29,7 +29,7 @@ def poll(number: int, ended: int) -> Any:
     over = Partition(replicas=(1, 2), end=1000)
     topics = {f"t{topic:02d}": [over if number == 2 and topic < ended else moving] for topic in range(TOPICS)}
     seen = snapshot(topics, clock=10.0 * number)
-    object.__setattr__(seen, "topics", Counted(seen.topics))
+    object.__setattr__(seen, "topics", ThrottledTraffic(seen.topics))
     return seen
 
 

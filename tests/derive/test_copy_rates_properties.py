@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.flows.changes import Change
-from kafka_warden.derive.flows.copy_rates import Gains, measure, trend_over
+from kafka_warden.derive.flows.copy_rates import CopyProgress, measure, trend_over
 from kafka_warden.formulas import law
 from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, brokers_of, snapshot
@@ -112,12 +112,12 @@ def test_no_eta_is_negative_or_nan(history: tuple[Snapshot, ...]) -> None:
 def test_gains_are_a_series(history: tuple[Snapshot, ...]) -> None:
     """A total for each time, none NaN, times in their order; rates of it are finite."""
     for memory, derived in judged(history):
-        for flow, gains in memory.moves.gains.items():
-            assert len(gains.times) == len(gains.total)
-            assert list(gains.times) == sorted(gains.times)
-            assert np.isfinite([*gains.times, *gains.total, *gains.left.values()]).all()
-            assert all(spared >= 0 for _, spared in gains.finished)
-            assert gains.ended or flow in memory.moves.changes
+        for flow, copy_progress in memory.moves.copy_progress.items():
+            assert len(copy_progress.times) == len(copy_progress.total)
+            assert list(copy_progress.times) == sorted(copy_progress.times)
+            assert np.isfinite([*copy_progress.times, *copy_progress.total, *copy_progress.left.values()]).all()
+            assert all(spared >= 0 for _, spared in copy_progress.finished)
+            assert copy_progress.ended or flow in memory.moves.changes
         for load in derived.throttling.sides.values():
             for trend in (load.measured, *load.ended):
                 assert trend is None or np.isfinite([trend.rate, trend.seconds, trend.ahead]).all()
@@ -137,7 +137,7 @@ def test_what_a_flow_gained_is_what_its_moves_lack_less(lags: list[list[int]], s
         moving = [Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=10**6, lag={2: lag}) for lag in each]
         memory, _ = derive(snapshot({"t": moving}, clock=clock, topic_configs=lists), memory, Parameters())
     assert memory is not None
-    gained = {flow.leader_listed: gains.total[-1] for flow, gains in memory.moves.gains.items()}
+    gained = {flow.leader_listed: copy_progress.total[-1] for flow, copy_progress in memory.moves.copy_progress.items()}
     less = [(first - last) * BYTES_PER_OFFSET for first, last in zip(lags[0], lags[-1], strict=True)]
     assert gained == {True: pytest.approx(less[0] + less[1]), False: pytest.approx(less[2])}
 
@@ -145,11 +145,11 @@ def test_what_a_flow_gained_is_what_its_moves_lack_less(lags: list[list[int]], s
 SERIES = st.lists(st.tuples(STEPS, st.floats(-1e9, 1e9)), min_size=2, max_size=12)
 
 
-def gains_of(series: list[tuple[float, float]], more: float = 0.0) -> Gains:
+def gains_of(series: list[tuple[float, float]], more: float = 0.0) -> CopyProgress:
     """A flow that gained so much in each step, and so much more a second."""
     times = tuple(accumulate(step for step, _ in series))
     total = tuple(accumulate(gained for _, gained in series))
-    return Gains(times=times, total=tuple(sum_ + more * time for time, sum_ in zip(times, total, strict=True)))
+    return CopyProgress(times=times, total=tuple(sum_ + more * time for time, sum_ in zip(times, total, strict=True)))
 
 
 @given(SERIES, st.floats(0, 1e6), st.floats(0, 100))
@@ -169,9 +169,9 @@ def test_who_gains_more_every_second_is_measured_to(series: list[tuple[float, fl
 @given(SERIES, st.integers(1, 10))
 def test_a_trend_spans_what_there_is(series: list[tuple[float, float]], windows: int) -> None:
     """Whole settling times, no more than were asked for and no more than were seen; none where that is none."""
-    window, gains = law.DEFAULT_WINDOW, gains_of(series)
-    trend = trend_over(gains, windows * window.settling, window)
-    seen = gains.times[-1] - gains.times[0]
+    window, copy_progress = law.DEFAULT_WINDOW, gains_of(series)
+    trend = trend_over(copy_progress, windows * window.settling, window)
+    seen = copy_progress.times[-1] - copy_progress.times[0]
     if trend is None:
         assert seen < window.settling
     else:
@@ -186,7 +186,7 @@ def test_what_came_in_for_one_that_finished_is_no_loss(
     """Until then it took of what was copied; the line is that of the others."""
     others = gains_of(series)
     taken = tuple(rate * max(at - time, 0.0) for time in others.times)
-    together = Gains(
+    together = CopyProgress(
         times=others.times,
         total=tuple(total + each for total, each in zip(others.total, taken, strict=True)),
         finished=((at, rate),),
