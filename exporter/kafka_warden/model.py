@@ -1,6 +1,6 @@
 """What one poll saw: frozen dataclasses and columnar tables, time as a field.
 
-Imported by everything; imports only the standard library and numpy. No I/O, no clocks.
+Imported by everything; imports only the standard library, numpy and formulas. No I/O, no clocks.
 
 Two clocks appear, never mixed: `time` is Unix time in seconds, for people and for timestamps on the page; `clock` and
 everything named `*_at` are seconds of the monotonic clock, for differences.
@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
+from kafka_warden.formulas import ops
+from kafka_warden.formulas.rows import Keys
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Bools = ops.Bools
+Ints = ops.Ints
+Longs = ops.Longs
+Floats = ops.Floats
 
-UNKNOWN: Final = -1
-"""In integer columns: not known, because nobody answered. Offsets, sizes and broker ids are never negative."""
+UNKNOWN: Final = ops.UNKNOWN
+"""In integer columns: not known, because no answer came. Offsets, sizes and broker ids are never negative."""
 
 UNLIMITED: Final = float("inf")
 """A limit that is not set."""
@@ -330,6 +330,19 @@ class Snapshot:
     controller_beans: Mapping[str, ProcessBeans] = field(default_factory=dict)
     """By node id as text, or by address until the id is known."""
     status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> Keys:
+        """What tells the rows apart."""
+        partitions, replicas = self.partitions, self.replicas
+        return Keys(
+            self.topics,
+            self.topic_ids,
+            partitions.topic,
+            partitions.number,
+            replicas.partition,
+            replicas.broker,
+        )
 
 
 @dataclass(frozen=True, slots=True)

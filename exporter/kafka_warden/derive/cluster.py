@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.formulas.limits import is_counted
+from kafka_warden.formulas.limits import counted_rows
 from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, BrokerState, Ints, Longs, Source
 
 
@@ -40,8 +40,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     """Count what one snapshot shows."""
     snapshot = indexed.snapshot
     replicas, partitions = snapshot.replicas, snapshot.partitions
-    left_out = [index for index, name in enumerate(snapshot.topics) if not is_counted(name)]
-    counts = ~np.isin(partitions.topic, left_out)
+    counts = counted_rows(snapshot.topics, partitions.topic)
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
     smallest = _min_isr(indexed, factor)

@@ -78,7 +78,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     tiered_memory, tiered = derive_tiered(seen, per_offset, before.tiered)
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps)
     kept = Memory(
-        keys=seen.keys,
+        keys=snapshot.keys,
         bytes_in=rates_memory,
         mean_in=mean_memory,
         known_end=lag.end,

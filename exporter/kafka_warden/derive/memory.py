@@ -72,7 +72,7 @@ def blank(seen: IndexedSnapshot) -> Memory:
     """Begin a memory, with nothing known of any row of the first snapshot."""
     partitions, replicas = len(seen.led_by), len(seen.host)
     return Memory(
-        keys=seen.keys,
+        keys=seen.snapshot.keys,
         bytes_in=bytes_in.blank(partitions),
         known_end=np.full(replicas, UNKNOWN, np.int64),
         estimate=no_estimate(replicas),
@@ -86,7 +86,7 @@ def remembered(memory: Memory | None, seen: IndexedSnapshot) -> Memory:
     """Bring the memory to the rows of this snapshot; without one, begin it."""
     if memory is None:
         return blank(seen)
-    if memory.keys.same(seen.keys):
+    if memory.keys.same(seen.snapshot.keys):
         return memory
-    partitions = match_partitions(memory.keys, seen.keys)
-    return take(memory, seen.keys, partitions, match_replicas(memory.keys, seen.keys, partitions))
+    partitions = match_partitions(memory.keys, seen.snapshot.keys)
+    return take(memory, seen.snapshot.keys, partitions, match_replicas(memory.keys, seen.snapshot.keys, partitions))

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.formulas.rows import Keys
 from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Snapshot
 
 
@@ -23,19 +22,6 @@ class IndexedSnapshot:
     """(R,)"""
     leader_end: Longs
     """(P,) log end of the leader, `UNKNOWN` where it did not tell."""
-
-    @property
-    def keys(self) -> Keys:
-        """What tells the rows apart."""
-        partitions, replicas = self.snapshot.partitions, self.snapshot.replicas
-        return Keys(
-            self.snapshot.topics,
-            self.snapshot.topic_ids,
-            partitions.topic,
-            partitions.number,
-            replicas.partition,
-            replicas.broker,
-        )
 
     def find_replica(self, topic: int, number: int, broker: int) -> int | None:
         """Find the row of a replica: tables are sorted by topic, partition number and partition row."""

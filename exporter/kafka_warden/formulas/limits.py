@@ -7,7 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kafka_warden.formulas.ops import V
+import numpy as np
+
+from kafka_warden.formulas.ops import Bools, Ints, V
 
 LEFT_OUT: Final = frozenset({"__consumer_offsets", "__transaction_state"})
 """Topics that no limit counts or holds back: KIP-578, Goals. Nothing else is left out."""
@@ -16,6 +18,12 @@ LEFT_OUT: Final = frozenset({"__consumer_offsets", "__transaction_state"})
 def is_counted(topic: str) -> bool:
     """Whether a topic's partitions count towards the limits."""
     return topic not in LEFT_OUT
+
+
+def counted_rows(topics: Sequence[str], topic: Ints) -> Bools:
+    """Which of P partitions count towards the limits. `topic` (P,) are indices into `topics`."""
+    counted: Bools = np.array([is_counted(name) for name in topics], bool)[topic]
+    return counted
 
 
 def headroom(limit: V, count: V) -> V:

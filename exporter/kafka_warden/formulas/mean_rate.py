@@ -36,15 +36,20 @@ class MeanRate:
     sums: tuple[Sums, ...] = ()
 
 
+def add(before: Sums | None, clock: float, rates: Floats) -> Sums:
+    """Add the rates (P,) since the sums before; NaN is unknown and counts for nothing."""
+    if before is None:
+        return Sums(clock, np.zeros(len(rates)), np.zeros(len(rates)))
+    elapsed = np.where(np.isnan(rates), 0.0, max(clock - before.clock, 0.0))
+    return Sums(clock, before.bytes + np.nan_to_num(rates) * elapsed, before.seconds + elapsed)
+
+
 def step(state: MeanRate, clock: float, rates: Floats) -> tuple[MeanRate, Floats]:
     """Add the rates (P,) since the previous poll: `(state, mean)`, each time-weighted, in the unit of `rates`.
 
     NaN is unknown: such a poll counts for nothing, and a row of which nothing is known over the whole span is NaN.
     """
-    nothing = Sums(clock, np.zeros(len(rates)), np.zeros(len(rates)))
-    before = state.sums[-1] if state.sums else nothing
-    elapsed = np.where(np.isnan(rates), 0.0, max(clock - before.clock, 0.0))
-    now = Sums(clock, before.bytes + np.nan_to_num(rates) * elapsed, before.seconds + elapsed)
+    now = add(state.sums[-1] if state.sums else None, clock, rates)
     sums = _thin((*state.sums, now))
     seconds = now.seconds - sums[0].seconds
     mean = np.full(len(rates), np.nan)
@@ -54,9 +59,12 @@ def step(state: MeanRate, clock: float, rates: Floats) -> tuple[MeanRate, Floats
 
 def realign(state: MeanRate, rows: Longs) -> MeanRate:
     """The state with row i taken from the old row `rows[i]`, nothing known where that is `UNKNOWN`."""
-    return MeanRate(
-        tuple(Sums(seen.clock, carry(seen.bytes, rows, 0.0), carry(seen.seconds, rows, 0.0)) for seen in state.sums)
-    )
+    return MeanRate(tuple(realign_sums(seen, rows) for seen in state.sums))
+
+
+def realign_sums(sums: Sums, rows: Longs) -> Sums:
+    """The sums with row i taken from the old row `rows[i]`, nothing known where that is `UNKNOWN`."""
+    return Sums(sums.clock, carry(sums.bytes, rows, 0.0), carry(sums.seconds, rows, 0.0))
 
 
 def spanned(state: MeanRate) -> Floats:

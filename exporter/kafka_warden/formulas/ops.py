@@ -20,7 +20,7 @@ Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 UNKNOWN: Final = -1
-"""In integer arrays: not known, because nobody answered. The same value as `model.UNKNOWN`."""
+"""In integer arrays: not known, because no answer came."""
 
 
 class Arithmetic(Protocol):

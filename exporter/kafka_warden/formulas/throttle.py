@@ -91,6 +91,14 @@ def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
     return sums(replicas.broker, bytes_in[replicas.partition], brokers, counted)
 
 
+def floors(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:
+    """The floors of the leader's and of the follower's side, (B,) each, NaN where a rate is unknown."""
+    return (
+        leader_floor(replicas, bytes_in, brokers).values,
+        follower_floor(replicas, bytes_in, brokers).values,
+    )
+
+
 def headroom(limit: V, floor: V) -> V:
     """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic takes more.
 

@@ -30,11 +30,8 @@ class During:
 
     def floors(self) -> dict[Side, dict[int, float]]:
         """In-sync traffic that counts against the limit of each broker and side, NaN where a rate is unknown."""
-        size = len(self.brokers)
-        return {
-            Side.LEADER: self._by_broker(throttle.leader_floor(self.replicas, self.bytes_in, size).values),
-            Side.FOLLOWER: self._by_broker(throttle.follower_floor(self.replicas, self.bytes_in, size).values),
-        }
+        floors = throttle.floors(self.replicas, self.bytes_in, len(self.brokers))
+        return {side: self._by_broker(column) for side, column in zip(SIDES, floors, strict=True)}
 
     def lower_bounds(self) -> dict[int, float | None]:
         """KIP-73's least throttle of each broker, `None` where it is not known."""

@@ -5,7 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
-from kafka_warden.formulas.rows import Keys, carry, match_partitions
+from kafka_warden.formulas.mean_rate import Sums, add, realign_sums
+from kafka_warden.formulas.rows import Keys, match_partitions
 from kafka_warden.model import Floats, Snapshot
 from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 
@@ -35,24 +36,21 @@ class Inbound:
     """State of the fold. P partitions, in the rows of the last snapshot."""
 
     keys: Keys
-    clock: float
-    bytes: Floats
-    """(P,) that came in since the first poll, as far as known."""
-    seconds: Floats
-    """(P,) of which that is known."""
+    sums: Sums
+    """Bytes in since the first poll, as far as known."""
     polls: int = 1
 
     @property
     def rates(self) -> Floats:
         """Bytes a second (P,) in the mean, NaN where no poll told any."""
-        mean = np.full(len(self.bytes), np.nan)
-        np.divide(self.bytes, self.seconds, out=mean, where=self.seconds > 0)
+        mean = np.full(len(self.sums.bytes), np.nan)
+        np.divide(self.sums.bytes, self.sums.seconds, out=mean, where=self.sums.seconds > 0)
         return mean
 
     @property
     def longest(self) -> float:
         """Seconds of which the best known rate is the mean."""
-        return float(self.seconds.max(initial=0.0))
+        return float(self.sums.seconds.max(initial=0.0))
 
     @property
     def about(self) -> str:
@@ -93,25 +91,10 @@ def total(rates: Floats) -> float:
 
 def step(state: Inbound | None, snapshot: Snapshot, rates: Floats) -> Inbound:
     """Add the rates (P,) since the poll before, NaN where unknown: such a poll counts for nothing there."""
-    keys = _keys(snapshot)
+    keys = snapshot.keys
     if state is None:
-        blank = np.zeros(len(rates))
-        return Inbound(keys, snapshot.clock, blank, blank)
-    before, seconds = state.bytes, state.seconds
+        return Inbound(keys, add(None, snapshot.clock, rates))
+    before = state.sums
     if not keys.same(state.keys):
-        rows = match_partitions(state.keys, keys)
-        before, seconds = carry(before, rows, 0.0), carry(seconds, rows, 0.0)
-    elapsed = np.where(np.isnan(rates), 0.0, max(snapshot.clock - state.clock, 0.0))
-    return Inbound(keys, snapshot.clock, before + np.nan_to_num(rates) * elapsed, seconds + elapsed, state.polls + 1)
-
-
-def _keys(snapshot: Snapshot) -> Keys:
-    partitions, replicas = snapshot.partitions, snapshot.replicas
-    return Keys(
-        snapshot.topics,
-        snapshot.topic_ids,
-        partitions.topic,
-        partitions.number,
-        replicas.partition,
-        replicas.broker,
-    )
+        before = realign_sums(before, match_partitions(state.keys, keys))
+    return Inbound(keys, add(before, snapshot.clock, rates), state.polls + 1)

@@ -3,6 +3,7 @@
 Old replicas go only when the whole partition has been copied, so room is needed for both at once.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -64,8 +65,7 @@ def derive_room(snapshot: Snapshot, moving: Sequence[Moving], most_partitions: f
 
 def count_partitions(snapshot: Snapshot) -> int:
     """Partitions that count against the cluster's limit, each once."""
-    counted = [limits.is_counted(topic) for topic in snapshot.topics]
-    return sum(counted[topic] for topic in snapshot.partitions.topic.tolist())
+    return int(limits.counted_rows(snapshot.topics, snapshot.partitions.topic).sum())
 
 
 def count_replicas(snapshot: Snapshot) -> dict[int, int]:
@@ -74,12 +74,8 @@ def count_replicas(snapshot: Snapshot) -> dict[int, int]:
 
 
 def _counts(snapshot: Snapshot) -> dict[int, int]:
-    counted = [limits.is_counted(topic) for topic in snapshot.topics]
-    topics = snapshot.partitions.topic[snapshot.replicas.partition].tolist()
-    found: dict[int, int] = {}
-    for topic, broker in zip(topics, snapshot.replicas.broker.tolist(), strict=True):
-        found[broker] = found.get(broker, 0) + counted[topic]
-    return found
+    counted = limits.counted_rows(snapshot.topics, snapshot.partitions.topic)
+    return Counter(snapshot.replicas.broker[counted[snapshot.replicas.partition]].tolist())
 
 
 def _room(snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int, most: float) -> Room:

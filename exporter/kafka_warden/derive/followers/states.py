@@ -1,6 +1,5 @@
 """The state of every follower, shown once two polls agree, and how many are out of sync by state (judgement.md 2)."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +8,11 @@ from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.followers.offset_window import FollowerEnds, look_back
 from kafka_warden.derive.followers.times import Times
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.derive.throttle.limits import Throttles, limit_column, throttled_rates
 from kafka_warden.formulas import lag as lag_formulas
 from kafka_warden.formulas import replica_state as formulas
 from kafka_warden.formulas.replica_state import ENOUGH_SAMPLES, STATES, Codes, FollowerFacts, ReplicaState
 from kafka_warden.model import UNKNOWN, Bools, Floats, Longs, Side, Source
-
-RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
-"""The throttled rates among the beans of a broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,25 +164,20 @@ def _throttled(inputs: StateInputs) -> Bools:
     for side, listed, broker in sides:
         if listed.any():
             rate = _rates(inputs, side, rows[listed], broker[listed])
-            throttled[rows] |= formulas.throttle_binds(listed, rate[broker], _limits(inputs, side)[broker])
+            throttled[rows] |= formulas.throttle_binds(
+                listed, rate[broker], limit_column(indexed, inputs.throttles.limits, side)[broker]
+            )
     return throttled
 
 
 def _rates(inputs: StateInputs, side: Side, rows: Longs, broker: np.ndarray) -> Floats:
     """(B,) throttled rates: the beans', and without JMX what in-sync traffic and these listed rows together gained."""
     indexed, brokers = inputs.indexed, len(inputs.indexed.brokers)
-    beans = (indexed.snapshot.broker_beans.get(broker) for broker in indexed.brokers.tolist())
-    told = np.array([found.values.get(RATES[side], math.nan) if found is not None else math.nan for found in beans])
+    reported = throttled_rates(indexed, side)
     then = look_back(inputs.followers, inputs.window)
     if then is None:
-        return told
+        return reported
     gained = np.where(then.end[rows] == UNKNOWN, np.nan, np.maximum(inputs.lag.end[rows] - then.end[rows], 0))
     rate = gained * inputs.per_offset[indexed.snapshot.replicas.partition[rows]] / (indexed.snapshot.clock - then.clock)
-    return np.where(
-        np.isnan(told), inputs.throttles.floor[side] + lag_formulas.sums(broker, rate, brokers).values, told
-    )
-
-
-def _limits(inputs: StateInputs, side: Side) -> Floats:
-    known = (inputs.throttles.limit(broker, side) for broker in inputs.indexed.brokers.tolist())
-    return np.array([math.nan if limit is None else limit for limit in known])
+    measured = inputs.throttles.floor[side] + lag_formulas.sums(broker, rate, brokers).values
+    return np.where(np.isnan(reported), measured, reported)

@@ -21,12 +21,11 @@ from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.moves.log_dirs import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
 from kafka_warden.derive.moves.moves import MovesMemory, measured_nets
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles, throttled_rows
+from kafka_warden.derive.throttle.limits import Throttles, floors
 from kafka_warden.derive.throttle_problems.ages import ProblemsMemory, derive_problems
 from kafka_warden.derive.throttle_problems.ages import realign as realign_problems
 from kafka_warden.derive.throttle_problems.facts import ProblemKey
 from kafka_warden.formulas import moves as formulas
-from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import as_known
 from kafka_warden.model import Floats, Longs, Parameters, Side
 
@@ -101,11 +100,11 @@ def _recommended(
     """Return the lowest limit for all that take part; `None` while a part of it is unknown, or nothing moves."""
     if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known:
         return None
-    floors = _floors(indexed, throttles, bytes_in)
+    planned = _planned_floors(indexed, throttles, bytes_in)
     needed = [
         math.nan
         if each.remaining is None or each.bytes_in is None
-        else formulas.needed_limit(floors[side][broker], each.bytes_in, each.remaining, parameters.moves_deadline)
+        else formulas.needed_limit(planned[side][broker], each.bytes_in, each.remaining, parameters.moves_deadline)
         for (broker, side), each in side_totals.items()
     ]
     index = np.searchsorted(indexed.brokers, sorted({broker for broker, _ in side_totals}))
@@ -117,7 +116,7 @@ def _recommended(
     return None if limit is None else as_known(limit)
 
 
-def _floors(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
+def _planned_floors(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
     """Compute the floors as they are once the tool has listed what moves: old replicas lead, adding ones follow."""
     replicas = indexed.snapshot.replicas
     moving = np.zeros(len(indexed.snapshot.partitions), bool)
@@ -126,9 +125,7 @@ def _floors(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) ->
         Side.LEADER: throttles.listed[Side.LEADER] | (moving[replicas.partition] & ~replicas.adding),
         Side.FOLLOWER: throttles.listed[Side.FOLLOWER] | replicas.adding,
     }
-    rows, brokers = throttled_rows(indexed, listed), len(indexed.brokers)
-    columns = {
-        Side.LEADER: throttle.leader_floor(rows, bytes_in, brokers).values,
-        Side.FOLLOWER: throttle.follower_floor(rows, bytes_in, brokers).values,
+    return {
+        side: dict(zip(indexed.brokers.tolist(), column.tolist(), strict=True))
+        for side, column in floors(indexed, listed, bytes_in).items()
     }
-    return {side: dict(zip(indexed.brokers.tolist(), columns[side].tolist(), strict=True)) for side in SIDES}

@@ -12,6 +12,9 @@ from kafka_warden.model import UNKNOWN, Bools, Floats, Limit, Side
 
 SIDES = (Side.LEADER, Side.FOLLOWER)
 
+THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
+"""The throttled rates among the beans of a broker."""
+
 
 @dataclass(frozen=True, slots=True)
 class Throttles:
@@ -60,7 +63,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
     known = np.float64(0 if lists_known else math.nan)
     rows = throttled_rows(indexed, listed)
     brokers = len(indexed.brokers)
-    floors = _floors(indexed, listed, bytes_in, known=lists_known)
+    floor = {side: column + known for side, column in floors(indexed, listed, bytes_in).items()}
     return Throttles(
         limits=limits,
         lists=lists,
@@ -68,8 +71,8 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
         listed=listed,
         held=_held(indexed, listed),
         throttled={side: formulas.count_listed(listed[side], indexed.host, brokers) + known for side in SIDES},
-        floor=floors,
-        headroom={side: _headroom(indexed, limits, side, floors[side]) for side in SIDES},
+        floor=floor,
+        headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
         lower_bound=formulas.lower_bound(rows, bytes_in, brokers).values,
         upper_bound=_upper_bound(rows, bytes_in, brokers, network),
     )
@@ -77,20 +80,16 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
 
 def at_rates(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> Throttles:
     """Take other rates (P,) for floor and headroom; all else is as it was."""
-    floors = _floors(indexed, throttles.listed, bytes_in, known=throttles.lists_known)
-    headroom = {side: _headroom(indexed, throttles.limits, side, floors[side]) for side in SIDES}
-    return replace(throttles, floor=floors, headroom=headroom)
+    known = np.float64(0 if throttles.lists_known else math.nan)
+    floor = {side: column + known for side, column in floors(indexed, throttles.listed, bytes_in).items()}
+    headroom = {side: _headroom(indexed, throttles.limits, side, floor[side]) for side in SIDES}
+    return replace(throttles, floor=floor, headroom=headroom)
 
 
-def _floors(
-    indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats, *, known: bool
-) -> dict[Side, Floats]:
-    rows, brokers = throttled_rows(indexed, listed), len(indexed.brokers)
-    unknown = np.float64(0 if known else math.nan)
-    return {
-        Side.LEADER: formulas.leader_floor(rows, bytes_in, brokers).values + unknown,
-        Side.FOLLOWER: formulas.follower_floor(rows, bytes_in, brokers).values + unknown,
-    }
+def floors(indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats) -> dict[Side, Floats]:
+    """In-sync traffic (B,) that counts against each side's limit, with lists (R,) by side."""
+    columns = formulas.floors(throttled_rows(indexed, listed), bytes_in, len(indexed.brokers))
+    return dict(zip(SIDES, columns, strict=True))
 
 
 def _lists(indexed: IndexedSnapshot, side: Side) -> dict[int, formulas.ThrottledReplicas]:
@@ -139,6 +138,13 @@ def limit_column(indexed: IndexedSnapshot, limits: Mapping[tuple[int, Side], Lim
     """Limits of one side as a column (B,): NaN where a broker's configuration was never read, `+inf` unlimited."""
     known = [limits.get((broker, side)) for broker in indexed.brokers.tolist()]
     return np.array([found.value if found is not None else math.nan for found in known], dtype=np.float64)
+
+
+def throttled_rates(indexed: IndexedSnapshot, side: Side) -> Floats:
+    """(B,) throttled rates of the beans, NaN where a broker's beans are unknown."""
+    beans = (indexed.snapshot.broker_beans.get(broker) for broker in indexed.brokers.tolist())
+    name = THROTTLED_RATES[side]
+    return np.array([math.nan if found is None else found.values.get(name, math.nan) for found in beans], np.float64)
 
 
 def _headroom(indexed: IndexedSnapshot, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:

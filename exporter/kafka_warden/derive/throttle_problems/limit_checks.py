@@ -1,17 +1,14 @@
 """Problems of limits: what they let through against what comes in, and what they are set to (judgement.md 4)."""
 
-import math
-
 import numpy as np
 
+from kafka_warden.derive.throttle.limits import throttled_rates
 from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, broker_of_row, brokers_of
 from kafka_warden.formulas import replica_state, throttle
 from kafka_warden.formulas import throttle_problems as formulas
 from kafka_warden.formulas.ops import ARRAYS
 from kafka_warden.formulas.throttle_problems import Problem
-from kafka_warden.model import UNKNOWN, UNLIMITED, Bools, BrokerConfig, Floats, Side
-
-THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
+from kafka_warden.model import UNKNOWN, UNLIMITED, Bools, BrokerConfig, Side
 
 
 def blocked(facts: Facts, side: Side) -> Bools:
@@ -44,22 +41,11 @@ def holds_original(facts: Facts, side: Side) -> Bools:
     out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is not held back, it is not there.
     rows = np.flatnonzero(out & ~replicas.offline & (replicas.end != UNKNOWN))
-    index, rates = broker_of_row(facts.indexed, side)[rows], _rates(facts, side)
+    index, rates = broker_of_row(facts.indexed, side)[rows], throttled_rates(facts.indexed, side)
     held, limit = facts.throttles.held[side][rows], facts.needs.limits[side][index]
     binding = np.zeros(len(replicas), bool)
     binding[rows] = replica_state.throttle_binds(held, rates[index], limit)
     return brokers_of(facts, binding, side)
-
-
-def _rates(facts: Facts, side: Side) -> Floats:
-    beans = facts.indexed.snapshot.broker_beans
-    return np.array(
-        [
-            math.nan if (told := beans.get(broker)) is None else told.values.get(THROTTLED_RATES[side], math.nan)
-            for broker in facts.indexed.brokers.tolist()
-        ],
-        dtype=np.float64,
-    )
 
 
 def fetch_size(facts: Facts, side: Side) -> Bools:
