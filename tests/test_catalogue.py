@@ -7,8 +7,9 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.catalogue import CATALOGUE, PREFIX, SIDECAR, Kind, Metric, SidecarMetric
+from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX, Kind, Metric, SidecarMetric
 from kafka_warden.catalogue.mutations import QUANTILES
+from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.sources.beans import BEANS
 
 TARGET_LABELS: Final = {"job", "instance", "cluster"}
@@ -70,12 +71,17 @@ def test_labels_leave_room_for_the_targets(metric: AnyMetric) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_help_says_what_it_is_and_where_it_comes_from(metric: AnyMetric) -> None:
-    """HELP is a line of its own words that names the request, the bean or the option behind it."""
+def test_help_is_one_line(metric: AnyMetric) -> None:
+    """HELP is one line without spaces around it and without a full stop."""
     assert metric.help.strip() == metric.help != ""
     assert "\n" not in metric.help
     assert not metric.help.endswith(".")
-    assert metric in SIDECAR or metric.name == "clamped_total" or SOURCE.search(metric.help)
+
+
+@pytest.mark.parametrize("metric", [metric for metric in OF_SNAPSHOT if metric not in CLAMPED], ids=lambda it: it.name)
+def test_help_names_its_source(metric: Metric) -> None:
+    """HELP of every number about the cluster names the request, the bean or the option that it comes from."""
+    assert SOURCE.search(metric.help)
 
 
 def test_quantiles_are_those_that_are_read() -> None:

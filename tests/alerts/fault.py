@@ -14,17 +14,15 @@ class Fault:
     Attributes:
         name: Short, unique.
         what: For people.
-        alerts: Names of the alerts that it must bring.
         happen: Causes it, yields the alerts that must fire and no others, and undoes it.
     """
 
     name: str
     what: str
-    alerts: frozenset[str]
     happen: Callable[[Stage], AbstractContextManager[set[Fired]]]
 
 
-def fault(name: str, what: str, *alerts: str) -> Callable[[Callable[[Stage], Iterator[set[Fired]]]], Fault]:
+def fault(name: str, what: str) -> Callable[[Callable[[Stage], Iterator[set[Fired]]]], Fault]:
     """Make a fault of a generator that causes it, yields its alerts and undoes it, whatever came of them."""
 
     def make(happen: Callable[[Stage], Iterator[set[Fired]]]) -> Fault:
@@ -38,7 +36,7 @@ def fault(name: str, what: str, *alerts: str) -> Callable[[Callable[[Stage], Ite
                 for _ in steps:
                     raise AssertionError(f"{name} yields its alerts once")
 
-        return Fault(name, what, frozenset(alerts), caused)
+        return Fault(name, what, caused)
 
     return make
 

@@ -55,6 +55,6 @@ def every_alert() -> list[str]:
     return [rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule]
 
 
-def render(cells: Mapping[tuple[str, str], str]) -> str:
+def render(record: Mapping[str, Mapping[str, str]]) -> str:
     """The matrix with all faults and all alerts."""
-    return matrix.render(cells, [(fault.name, fault.what) for fault in FAULTS], every_alert())
+    return matrix.render(record, [(fault.name, fault.what) for fault in FAULTS], every_alert())

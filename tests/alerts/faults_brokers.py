@@ -11,14 +11,7 @@ VICTIM: Final = 2
 PARTITIONS: Final = range(3)
 
 
-@fault(
-    "broker-killed",
-    "A broker is killed",
-    "KafkaWardenBrokerUnreachable",
-    "KafkaWardenJmxUnreachable",
-    "KafkaReplicaOutOfSyncTooLong",
-    "KafkaPartitionUnderReplicated",
-)
+@fault("broker-killed", "A broker is killed")
 def killed(stage: Stage) -> Iterator[set[Fired]]:
     """SIGKILL; every replica that it hosts is out of sync, and nothing else is."""
     cluster = stage.cluster
@@ -40,14 +33,14 @@ def killed(stage: Stage) -> Iterator[set[Fired]]:
     cluster.wait_in_sync()
 
 
-@fault("no-leader", "The broker with the only replica of a partition dies", "KafkaPartitionOffline")
+@fault("no-leader", "The broker with the only replica of a partition dies")
 def no_leader(stage: Stage) -> Iterator[set[Fired]]:
     """The only replica is on the broker that is about to die."""
     stage.cluster.admin.create_topic("single", assignment={0: [VICTIM]})
     yield {fired("KafkaPartitionOffline")}
 
 
-@fault("min-isr", "A broker dies whose replicas `min.insync.replicas` needs", "KafkaPartitionUnderMinIsr")
+@fault("min-isr", "A broker dies whose replicas `min.insync.replicas` needs")
 def min_isr(stage: Stage) -> Iterator[set[Fired]]:
     """Two replicas, two of which must be in sync, and one of them is on the broker that is about to die."""
     stage.cluster.admin.create_topic("strict", assignment={0: [1, VICTIM]}, config={"min.insync.replicas": 2})

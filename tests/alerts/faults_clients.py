@@ -15,12 +15,7 @@ LEFT: Final = 1.0
 """Tokens that the careful client leaves."""
 
 
-@fault(
-    "mutations-refused",
-    "A client creates topics above its mutation quota",
-    "KafkaControllerMutationThrottled",
-    "KafkaControllerMutationTokensDraining",
-)
+@fault("mutations-refused", "A client creates topics above its mutation quota")
 def throttled(stage: Stage) -> Iterator[set[Fired]]:
     """Topics of three bursts each, again and again: rejected, until it waits for long enough."""
     size, topics = round(3 * QUOTAS["batch"] * WINDOW), (f"batch-{number}" for number in count())
@@ -35,7 +30,7 @@ def throttled(stage: Stage) -> Iterator[set[Fired]]:
         }
 
 
-@fault("tokens-draining", "A client creates as many partitions as it just may", "KafkaControllerMutationTokensDraining")
+@fault("tokens-draining", "A client creates as many partitions as it just may")
 def draining(stage: Stage) -> Iterator[set[Fired]]:
     """Always just as many partitions as there are tokens."""
     rate, topics = QUOTAS["steady"], (f"steady-{number}" for number in count())

@@ -16,13 +16,7 @@ LEADER, VICTIM = 1, 2
 PARTITIONS: Final = range(6)
 
 
-@fault(
-    "log-dir-offline",
-    "A broker loses one of its two log directories",
-    "KafkaLogDirOffline",
-    "KafkaReplicaOutOfSyncTooLong",
-    "KafkaPartitionUnderReplicated",
-)
+@fault("log-dir-offline", "A broker loses one of its two log directories")
 def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
     """The folder goes away under a broker that follows: it notices, and serves what lies in the other one."""
     lost = _lose_half(stage, "halved")
@@ -32,13 +26,7 @@ def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
     stage.cluster.wait_in_sync()
 
 
-@fault(
-    "broker-removed",
-    "A broker with a lost log directory is taken out of the cluster for good",
-    "KafkaLogDirOffline",
-    "KafkaReplicaOutOfSyncTooLong",
-    "KafkaPartitionUnderReplicated",
-)
+@fault("broker-removed", "A broker with a lost log directory is taken out of the cluster for good")
 def removed(stage: Stage) -> Iterator[set[Fired]]:
     """Hosting nothing, it is stopped and unregistered: its alerts end, though it never tells that all is well."""
     cluster, jmx = stage.cluster, stage.cluster.jmx_brokers

@@ -27,14 +27,7 @@ LEADER: Final = 1
 """The broker on `SMALL` that no fault stops. One that runs a tenth of the time answers over JMX now and then."""
 
 
-@fault(
-    "broker-hangs",
-    "A broker hangs and is not fenced",
-    "KafkaReplicaStuck",
-    "KafkaWardenBrokerUnreachable",
-    "KafkaReplicaOutOfSyncTooLong",
-    "KafkaPartitionUnderReplicated",
-)
+@fault("broker-hangs", "A broker hangs and is not fenced")
 def hangs(stage: Stage) -> Iterator[set[Fired]]:
     """Under SIGSTOP and not fenced: it advances no more, though it is alive for all that the cluster knows."""
     with _outrun(stage, "hung"):
@@ -47,13 +40,7 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
         stage.cluster.resume(2)
 
 
-@fault(
-    "follower-slow",
-    "A broker runs a tenth of the time",
-    "KafkaReplicaSlow",
-    "KafkaReplicaOutOfSyncTooLong",
-    "KafkaPartitionUnderReplicated",
-)
+@fault("follower-slow", "A broker runs a tenth of the time")
 def slow(stage: Stage) -> Iterator[set[Fired]]:
     """A broker that runs a tenth of the time."""
     end = threading.Event()
@@ -72,14 +59,7 @@ def slow(stage: Stage) -> Iterator[set[Fired]]:
         thread.join()
 
 
-@fault(
-    "broker-wiped",
-    "A throttled broker comes back with empty disks",
-    "KafkaReplicaBootstrappingTooLong",
-    "KafkaThrottleHoldsOriginals",
-    "KafkaReplicaOutOfSyncTooLong",
-    "KafkaPartitionUnderReplicated",
-)
+@fault("broker-wiped", "A throttled broker comes back with empty disks")
 def wiped(stage: Stage) -> Iterator[set[Fired]]:
     """Disks are emptied, and a throttle that was there before holds back what must come again."""
     cluster, admin, rate = stage.cluster, stage.cluster.admin, MEGABYTE // 4

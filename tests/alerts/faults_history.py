@@ -11,7 +11,7 @@ SMALLEST: Final = 100
 """Bytes of a message that hold no row."""
 
 
-@fault("history-unwritable", "The folder of history is replaced by a file", "KafkaWardenHistoryLost")
+@fault("history-unwritable", "The folder of history is replaced by a file")
 def folder_unwritable(stage: Stage) -> Iterator[set[Fired]]:
     """Files come with every poll until nothing can be written any more, by root either."""
     folder = stage.sidecar.directory / "history"
@@ -28,7 +28,7 @@ def folder_unwritable(stage: Stage) -> Iterator[set[Fired]]:
     stage.restart_sidecar(history={"parquet": None})
 
 
-@fault("history-refused", "The topic of history takes no message", "KafkaWardenHistoryLost")
+@fault("history-refused", "The topic of history takes no message")
 def topic_refuses(stage: Stage) -> Iterator[set[Fired]]:
     """Every message is larger than the topic takes, so that every row is lost."""
     stage.cluster.admin.create_topic("kept", config={"max.message.bytes": SMALLEST})

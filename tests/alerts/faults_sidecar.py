@@ -12,7 +12,7 @@ from tests.cluster.forwarder import Forwarder
 JMX_OF: Final = 2
 
 
-@fault("sidecar-killed", "The sidecar is killed", "KafkaWardenDown", "KafkaWardenBlind")
+@fault("sidecar-killed", "The sidecar is killed")
 def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
     """SIGKILL, and nobody starts it again."""
     stage.sidecar.kill()
@@ -20,14 +20,7 @@ def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
     stage.restart_sidecar()
 
 
-@fault(
-    "cluster-hangs",
-    "Every broker hangs",
-    "KafkaWardenPageStale",
-    "KafkaWardenBlind",
-    "KafkaWardenBrokerUnreachable",
-    "KafkaWardenJmxUnreachable",
-)
+@fault("cluster-hangs", "Every broker hangs")
 def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
     """Every broker under SIGSTOP: a sidecar that answers and knows nothing new."""
     cluster = stage.cluster
@@ -46,7 +39,7 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
     cluster.wait_in_sync()
 
 
-@fault("jmx-refused", "The JMX port of a broker refuses", "KafkaWardenJmxUnreachable")
+@fault("jmx-refused", "The JMX port of a broker refuses")
 def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
     """The sidecar is told a port that refuses."""
     brokers = stage.cluster.jmx_brokers
@@ -58,14 +51,7 @@ def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
         stage.restart_sidecar(jmx={"brokers": brokers})
 
 
-@fault(
-    "partition-limits",
-    "More partitions than broker and cluster shall have",
-    "KafkaBrokerNearPartitionLimit",
-    "KafkaBrokerOverPartitionLimit",
-    "KafkaClusterNearPartitionLimit",
-    "KafkaClusterOverPartitionLimit",
-)
+@fault("partition-limits", "More partitions than broker and cluster shall have")
 def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
     """One broker above its limit, one close to it and one far below; the cluster above its own."""
     admin = stage.cluster.admin
@@ -88,7 +74,7 @@ def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
     stage.restart_sidecar(limits=dict.fromkeys(limits))
 
 
-@fault("series-budget", "More series than the budget has room for", "KafkaWardenSeriesDropped")
+@fault("series-budget", "More series than the budget has room for")
 def page_too_small(stage: Stage) -> Iterator[set[Fired]]:
     """A budget of series that the partitions do not fit into."""
     stage.restart_sidecar(limits={"series": 1})

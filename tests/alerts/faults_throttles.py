@@ -14,13 +14,7 @@ Rates = Mapping[tuple[int, str], int]
 """Bytes per second by broker and key of its configuration."""
 
 
-@fault(
-    "below-inbound",
-    "A move is throttled to less than what is produced",
-    "KafkaThrottleBelowInbound",
-    "KafkaReassignmentStuck",
-    "KafkaReassignmentWillMissItsTime",
-)
+@fault("below-inbound", "A move is throttled to less than what is produced")
 def below_inbound(stage: Stage) -> Iterator[set[Fired]]:
     """2.5 MB/s come in, and 1 MB/s may pass."""
     rates = {(1, LEADER_RATE): MEGABYTE, (2, FOLLOWER_RATE): MEGABYTE}
@@ -37,7 +31,7 @@ def below_inbound(stage: Stage) -> Iterator[set[Fired]]:
         }
 
 
-@fault("lopsided", "A move is throttled on the leader's side only", "KafkaThrottleLopsided")
+@fault("lopsided", "A move is throttled on the leader's side only")
 def lopsided(stage: Stage) -> Iterator[set[Fired]]:
     """The leader has a list and a rate, the follower has neither."""
     rates = {(3, LEADER_RATE): MEGABYTE}
@@ -46,13 +40,7 @@ def lopsided(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaThrottleLopsided", broker=1, side="follower")}
 
 
-@fault(
-    "blocked",
-    "A move is throttled to 0",
-    "KafkaThrottleBlocked",
-    "KafkaReassignmentStuck",
-    "KafkaReassignmentWillMissItsTime",
-)
+@fault("blocked", "A move is throttled to 0")
 def blocked(stage: Stage) -> Iterator[set[Fired]]:
     """0 on both sides."""
     rates = {(2, LEADER_RATE): 0, (3, FOLLOWER_RATE): 0}
@@ -66,7 +54,7 @@ def blocked(stage: Stage) -> Iterator[set[Fired]]:
         }
 
 
-@fault("uneven", "Two rates for the brokers of one move", "KafkaThrottleUneven")
+@fault("uneven", "Two rates for the brokers of one move")
 def uneven(stage: Stage) -> Iterator[set[Fired]]:
     """The two brokers of a move have two leader rates; one of them takes no part in what the other holds back."""
     rates = {(1, LEADER_RATE): MEGABYTE, (2, LEADER_RATE): 2 * MEGABYTE, (2, FOLLOWER_RATE): MEGABYTE}
@@ -75,7 +63,7 @@ def uneven(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaThrottleUneven", broker=broker, side="leader") for broker in (1, 2)}
 
 
-@fault("left-behind", "A throttle stays after its move", "KafkaThrottleLeftBehind")
+@fault("left-behind", "A throttle stays after its move")
 def left_behind(stage: Stage) -> Iterator[set[Fired]]:
     """A move is over, and what throttled it is still there on its target."""
     rates = {(1, LEADER_RATE): 3 * MEGABYTE, (3, FOLLOWER_RATE): 3 * MEGABYTE}

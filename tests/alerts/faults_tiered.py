@@ -17,7 +17,7 @@ COPYING, OTHER = 1, 2
 """The broker with a copy quota, and the one with a fetch quota whose copies fail."""
 
 
-@fault("copy-quota", "A copy quota far below what is produced", "KafkaRemoteCopyHeldBack")
+@fault("copy-quota", "A copy quota far below what is produced")
 def copy_held_back(stage: Stage) -> Iterator[set[Fired]]:
     """A sixth of what is produced may be copied: a whole segment in a quota window, so that none stands still."""
     admin = stage.cluster.admin
@@ -28,7 +28,7 @@ def copy_held_back(stage: Stage) -> Iterator[set[Fired]]:
     admin.alter_broker_config(COPYING, {COPY_QUOTA: None})
 
 
-@fault("fetch-quota", "A consumer of history against a low fetch quota", "KafkaRemoteFetchHeldBack")
+@fault("fetch-quota", "A consumer of history against a low fetch quota")
 def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
     """A consumer reads from remote storage what is no longer local."""
     admin = stage.cluster.admin
@@ -43,12 +43,7 @@ def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
     consumer.join()
 
 
-@fault(
-    "remote-fails",
-    "Remote storage takes nothing of a partition",
-    "KafkaRemoteStorageErrors",
-    "KafkaRemoteCopyLagGrowing",
-)
+@fault("remote-fails", "Remote storage takes nothing of a partition")
 def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
     """A file stands where the directory of a partition was: neither can it be copied to nor read from."""
     admin, cluster = stage.cluster.admin, stage.cluster

@@ -1,56 +1,52 @@
-"""The matrix of faults and alerts in `alerts/README.md`: read, compared with what was seen, written."""
+"""Which alerts each fault brought in the last recorded run, and the table of it in `alerts/README.md`."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from alerts.render import README
 
+RECORD: Final = Path(__file__).parent / "recorded" / "fired.json"
+"""`FIRED` or `MUTED` by fault and alert: written by a run only."""
 BEGIN: Final = "<!-- matrix: made by `ALERT_MATRIX=write make test-alerts` -->\n"
 END: Final = "<!-- end of matrix -->\n"
-FIRED, MUTED, SILENT = "●", "○", ""
-Cells = dict[tuple[str, str], str]
-"""`FIRED` or `MUTED` by fault and alert; what did not fire is left out."""
+FIRED, MUTED = "fired", "muted"
+SIGNS: Final = {FIRED: "●", MUTED: "○"}
+Record = dict[str, dict[str, str]]
 
 
-def read(file: Path = README) -> Cells:
-    """What is committed."""
-    rows = [
-        [cell.strip() for cell in line.strip("|\n").split("|")]
-        for line in _split(file)[1].splitlines()
-        if line.startswith("|")
-    ]
-    # The faults have three columns: number, name and words.
-    names = {row[0]: row[1].strip("`") for row in rows if row[0].isdigit()}
-    header, *_ = [row for row in rows if row[0] == "Alert"] or [[]]
-    return {
-        (names[number], row[0].strip("`")): cell
-        for row in rows
-        if row[0].startswith("`")
-        for number, cell in zip(header[1:], row[1:], strict=True)
-        if cell
-    }
+def read(file: Path = RECORD) -> Record:
+    """Read the record."""
+    record: Record = json.loads(file.read_text(encoding="utf-8"))
+    return record
 
 
-def render(cells: Mapping[tuple[str, str], str], faults: Sequence[tuple[str, str]], alerts: Iterable[str]) -> str:
-    """The text between the markers; `faults` are names with words, in their order."""
+def write(record: Mapping[str, Mapping[str, str]], file: Path = RECORD) -> None:
+    """Write the record."""
+    file.write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def render(record: Mapping[str, Mapping[str, str]], faults: Sequence[tuple[str, str]], alerts: Iterable[str]) -> str:
+    """Render the table between the markers; `faults` are names with descriptions, in their order."""
     numbers = range(1, len(faults) + 1)
     lines = ["| # | Fault | What happens |", "|---|---|---|"]
     lines += [f"| {number} | `{name}` | {what} |" for number, (name, what) in zip(numbers, faults, strict=True)]
     lines += ["", "| Alert | " + " | ".join(map(str, numbers)) + " |", "|---|" + "---|" * len(faults)]
     for alert in alerts:
-        lines.append(f"| `{alert}` |" + "".join(f" {cells.get((name, alert), SILENT)} |" for name, _ in faults))
+        signs = (SIGNS.get(record.get(name, {}).get(alert, ""), "") for name, _ in faults)
+        lines.append(f"| `{alert}` |" + "".join(f" {sign} |" for sign in signs))
     return "\n".join(line.replace("  |", " |") for line in lines) + "\n"
 
 
-def write(inside: str, file: Path = README) -> None:
+def write_table(inside: str, file: Path = README) -> None:
     """Replace what is between the markers."""
     before, _, after = _split(file)
     file.write_text(f"{before}{BEGIN}{inside}{END}{after}", encoding="utf-8")
 
 
-def text(file: Path = README) -> str:
-    """What is between the markers."""
+def table(file: Path = README) -> str:
+    """Read what is between the markers."""
     return _split(file)[1]
 
 

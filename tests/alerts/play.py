@@ -1,7 +1,8 @@
-"""A round of faults on a stage: what fires is compared with what must, and with the matrix that is committed.
+"""A round of faults on a stage: what fires is compared with what must fire, and with the committed record.
 
-So are the dashboards: what `grafana/faults.md` says to be moved by a fault must have moved before it is undone.
-`ALERT_MATRIX=write` in the environment writes what was seen into `alerts/README.md` and `grafana/faults.md` instead.
+The dashboards, too: every query that `grafana/faults.md` lists for a fault must change before the fault is undone.
+`ALERT_MATRIX=write` in the environment writes what was seen instead: `recorded/fired.json`, the matrix of
+`alerts/README.md`, and `grafana/faults.md`.
 """
 
 import os
@@ -63,14 +64,16 @@ def _require(what: str, seen: set[Fired], expected: set[Fired]) -> None:
 
 
 def _compare(fault: Fault, brought: set[Fired], held: dict[Fired, bool]) -> None:
-    """What one fault brought against its column, or into it."""
-    assert {each.alert for each in brought} == fault.alerts, f"{fault.name} brings other alerts than it says"
-    quiet = {alert: all(held[each] for each in brought if each.alert == alert) for alert in fault.alerts}
-    seen = {(fault.name, alert): matrix.MUTED if muted else matrix.FIRED for alert, muted in quiet.items()}
-    cells = matrix.read()
-    committed = {key: cell for key, cell in cells.items() if key[0] == fault.name}
+    """Compare what one fault brought with the record, or write it there."""
+    muted: dict[str, bool] = {}
+    for each in brought:
+        muted[each.alert] = muted.get(each.alert, True) and held[each]
+    seen = {alert: matrix.MUTED if quiet else matrix.FIRED for alert, quiet in muted.items()}
+    record = matrix.read()
     if WRITING:
-        others = {key: cell for key, cell in cells.items() if key not in committed}
-        matrix.write(render({**others, **seen}))
+        record[fault.name] = seen
+        matrix.write(record)
+        matrix.write_table(render(record))
     else:
-        assert seen == committed, f"seen {seen}, committed {committed}; ALERT_MATRIX=write writes what was seen"
+        recorded = record.get(fault.name)
+        assert seen == recorded, f"seen {seen}, recorded {recorded}; ALERT_MATRIX=write writes what was seen"

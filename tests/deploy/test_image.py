@@ -20,6 +20,8 @@ from tests.deploy.dockerfile import ROOT, Stage, stages
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FINAL = ("pipeline", "sidecar")
+JDK_OF_TEMURIN = "/opt/java/openjdk"
+"""The base image has it, so no step makes it."""
 KAFKA = {"--bootstrap-servers": "127.0.0.1:9092"}
 
 
@@ -49,8 +51,8 @@ def test_sources_of_copies_exist(stage: Stage) -> None:
         for source in sources:
             if origin:
                 assert origin in earlier
-                made = " ".join(stages()[origin].all("RUN"))
-                assert f" {source} " in f"{made} " or source == "/opt/java/openjdk"  # where Temurin has its JDK
+                made = " ".join([*stages()[origin].all("RUN"), JDK_OF_TEMURIN])
+                assert f" {source} " in f" {made} "
             else:
                 assert (ROOT / source).exists(), source
                 assert not ignored(Path(source)), source

@@ -19,14 +19,12 @@ TEXT = PAGE.read_text()
 
 def test_files_exist() -> None:
     """Every link and every path of the repository leads somewhere."""
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        path, _, anchor = target.partition("#")
-        assert not path or (PAGE.parent / path).is_file(), target
-        headings = {
-            re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-")
-            for line in re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
-        }
-        assert not anchor or anchor in headings, target
+    targets = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", TEXT)
+    files, anchors = {path for path, _ in targets if path}, {anchor for _, anchor in targets if anchor}
+    assert files
+    assert {path for path in files if not (PAGE.parent / path).is_file()} == set()
+    headings = re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
+    assert anchors <= {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
     for path in re.findall(r"(?<![\w/])((?:deploy|docs|alerts|grafana|tests)/[\w./-]*)", TEXT):
         assert (ROOT / path.rstrip(".")).exists(), path
 
@@ -55,8 +53,9 @@ def test_commands_exist() -> None:
 def test_steps_are_those_of_the_image() -> None:
     """The virtual environment is made as the image makes its own."""
     made = " ".join(stages()["build"].all("RUN"))
-    for command in re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE):
-        assert command in made
+    commands = re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE)
+    assert commands
+    assert [command for command in commands if command not in made] == []
 
 
 @pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)

@@ -15,21 +15,7 @@ from grafana.kit.links import TAG
 from grafana.quiet import ZERO_BY_NATURE
 from tests.support.dashboards import FILES, load, panels, targets
 
-ALERTS: Final = """
-KafkaReassignmentStuck KafkaReassignmentWillMissItsTime
-KafkaThrottleBelowInbound KafkaThrottleLeftBehind KafkaThrottleLopsided KafkaThrottleBlocked
-KafkaThrottleHoldsOriginals KafkaThrottleUneven
-KafkaReplicaOutOfSyncTooLong KafkaReplicaStuck KafkaReplicaSlow KafkaReplicaBootstrappingTooLong
-KafkaPartitionUnderReplicated KafkaPartitionUnderMinIsr KafkaPartitionOffline
-KafkaControllerMutationThrottled KafkaControllerMutationTokensDraining
-KafkaRemoteCopyHeldBack KafkaRemoteCopyLagGrowing KafkaRemoteFetchHeldBack KafkaRemoteStorageErrors
-KafkaBrokerNearPartitionLimit KafkaBrokerOverPartitionLimit
-KafkaClusterNearPartitionLimit KafkaClusterOverPartitionLimit
-KafkaLogDirOffline
-KafkaWardenDown KafkaWardenPageStale KafkaWardenBrokerUnreachable KafkaWardenJmxUnreachable
-KafkaWardenSeriesDropped KafkaWardenHistoryLost KafkaWardenBlind
-"""
-"""Whose pages are in alerts/runbooks."""
+RUNBOOKS: Final = {page.stem for page in (Path(__file__).parents[2] / "alerts" / "runbooks").glob("*.md")}
 
 COLUMNS: Final = 24
 LEAST_WIDTH: Final = 6
@@ -47,10 +33,19 @@ broker_partition_limit broker_partition_headroom cluster_partition_limit cluster
 PAGES: Final = {file.name: load(file) for file in FILES}
 UIDS: Final = [page["uid"] for page in PAGES.values()]
 each_page = pytest.mark.parametrize("page", [pytest.param(page, id=page["uid"]) for page in PAGES.values()])
-each_panel = pytest.mark.parametrize(
-    "panel",
-    [pytest.param(panel, id=f"{page['uid']}: {panel['title']}") for page in PAGES.values() for panel in panels(page)],
-)
+PANELS: Final = {f"{page['uid']}: {panel['title']}": panel for page in PAGES.values() for panel in panels(page)}
+each_panel = pytest.mark.parametrize("panel", PANELS.values(), ids=PANELS)
+TABLES: Final = {name: panel for name, panel in PANELS.items() if panel["type"] == "table"}
+LINKED: Final = {name: panel for name, panel in PANELS.items() if panel.get("links")}
+INFINITE_TARGETS: Final = [
+    pytest.param(panel, target, metric, id=f"{name}: {target['refId']}: {metric}")
+    for name, panel in PANELS.items()
+    for target in panel["targets"]
+    for metric in INFINITE.split()
+    if f"kafka_warden_{metric}{{" in target["expr"]
+    and (panel["type"] == "timeseries" or not re.search(rf"(/ min[^/]*|count.*){metric}\{{", target["expr"]))
+]
+"""Panel, query and metric, of numbers and lines that may be infinite: a ratio to +Inf is 0, and a count is finite."""
 
 
 def test_dashboards_are_current() -> None:
@@ -118,17 +113,16 @@ def test_panel_is_complete(panel: dict[str, Any]) -> None:
     assert refs == sorted(set(refs))
 
 
-@each_panel
+@pytest.mark.parametrize("panel", TABLES.values(), ids=TABLES)
 def test_table_is_narrow(panel: dict[str, Any]) -> None:
     """A table has a title for every column, each value a unit, and few enough columns for its width."""
-    if panel["type"] == "table":
-        titles = list(organized(panel)["renameByName"].values())
-        overridden = [override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]]
-        assert len(set(titles)) == len(titles) <= MOST_TABLE_COLUMNS
-        assert overridden[0] == ".+"  # cells that are empty, before what is said of single columns
-        assert set(overridden[1:]) <= set(titles)
-        assert panel["gridPos"]["w"] / len(titles) >= 2  # some 100 pixels each
-        assert panel["options"]["sortBy"][0]["displayName"] in titles
+    titles = list(organized(panel)["renameByName"].values())
+    overridden = [override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]]
+    assert len(set(titles)) == len(titles) <= MOST_TABLE_COLUMNS
+    assert overridden[0] == ".+"  # empty cells, before the settings of single columns
+    assert set(overridden[1:]) <= set(titles)
+    assert panel["gridPos"]["w"] / len(titles) >= 2  # some 100 pixels each
+    assert panel["options"]["sortBy"][0]["displayName"] in titles
 
 
 def organized(panel: dict[str, Any]) -> dict[str, Any]:
@@ -137,17 +131,13 @@ def organized(panel: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-@each_panel
-def test_infinity_is_shown_sensibly(panel: dict[str, Any]) -> None:
-    """What may be +Inf has a word of its own where numbers are shown, and is left out where lines are drawn."""
-    for target in panel["targets"]:
-        for name in INFINITE.split():
-            if f"kafka_warden_{name}{{" not in target["expr"]:
-                continue
-            if panel["type"] == "timeseries":
-                assert re.search(rf"{name}\{{[^}}]*\}}\) < Inf", target["expr"]), target["expr"]
-            elif re.search(rf"(/ min[^/]*|count.*){name}\{{", target["expr"]) is None:
-                assert "Infinity" in mapped(panel, target["refId"]), target["expr"]
+@pytest.mark.parametrize(("panel", "target", "metric"), INFINITE_TARGETS)
+def test_infinity_is_shown_sensibly(panel: dict[str, Any], target: dict[str, Any], metric: str) -> None:
+    """+Inf is shown as a word where numbers are shown, and left out where lines are drawn."""
+    if panel["type"] == "timeseries":
+        assert re.search(rf"{metric}\{{[^}}]*\}}\) < Inf", target["expr"])
+    else:
+        assert "Infinity" in mapped(panel, target["refId"])
 
 
 def mapped(panel: dict[str, Any], ref_id: str) -> dict[str, Any]:
@@ -161,14 +151,14 @@ def mapped(panel: dict[str, Any], ref_id: str) -> dict[str, Any]:
     return {value: word for mapping in mappings for value, word in mapping["options"].items()}
 
 
-@each_panel
+@pytest.mark.parametrize("panel", LINKED.values(), ids=LINKED)
 def test_links_lead_somewhere(panel: dict[str, Any]) -> None:
-    """A link leads to the page of an alert or to one of these dashboards, at the same time and of the same cluster."""
-    for link in panel.get("links", []):
+    """A link leads to a runbook, or to one of these dashboards with the same time and cluster."""
+    for link in panel["links"]:
         to_runbook = re.fullmatch(r"\$\{base\}alerts/runbooks/(\w+)\.md", link["url"])
         to_board = re.fullmatch(r"/d/([\w-]+)\?(.*)", link["url"])
         if to_runbook:
-            assert to_runbook[1] in ALERTS.split()
+            assert to_runbook[1] in RUNBOOKS
             assert link["title"] == f"Runbook {to_runbook[1]}"
         else:
             assert to_board
@@ -179,13 +169,7 @@ def test_links_lead_somewhere(panel: dict[str, Any]) -> None:
 def test_every_alert_is_linked() -> None:
     """Each runbook can be reached from a panel that shows what its alert is about."""
     linked = set(re.findall(r"alerts/runbooks/(\w+)\.md", json.dumps(list(PAGES.values()))))
-    assert linked == set(ALERTS.split())
-
-
-def test_runbooks_that_exist_are_known() -> None:
-    """The list of alerts above has every page that is there."""
-    runbooks = Path(__file__).parents[2] / "alerts" / "runbooks"
-    assert {page.stem for page in runbooks.glob("*.md")} <= set(ALERTS.split())
+    assert linked == RUNBOOKS
 
 
 @each_page
@@ -215,7 +199,7 @@ def test_what_is_zero_by_nature_exists() -> None:
     queries = {target.key for target in targets()}
     shown = {(board, panel) for board, panel, _ in queries}
     for quiet in ZERO_BY_NATURE:
-        known = (quiet.board, quiet.panel, quiet.legend) in queries if quiet.legend else False
-        assert known or (not quiet.legend and (quiet.board, quiet.panel) in shown), quiet
+        place = (quiet.board, quiet.panel)
+        assert (*place, quiet.legend) in queries if quiet.legend else place in shown, quiet
         assert quiet.reason
     assert {quiet.board for quiet in ZERO_BY_NATURE} <= {board.name for board in BOARDS}
