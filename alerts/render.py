@@ -73,8 +73,8 @@ def alert_table() -> str:
         found = [rule for group in document["groups"] for rule in group["rules"] if "alert" in rule]
         for number, rule in enumerate(found):
             file = f"`{template.name}`" if number == 0 else ""
-            told = (rule["labels"]["severity"], rule["for"], rule["annotations"]["summary"])
-            lines.append(f"| {file} | `{rule['alert']}` | {' | '.join(told)} |")
+            cells = (rule["labels"]["severity"], rule["for"], rule["annotations"]["summary"])
+            lines.append(f"| {file} | `{rule['alert']}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -119,8 +119,8 @@ def _parts(template: Path) -> Iterable[tuple[str, str]]:
 def _row(threshold: Threshold, named: Iterable[tuple[str, str]]) -> str:
     placeholder = f"${{{threshold.name}}}"
     where = list(dict.fromkeys(f"`{rule}`" for rule, text in named if placeholder in text))
-    told = f"{len(where)} rules" if len(where) > MANY else ", ".join(where)
-    return f"| `{threshold.name}` | {threshold.shown} | {told} | {threshold.reason} |"
+    used = f"{len(where)} rules" if len(where) > MANY else ", ".join(where)
+    return f"| `{threshold.name}` | {threshold.shown} | {used} | {threshold.reason} |"
 
 
 if __name__ == "__main__":
