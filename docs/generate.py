@@ -1,6 +1,6 @@
-"""Makes docs/metrics.md out of the catalogue, the list of beans and the golden page: `make docs`.
+"""Makes docs/metrics.md from the catalogue, the list of beans and the golden page: `make docs`.
 
-And docs/history-schema.md and docs/pipeline-marts.md, of which `history_schema.py` and `pipeline_marts.py` tell.
+Also docs/history-schema.md and docs/pipeline-marts.md, by `history_schema.py` and `pipeline_marts.py`.
 """
 
 from pathlib import Path
@@ -25,31 +25,31 @@ GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"
 INTRODUCTION: Final = """\
 # Metrics
 
-What `/metrics` serves, with one sample each. Made from the catalogue by `make docs`; do not edit.
+All metrics of `/metrics`, with one sample each. Made from the catalogue by `make docs`; do not edit.
 
-- **Unknown is absent, unlimited is `+Inf`, a known zero is 0, nothing is ever NaN.** A sum is absent while a part
-  of it is unknown, since a sum without it would be wrong.
-- Gauges, but for names that end in `_total` (counters) and `_info` (always 1). Seconds, bytes, ratios from 0 to 1.
-- Limits and usage are metrics of their own: divide them in PromQL.
+- **Unknown is absent, unlimited is `+Inf`, a known zero is 0, no value is ever NaN.** A sum is absent while a part
+  of it is unknown, because the sum of the rest would be wrong.
+- Gauges, except names that end in `_total` (counters) and `_info` (always 1). Seconds, bytes, ratios from 0 to 1.
+- Limits and usage are separate metrics: divide them in PromQL.
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
-- The page is rendered once per poll; a scrape only reads it. `kafka_warden_snapshot_timestamp_seconds` tells of
-  when it is, and after three poll intervals without a good one only the families of the sidecar itself are left.
-- Series by topic come up to the option `limits.series`: above it the least busy partitions are left out and counted
-  in `kafka_warden_dropped_series`. `topics.allow` and `topics.deny` decide who has any.
+- Metrics are rendered once per poll; a scrape only reads them. `kafka_warden_snapshot_timestamp_seconds` is the start
+  time of that poll. After three poll intervals without a complete poll only self-metrics are served.
+- The option `limits.series` limits the series with a topic. Above it the least busy partitions are left out and counted
+  in `kafka_warden_dropped_series`. `topics.allow` and `topics.deny` decide which topics have series.
 """
 
 LIMITS: Final = """\
-Limits are KIP-578's, which Kafka never built. A broker that is slow to make or to delete thousands of logs has replicas
-without a log, or stray ones, until it is done. Folders that it finds stray when it starts it renames to `...-stray`:
-they keep their bytes on the disk, and no request tells of them."""
+The limits are those of KIP-578, which Kafka never implemented. A broker that creates or deletes thousands of logs has
+replicas without a log, or stray logs, until it has finished. When it starts, it renames stray directories to
+`...-stray`: their bytes stay on the disk, and no request reports them."""
 
 MUTATION_QUOTAS: Final = """\
-KIP-599, from the active controller. What is admitted makes no client wait, however large it is; what is refused does
-(CreateTopics 6, DeleteTopics 5, CreatePartitions 3 and later)."""
+KIP-599, from the active controller. A client does not wait for an admitted request, however large it is. A client waits
+after a refused request (CreateTopics 6, DeleteTopics 5, CreatePartitions 3 and later)."""
 
 TIERED_STORAGE: Final = """\
-KIP-405 and KIP-956, on brokers that have it. The problem `fetch_held_back` ends up to a minute after its cause, since
-throttle times are those of the last minute."""
+KIP-405 and KIP-956, on brokers with tiered storage. The problem `fetch_held_back` ends up to a minute after its cause,
+because throttle times are those of the last minute."""
 
 SECTIONS: Final = (
     ("The sidecar", "Served with or without a snapshot.", (*SIDECAR, *CLAMPED)),
@@ -59,7 +59,7 @@ SECTIONS: Final = (
         "KIP-73. See [throttle-law.md](throttle-law.md) and [throttle-problems.md](throttle-problems.md).",
         REPLICATION,
     ),
-    ("Moves", "Reassignments, whoever started them, per adding replica; and moves between log directories.", MOVES),
+    ("Moves", "Reassignments of any tool, per adding replica; and moves between log directories.", MOVES),
     ("Replicas", "Series by replica exist only for followers that are behind, out of sync or moving.", REPLICAS),
     ("Controller mutations", MUTATION_QUOTAS, MUTATIONS),
     ("Tiered storage", TIERED_STORAGE, TIERED),
@@ -68,27 +68,27 @@ SECTIONS: Final = (
 BEANS_INTRODUCTION: Final = """\
 ## Beans
 
-Everything that is read over JMX: {count} attributes, and those of clients with quotas, however many partitions there
-are. Without JMX the metrics that name a bean are absent, all others are there.
+Everything that is read over JMX: {count} attributes, and those of clients with quotas. The number of partitions does
+not matter. Without JMX the metrics that name a bean are absent, and all others are served.
 """
 
 BEANS_NOTES: Final = """\
-What they really count, in Kafka 3.9 and 4.1:
+What the beans count in Kafka 3.9 and 4.1:
 
-- `LeaderReplication` exists on every broker that has ever answered a follower, throttle or not, and is above 0
-  while followers fetch. `FollowerReplication` exists once a throttled list names a partition of the broker. Both
-  count in-sync replicas of listed partitions too, so a rate above the limit is normal. They are means over 11 s
-  that a lone burst makes read up to 3.5 times too high; no ETA here stands on them.
-- `RLMCopy` appears with the first segment to copy and `RLMFetch` with the first remote read; both go after an idle
+- `LeaderReplication` exists on every broker that has ever answered a follower, with or without a throttle, and is above
+  0 while followers fetch. `FollowerReplication` exists when a throttled list names a partition of the broker. Both also
+  count in-sync replicas of listed partitions, so a rate above the limit is normal. They are means over 11 s: after a
+  single burst they can be up to 3.5 times too high. No ETA uses them.
+- `RLMCopy` appears with the first segment to copy and `RLMFetch` with the first remote read; both vanish after an idle
   hour.
-- The throttle times of `RemoteLogManager` are NaN, and so absent here, when nothing was held back for a minute. In
+- The throttle times of `RemoteLogManager` are NaN, and so absent here, when nothing was throttled for a minute. In
   3.9 to 4.1.1 the bean itself vanishes after an hour without throttling, until the broker restarts: do not alert on
   its absence.
-- `RemoteCopyLagBytes` and `RemoteCopyLagSegments` are set when a segment was copied: they freeze while copying is
-  held back.
-- `ControllerMutation` has beans by client on the active controller, once any such quota is configured; a client
-  without one shows some 1e20 tokens, here `+Inf`. Its `throttle-time` stays NaN in KRaft: the broker that forwards
-  the request is the one that throttles, and shows it as `Request`, request quotas included.
+- `RemoteCopyLagBytes` and `RemoteCopyLagSegments` are updated when a segment was copied: they freeze while the quota
+  limits copies.
+- `ControllerMutation` has beans by client on the active controller, after any such quota is configured. A client
+  without a quota has about 1e20 tokens there, `+Inf` here. Its `throttle-time` stays NaN in KRaft, because the broker
+  that forwards the request throttles the client. That broker shows it as `Request`, request quotas included.
 """
 
 

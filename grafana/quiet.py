@@ -23,9 +23,11 @@ class Quiet:
 
 ZERO_BY_NATURE: Final = (
     Quiet("replicas", "Unclean leader elections", "", "only where unclean.leader.election.enable lets records be lost"),
-    Quiet("tiered", "To delete", "", "deleted within a round of the expiration task, unless deleting itself fails"),
+    Quiet(
+        "tiered", "Bytes to delete", "", "deleted within a round of the expiration task, unless deleting itself fails"
+    ),
     Quiet("tiered", "Errors over time", "deletions", "a deletion that fails is tried again before it counts for long"),
-    Quiet("capacity", "Signs of too many partitions", "", "thousands of logs have to be made or deleted at once"),
+    Quiet("capacity", "Missing and stray logs", "", "thousands of logs have to be made or deleted at once"),
     Quiet("sidecar", "Negative differences", "", "followers are asked before leaders, so that the order makes none"),
 )
 

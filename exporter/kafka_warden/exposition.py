@@ -1,7 +1,7 @@
-"""The page: the catalogue walked once per poll into bytes, in both of Prometheus' formats, plain and compressed.
+"""Renders the catalogue once per poll into bytes, in both formats of Prometheus, plain and compressed.
 
-Why not prometheus_client's registry: rendering 30,000 samples takes it 170 ms, twice for two formats, and it renders
-for every scrape. Its parser checks what is rendered here in the tests.
+prometheus_client's registry is not used: it needs 170 ms for 30,000 samples, twice for two formats, and renders for
+every scrape. Its parser checks the output in the tests.
 """
 
 import gzip
@@ -25,25 +25,25 @@ TOTAL: Final = "_total"
 
 
 class Exposition:
-    """Renders pages. Keeps the text of label sets from one to the next, since most stay the same."""
+    """Renders pages. Keeps the text of label sets between polls, because most stay the same."""
 
     def __init__(self, series_budget: int) -> None:
         self._budget = series_budget
         self._labels: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
     def render(self, sidecar: Sidecar, view: View | None) -> Page:
-        """Render everything that is known.
+        """Render all known values.
 
         Args:
-            sidecar: served always.
-            view: what was judged, or `None` when there is nothing fresh to show.
+            sidecar: always served.
+            view: the snapshot with derived values, or `None` without a fresh one.
         """
         if len(self._labels) > CACHED_LABELS:
             self._labels.clear()
         dropped: dict[str, int] = {}
         of_snapshot = self._families(view, dropped) if view is not None else []
-        told = replace(sidecar, dropped=dropped)
-        families = [(metric, self._lines(metric, metric.read(told))[0]) for metric in SIDECAR] + of_snapshot
+        shown = replace(sidecar, dropped=dropped)
+        families = [(metric, self._lines(metric, metric.read(shown))[0]) for metric in SIDECAR] + of_snapshot
         text, openmetrics = _page(families, openmetrics=False), _page(families, openmetrics=True)
         return Page(text, _pack(text), openmetrics, _pack(openmetrics), dropped)
 
@@ -84,7 +84,7 @@ class Exposition:
 
 def _label_text(metric: Metric | SidecarMetric, labels: tuple[str, ...]) -> str:
     if len(labels) != len(metric.labels):
-        raise ValueError(f"{metric.name} has the labels {metric.labels} and was given the values {labels}")
+        raise ValueError(f"{metric.name} has the labels {metric.labels} and got the values {labels}")
     if not labels:
         return ""
     return "{" + ",".join(f'{name}="{_escape(value)}"' for name, value in zip(metric.labels, labels, strict=True)) + "}"

@@ -24,7 +24,7 @@ NOW: Final = (
         [
             number_panel(
                 About(
-                    "Fullest broker",
+                    "Partition limit used, highest broker",
                     f"Partitions over limit, of the chosen brokers (KIP-578). {NO_LIMIT}",
                     runbooks=BROKER_LIMIT,
                 ),
@@ -35,7 +35,10 @@ NOW: Final = (
             number_panel(
                 About(
                     "Cluster",
-                    "Partitions over limit, each partition once. The limit is the option limits.max_partitions.",
+                    (
+                        "Partitions divided by the limit; each partition counts once. The limit is the option "
+                        "limits.max_partitions."
+                    ),
                     runbooks=CLUSTER_LIMIT,
                 ),
                 f"{most('cluster_partitions')} / {least('cluster_partition_limit')}",
@@ -43,7 +46,10 @@ NOW: Final = (
                 NEAR,
             ),
             number_panel(
-                About("Fullest volume", "Used of a log directory's volume, by whomever."),
+                About(
+                    "Volume used, highest log directory",
+                    ("Used share of the volume of a log directory, including files of other programs."),
+                ),
                 f"max ({USED})",
                 looks.RATIO,
                 ((0.8, "orange"), (0.9, "red")),
@@ -51,8 +57,10 @@ NOW: Final = (
             number_panel(
                 About(
                     "Log directories offline",
-                    "Of the chosen brokers: the replicas in them are not served until the disk is repaired and the "
-                    "broker restarted.",
+                    (
+                        "Log directories of the chosen brokers that are offline: their replicas are not served until "
+                        "the disk is repaired and the broker is restarted."
+                    ),
                     runbooks=("KafkaLogDirOffline",),
                 ),
                 or_zero(number(f"{most('log_dir_online', DIRECTORY)} == 0"), "log_dir_online"),
@@ -67,7 +75,7 @@ PARTITIONS: Final = (
         8,
         [
             bars(
-                About("Partitions over limit, by broker", f"Internal topics are left out. {NO_LIMIT}", BROKER_LIMIT),
+                About("Partition limit used, by broker", f"Internal topics are left out. {NO_LIMIT}", BROKER_LIMIT),
                 Query(OF_LIMIT, "broker {{broker}}"),
                 looks.RATIO,
                 NEAR,
@@ -75,9 +83,11 @@ PARTITIONS: Final = (
             ),
             rows(
                 About(
-                    "Room, by broker",
-                    "Replicas that count against the limit (internal topics are left out), and how many more fit. "
-                    "Below 0 what exists goes on working.",
+                    "Headroom, by broker",
+                    (
+                        "Replicas that count against the limit (internal topics do not count), and how many more fit. "
+                        "Below 0 existing replicas keep working."
+                    ),
                     runbooks=BROKER_LIMIT,
                 ),
                 {"broker": "Broker"},
@@ -123,9 +133,11 @@ PARTITIONS: Final = (
         [
             lines(
                 About(
-                    "Signs of too many partitions",
-                    "Replicas of which a broker's disks show no log, and logs that no replica belongs to: a broker "
-                    "that is slow to make or to delete thousands of logs has them until it is done (KIP-578).",
+                    "Missing and stray logs",
+                    (
+                        "Replicas without a log on their broker, and logs that belong to no replica. A broker that "
+                        "creates or deletes thousands of logs has both until it has finished (KIP-578)."
+                    ),
                     runbooks=("KafkaBrokerOverPartitionLimit",),
                 ),
                 [
@@ -137,7 +149,7 @@ PARTITIONS: Final = (
             lines(
                 About(
                     "Under min ISR, by leader",
-                    "The first that suffers from a broker beyond its limits.",
+                    "The first effect of a broker above its limits.",
                     runbooks=("KafkaPartitionUnderMinIsr",),
                     see=(board("replicas", "Replica health"),),
                 ),
@@ -155,7 +167,7 @@ DISKS: Final = (
             rows(
                 About(
                     "Log directories",
-                    "Bytes of local logs, and what the volume that they lie on has left.",
+                    "Bytes of local logs, and the free space on their volume.",
                 ),
                 {"broker": "Broker", "log_dir": "Directory"},
                 [
@@ -181,8 +193,10 @@ TRAFFIC: Final = (
             lines(
                 About(
                     "Bytes in, by partition",
-                    "PartitionBytesInRate of KIP-73, which no bean of Kafka tells: the 20 busiest of the chosen "
-                    "topics.",
+                    (
+                        "PartitionBytesInRate of KIP-73, which no bean of Kafka reports: the 20 busiest partitions of "
+                        "the chosen topics."
+                    ),
                     see=(board("moves", "Moves"),),
                 ),
                 [
@@ -209,7 +223,7 @@ TRAFFIC: Final = (
         8,
         [
             lines(
-                About("Clients, by broker", "Produced to and consumed from each broker. Without JMX: nothing here."),
+                About("Clients, by broker", "Bytes produced to and consumed from each broker. Empty without JMX."),
                 [
                     Query(rate("broker_bytes_in_total", "broker"), "in on {{broker}}"),
                     Query(rate("broker_bytes_out_total", "broker"), "out of {{broker}}"),
@@ -217,7 +231,7 @@ TRAFFIC: Final = (
                 looks.BYTES_PER_SECOND,
             ),
             lines(
-                About("Replication, by broker", "Between brokers, moves included. Without JMX: nothing here."),
+                About("Replication, by broker", "Bytes between brokers, including moves. Empty without JMX."),
                 [
                     Query(rate("broker_replication_bytes_in_total", "broker"), "in on {{broker}}"),
                     Query(rate("broker_replication_bytes_out_total", "broker"), "out of {{broker}}"),

@@ -23,9 +23,11 @@ NOW: Final = (
         [
             number_panel(
                 About(
-                    "Clients refused",
-                    "Whose tokens are below 0: creating or deleting topics and adding partitions is refused until "
-                    "they are back at 0.",
+                    "Clients over quota",
+                    (
+                        "Clients with tokens below 0: their requests to create or delete topics, or to add "
+                        "partitions, are refused until the tokens are back at 0."
+                    ),
                     runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
@@ -35,7 +37,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Longest wait",
-                    "Until the next mutation of the client that waits longest is admitted: -K / R.",
+                    "Time until the next mutation of the client that waits longest is admitted: -K / R.",
                     runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
@@ -46,7 +48,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Fewest tokens",
-                    "Of all clients with a quota. Below 0: refused.",
+                    "Lowest tokens of all clients with a quota. Below 0 requests are refused.",
                     runbooks=DRAINING,
                     no_value=NO_CLIENTS,
                 ),
@@ -57,8 +59,8 @@ NOW: Final = (
             ),
             number_panel(
                 About(
-                    "Events wait",
-                    "Time in the active controller's queue, 99th percentile: what the quotas keep short.",
+                    "Event queue time",
+                    ("Time in the queue of the active controller, 99th percentile. The quotas exist to keep it short."),
                 ),
                 most("controller_event_queue_seconds", matchers='quantile="0.99"'),
                 looks.SECONDS,
@@ -75,8 +77,10 @@ CLIENTS: Final = (
             rows(
                 About(
                     "Clients",
-                    "Tokens left (K), what the quota lets come back a second (R), how many may be saved up (B), and "
-                    "how long the next mutation waits.",
+                    (
+                        "Tokens left (K), tokens that come back per second (R), the largest number of tokens (B), and "
+                        "the delay of the next mutation."
+                    ),
                     runbooks=THROTTLED + DRAINING,
                     no_value=NO_CLIENTS,
                 ),
@@ -119,9 +123,12 @@ CLIENTS: Final = (
             lines(
                 About(
                     "Tokens",
-                    "A client is admitted while it has any, however large what it asks for: then they fall below 0, "
-                    "and come back at the rate of the quota. Draining: it asks for more than its quota for long. The "
-                    "20 with most; a client without a quota is not drawn.",
+                    (
+                        "A client with tokens is admitted, however large its request is. Then its tokens may fall "
+                        "below 0, and they come back at the rate of the quota. Tokens that keep falling: the client "
+                        "sends more than its quota. The 20 clients with the most tokens; clients without a quota are "
+                        "not drawn."
+                    ),
                     runbooks=DRAINING,
                 ),
                 [Query(busiest(20, f"{least('controller_mutation_tokens', CLIENT)} {FINITE}"), LEGEND)],
@@ -131,7 +138,10 @@ CLIENTS: Final = (
             lines(
                 About(
                     "Mutations and quota",
-                    "Partitions created, deleted or added a second, the 20 busiest clients; broken lines are quotas.",
+                    (
+                        "Partitions created, deleted or added per second, by the 20 busiest clients; dashed lines are "
+                        "quotas."
+                    ),
                     runbooks=DRAINING,
                 ),
                 [
@@ -151,7 +161,7 @@ CLIENTS: Final = (
         [
             lines(
                 About(
-                    "How long the next mutation waits",
+                    "Delay of the next mutation",
                     "-K / R while tokens are below 0.",
                     runbooks=THROTTLED,
                 ),
@@ -160,10 +170,12 @@ CLIENTS: Final = (
             ),
             lines(
                 About(
-                    "What clients feel",
-                    "Mean throttle time of requests at the brokers that they talk to: quotas of mutations and of "
-                    "requests together. In KRaft the controller's own throttle time stays unknown. Without JMX there "
-                    "is nothing here.",
+                    "Throttle time of clients",
+                    (
+                        "Mean throttle time of requests at the brokers that clients are connected to, for quotas of "
+                        "mutations and of requests together. In KRaft the throttle time of the controller is unknown. "
+                        "Empty without JMX."
+                    ),
                     runbooks=THROTTLED,
                 ),
                 [Query(busiest(20, most("client_request_throttle_seconds", CLIENT)), LEGEND)],
@@ -178,15 +190,20 @@ ITSELF: Final = (
         8,
         [
             lines(
-                About("Events in the queue", "Time that they wait for the active controller, by quantile."),
+                About(
+                    "Event queue time, by quantile",
+                    ("Time that events wait in the queue of the active controller, by quantile."),
+                ),
                 [Query(most("controller_event_queue_seconds", "quantile"), "{{quantile}}")],
                 looks.SECONDS,
             ),
             lines(
                 About(
-                    "Quorum: time since last level",
-                    "Since a node was last level with the end of the metadata log: brokers that lag here act on old "
-                    "metadata.",
+                    "Quorum: time since caught up",
+                    (
+                        "Time since a node last caught up with the end of the metadata log: brokers that lag here use "
+                        "old metadata."
+                    ),
                     see=(board("sidecar", "Sidecar"),),
                 ),
                 [
@@ -221,7 +238,7 @@ ITSELF: Final = (
 CONTROLLER: Final = Board(
     "controller",
     "Controller quotas",
-    "Which client does its mutation quota hold back, for how long, and which one is next?",
+    "Which client is limited by its mutation quota, for how long, and which one is next?",
     ("broker",),
     [
         Section("Is anybody held back?", NOW),

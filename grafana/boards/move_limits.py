@@ -47,8 +47,10 @@ def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
             lines(
                 About(
                     f"{what}: catching up, and what is left for it",
-                    "Growth of the adding replicas, and the limit less what in-sync replicas take of it. At or below "
-                    "0 nothing is left.",
+                    (
+                        "Growth of the adding replicas, and the limit minus the traffic of in-sync replicas. At or "
+                        "below 0 nothing is left."
+                    ),
                     runbooks=("KafkaThrottleBelowInbound",),
                 ),
                 [
@@ -71,9 +73,11 @@ LIMITS: Final = (
             lines(
                 About(
                     "Limits within KIP-73's bounds",
-                    "The lower of the limits of a broker, the bytes in over all replicas that it hosts (lower bound), "
-                    "and what its network has left (upper bound, with the option network.bytes_per_second). Advice: "
-                    "a move may end outside of them.",
+                    (
+                        "The lower limit of a broker, the bytes in of all replicas that it hosts (lower bound), and "
+                        "the free network rate (upper bound, with the option network.bytes_per_second). This is "
+                        "advice: a move can also end outside the bounds."
+                    ),
                     runbooks=("KafkaThrottleBelowInbound",),
                 ),
                 [
@@ -90,7 +94,7 @@ LIMITS: Final = (
             lines(
                 About(
                     "Reassignment traffic",
-                    "Bytes that adding replicas fetched, by the broker that received them.",
+                    "Bytes per second that adding replicas fetched, by the broker that received them.",
                     see=(board("replicas", "Replica health"),),
                 ),
                 [Query(rate("broker_reassignment_bytes_in_total", "broker"), "broker {{broker}}")],
@@ -107,8 +111,8 @@ SETTINGS: Final = (
         [
             rows(
                 About(
-                    "What is wrong with throttles",
-                    "Problems by name, from the third poll on; docs/throttle-problems.md says what each means.",
+                    "Throttle problems",
+                    "Problems by name, from the third poll on; docs/throttle-problems.md explains each.",
                     runbooks=THROTTLES,
                     no_value="nothing is wrong",
                 ),
@@ -123,9 +127,11 @@ SETTINGS: Final = (
             ),
             rows(
                 About(
-                    "Limits in effect",
-                    "The limit of every broker and side, how many of its replicas the topics' throttled lists name, "
-                    "and where the limit comes from.",
+                    "Throttles in effect",
+                    (
+                        "The limit of every broker and side, the number of its replicas in the throttled lists of "
+                        "topics, and the origin of the limit."
+                    ),
                     runbooks=("KafkaThrottleLeftBehind", "KafkaThrottleLopsided", "KafkaThrottleUneven"),
                 ),
                 SIDE | {"origin": "Set for"},
@@ -154,7 +160,7 @@ SETTINGS: Final = (
             lines(
                 About(
                     "Replicas being added and removed",
-                    "By all reassignments, of the chosen brokers.",
+                    "Replicas that all reassignments add or remove, on the chosen brokers.",
                 ),
                 [
                     Query(total(most("reassignment_replicas", "broker, change"), "change"), "{{change}}"),
@@ -164,12 +170,12 @@ SETTINGS: Final = (
             rows(
                 About(
                     "Moves between log directories",
-                    "Copies on the same broker, which only the throttle of side log_dirs holds back.",
+                    "Copies on the same broker, which only the throttle of side log_dirs limits.",
                     no_value=NOTHING_MOVES,
                 ),
                 {"topic": "Topic", "partition": "Partition", "broker": "Broker"},
                 [
-                    Value("To copy", most("log_dir_move_bytes_remaining", REPLICA), looks.BYTES),
+                    Value("Bytes to copy", most("log_dir_move_bytes_remaining", REPLICA), looks.BYTES),
                     Value("Ends in", most("log_dir_move_eta_seconds", REPLICA), looks.SECONDS, mappings=[looks.NEVER]),
                 ],
             ),

@@ -20,19 +20,25 @@ OVERVIEW: Final = (
         4,
         [
             number_panel(
-                About("Partitions under reassignment", "Of the whole cluster, whoever started it."),
+                About(
+                    "Partitions under reassignment",
+                    ("Partitions under reassignment in the whole cluster, started by any tool."),
+                ),
                 most("reassigning_partitions"),
             ),
             number_panel(
-                About("To copy", "What all adding replicas lack. Unknown while a part of it is."),
+                About("Bytes to copy", "Bytes that all adding replicas lack. Unknown while a part is unknown."),
                 most("reassignment_total_bytes_remaining"),
                 looks.BYTES,
             ),
             number_panel(
                 About(
-                    "All moves end in",
-                    "Until the last adding replica has caught up, by the law of throttled moves (docs/throttle-law.md) "
-                    "and by what was measured. Never: what is produced outruns what a throttle lets through.",
+                    "ETA of all moves",
+                    (
+                        "Time until the last adding replica has caught up, from the law of throttled moves "
+                        "(docs/throttle-law.md) and from measured rates. Never: producers write more than a throttle "
+                        "lets through."
+                    ),
                     runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleBelowInbound"),
                     no_value=NOTHING_MOVES,
                 ),
@@ -57,7 +63,7 @@ OVERVIEW: Final = (
         [
             number_panel(
                 About(
-                    "Throttle to set",
+                    "Recommended throttle",
                     "The lowest throttle for all brokers that ends the moves within the option moves.deadline, inside "
                     "the bounds of KIP-73.",
                     runbooks=("KafkaReassignmentWillMissItsTime",),
@@ -68,8 +74,8 @@ OVERVIEW: Final = (
             ),
             number_panel(
                 About(
-                    "What binds",
-                    "The throttled broker and side that ends last: raise this one.",
+                    "Bottleneck",
+                    "The throttled broker and side that end last: raise this limit.",
                     no_value="nothing is limited, or nothing moves",
                 ),
                 Query(most("reassignment_bottleneck_info", "broker, side"), "broker {{broker}}, {{side}}"),
@@ -77,9 +83,11 @@ OVERVIEW: Final = (
             ),
             number_panel(
                 About(
-                    "There, it ends in",
-                    "What remains at the broker and side that ends last, over what the law of throttled moves lets "
-                    "through there.",
+                    "ETA at the bottleneck",
+                    (
+                        "Remaining bytes of the broker and side that end last, divided by the rate that the throttle "
+                        "allows there."
+                    ),
                     no_value=NOTHING_MOVES,
                 ),
                 most("reassignment_predicted_bottleneck_seconds"),
@@ -89,7 +97,7 @@ OVERVIEW: Final = (
             number_panel(
                 About(
                     "MoveRatio",
-                    "Partitions under reassignment over all partitions (KIP-73).",
+                    "Partitions under reassignment divided by all partitions (KIP-73).",
                 ),
                 most("reassignment_move_ratio"),
                 looks.RATIO,
@@ -105,8 +113,10 @@ REPLICAS: Final = (
             rows(
                 About(
                     "Adding replicas",
-                    "How far each one is and when it has caught up. Never: what is produced outruns what its throttle "
-                    "lets through.",
+                    (
+                        "Progress of each adding replica, and the time until it has caught up. Never: producers write "
+                        "more than its throttle lets through."
+                    ),
                     runbooks=("KafkaReassignmentWillMissItsTime",),
                     no_value=NOTHING_MOVES,
                 ),
@@ -119,8 +129,8 @@ REPLICAS: Final = (
             ),
             rows(
                 About(
-                    "Stuck, with the cause",
-                    "One cause at a time: the first that explains it. The runbook has a line for each.",
+                    "Stuck moves and causes",
+                    "One cause at a time: the first one that applies. The runbook has a line for each.",
                     runbooks=("KafkaReassignmentStuck",),
                     no_value="nothing is stuck",
                 ),
@@ -138,7 +148,7 @@ REPLICAS: Final = (
         8,
         [
             lines(
-                About("Bytes to copy, by replica", "What each adding replica lacks: the 20 largest."),
+                About("Bytes to copy, by replica", "Bytes that each adding replica lacks: the 20 largest."),
                 [
                     Query(
                         busiest(20, most("reassignment_bytes_remaining", REPLICA)),
@@ -149,9 +159,11 @@ REPLICAS: Final = (
             ),
             lines(
                 About(
-                    "Time left, as it was foretold",
-                    "A line that falls by one second in a second was right. A break is a time without an end: never. "
-                    "MoveTime is KIP-73's, of the cluster's bytes by one broker's limit.",
+                    "Predicted time left",
+                    (
+                        "A line that falls by one second per second was right. A gap means that the moves never end. "
+                        "MoveTime is that of KIP-73: the bytes of the cluster divided by the limit of one broker."
+                    ),
                     runbooks=("KafkaReassignmentWillMissItsTime",),
                 ),
                 [
@@ -164,7 +176,7 @@ REPLICAS: Final = (
             lines(
                 About(
                     "Stuck, by cause",
-                    "How many adding replicas are stuck, by the cause of that moment. Nothing is drawn while none is.",
+                    "Number of stuck adding replicas, by their cause at that time. Empty while none is stuck.",
                     runbooks=("KafkaReassignmentStuck",),
                     no_value="nothing is stuck",
                 ),
@@ -180,8 +192,10 @@ REPLICAS: Final = (
             lines(
                 About(
                     "Speed, by replica",
-                    "What each adding replica copies, over multiples of 12 s, which is all that can be measured under "
-                    "a throttle: the 20 fastest.",
+                    (
+                        "Rate of each adding replica over multiples of 12 s, the shortest time that can be measured "
+                        "under a throttle: the 20 fastest."
+                    ),
                 ),
                 [
                     Query(
@@ -194,7 +208,10 @@ REPLICAS: Final = (
             lines(
                 About(
                     "No progress for",
-                    "Since the bytes that remain last reached a new minimum, of the 20 replicas where that is longest.",
+                    (
+                        "Time since the remaining bytes last reached a new minimum: the 20 replicas with the longest "
+                        "time."
+                    ),
                     runbooks=("KafkaReassignmentStuck",),
                 ),
                 [

@@ -26,7 +26,7 @@ SAFETY: Final = (
             number_panel(
                 About(
                     "Offline partitions",
-                    "Without a leader: nobody can read or write them.",
+                    "Partitions without a leader: clients can neither read nor write them.",
                     runbooks=("KafkaPartitionOffline",),
                 ),
                 most("offline_partitions"),
@@ -35,7 +35,10 @@ SAFETY: Final = (
             number_panel(
                 About(
                     "Under min ISR",
-                    "Fewer replicas in sync than min.insync.replicas: producers with acks=all are refused.",
+                    (
+                        "Partitions with fewer in-sync replicas than min.insync.replicas: writes of producers with "
+                        "acks=all are refused."
+                    ),
                     runbooks=("KafkaPartitionUnderMinIsr",),
                 ),
                 most("under_min_isr_partitions"),
@@ -44,7 +47,7 @@ SAFETY: Final = (
             number_panel(
                 About(
                     "At min ISR",
-                    "Just min.insync.replicas in sync: one more failure stops producers.",
+                    "Partitions with just min.insync.replicas in sync: one more failure stops producers.",
                     runbooks=("KafkaPartitionUnderMinIsr",),
                 ),
                 most("at_min_isr_partitions"),
@@ -53,7 +56,7 @@ SAFETY: Final = (
             number_panel(
                 About(
                     "Under-replicated partitions",
-                    "With a replica outside the ISR; replicas that a move is adding do not count.",
+                    "Partitions with a replica outside the ISR; replicas that a move is adding do not count.",
                     runbooks=("KafkaPartitionUnderReplicated",),
                 ),
                 most("under_replicated_partitions"),
@@ -67,9 +70,11 @@ SAFETY: Final = (
             lines(
                 About(
                     "Out of sync, by state",
-                    "Followers outside the ISR on the chosen brokers, by the state that explains it: moving and "
-                    "bootstrapping replicas have not joined yet, recovering ones come closer, slow and stuck ones do "
-                    "not. The sum is what kafka-topics shows under Replicas and not under Isr.",
+                    (
+                        "Followers outside the ISR on the chosen brokers, by state. Moving and bootstrapping replicas "
+                        "have not joined the ISR yet, recovering replicas catch up, slow and stuck replicas do not. "
+                        "The sum is the replicas that kafka-topics shows under Replicas but not under Isr."
+                    ),
                     runbooks=("KafkaReplicaStuck", "KafkaReplicaSlow", "KafkaReplicaBootstrappingTooLong"),
                     see=(board("moves", "Moves"),),
                 ),
@@ -80,7 +85,10 @@ SAFETY: Final = (
             lines(
                 About(
                     "Out of sync, by broker",
-                    "The same by the broker that hosts them: tells whether it is one broker, or many.",
+                    (
+                        "Followers outside the ISR by the broker that hosts them: it shows whether one broker is "
+                        "affected, or many."
+                    ),
                     runbooks=("KafkaReplicaOutOfSyncTooLong",),
                 ),
                 [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "broker"), "broker {{broker}}")],
@@ -97,8 +105,8 @@ EACH: Final = (
         [
             rows(
                 About(
-                    "Out of sync, since when",
-                    "Every follower that is missing from the ISR, the longest first, with its state of now.",
+                    "Out-of-sync replicas",
+                    "Every follower that is missing from the ISR with its current state, the longest first.",
                     runbooks=(
                         "KafkaReplicaOutOfSyncTooLong",
                         "KafkaReplicaStuck",
@@ -117,7 +125,7 @@ EACH: Final = (
             ),
             rows(
                 About(
-                    "Under-replicated partitions, since when",
+                    "Under-replicated partitions, with age",
                     "The longest first. Replicas that a move is adding do not count.",
                     runbooks=("KafkaPartitionUnderReplicated",),
                     no_value="no partition is",
@@ -138,8 +146,7 @@ EACH: Final = (
             lines(
                 About(
                     "Lag in seconds",
-                    "Age of the oldest record that a follower lacks: the 20 oldest. At least that old where the "
-                    "record is older than 60 s.",
+                    ("Age of the oldest record that a follower lacks: the 20 oldest. Above 60 s it is a lower bound."),
                     runbooks=("KafkaReplicaSlow",),
                 ),
                 [Query(busiest(20, most("replica_lag_seconds", REPLICA)), LEGEND)],
@@ -148,8 +155,10 @@ EACH: Final = (
             lines(
                 About(
                     "Time since it was caught up",
-                    "What replica.lag.time.max.ms, 30 s by default, limits: the 20 longest. Above it the leader drops "
-                    "the follower from the ISR.",
+                    (
+                        "The time that replica.lag.time.max.ms limits, 30 s by default: the 20 longest. Above it the "
+                        "leader removes the follower from the ISR."
+                    ),
                     runbooks=("KafkaReplicaSlow", "KafkaReplicaStuck"),
                 ),
                 [Query(busiest(20, least("replica_behind_seconds", REPLICA)), LEGEND)],
@@ -167,8 +176,10 @@ BROKERS: Final = (
             lines(
                 About(
                     "Lag of the followers on a broker",
-                    "SumReplicaLag of KIP-73: a broker that is slow to receive, or down. A gap: a part of the sum is "
-                    "unknown (dashboard Sidecar).",
+                    (
+                        "SumReplicaLag of KIP-73. A high value shows a broker that receives slowly, or is down. A "
+                        "gap: a part of the sum is unknown (dashboard Sidecar)."
+                    ),
                     see=(board("sidecar", "Sidecar"),),
                 ),
                 [Query(most("broker_sum_replica_lag_bytes", "broker"), "broker {{broker}}")],
@@ -177,7 +188,7 @@ BROKERS: Final = (
             lines(
                 About(
                     "Lag of the followers of a leader",
-                    "The same by who leads: a broker that is slow to send.",
+                    "Lag of the followers by their leader. A high value shows a broker that sends slowly.",
                 ),
                 [Query(most("broker_led_replica_lag_bytes", "broker"), "broker {{broker}}")],
                 looks.BYTES,
@@ -190,7 +201,7 @@ BROKERS: Final = (
             states(
                 About(
                     "Brokers",
-                    "What the cluster says of each broker, and whether it answers the sidecar.",
+                    "State of each broker in the cluster, and whether it answers the sidecar.",
                     runbooks=("KafkaWardenBrokerUnreachable",),
                 ),
                 Query(
@@ -213,8 +224,7 @@ BROKERS: Final = (
             lines(
                 About(
                     "Changes of the ISR",
-                    "Replicas that left (shrinks) and came back (expands), by the broker that leads. Without JMX "
-                    "there is nothing here.",
+                    "Replicas that left the ISR (shrinks) and came back (expands), by leader. Empty without JMX.",
                 ),
                 [
                     Query(increase("broker_isr_shrinks_total", "broker"), "shrinks on {{broker}}"),
@@ -229,8 +239,11 @@ BROKERS: Final = (
         [
             lines(
                 About(
-                    "Partitions in danger, over time",
-                    "Of the whole cluster.",
+                    "Partitions at risk",
+                    (
+                        "Partitions of the whole cluster that are offline, under or at their minimum ISR, or "
+                        "under-replicated."
+                    ),
                     runbooks=("KafkaPartitionUnderReplicated", "KafkaPartitionUnderMinIsr", "KafkaPartitionOffline"),
                 ),
                 [
@@ -244,7 +257,10 @@ BROKERS: Final = (
             number_panel(
                 About(
                     "Unclean leader elections",
-                    "In the time that is shown: a replica that was not in sync became leader, and records were lost.",
+                    (
+                        "In the selected time range: a replica that was not in sync became leader, and records were "
+                        "lost."
+                    ),
                 ),
                 increase("unclean_leader_elections_total", over="$__range"),
                 steps=looks.RED_FROM_ONE,
@@ -252,7 +268,7 @@ BROKERS: Final = (
             number_panel(
                 About(
                     "Stuck followers",
-                    "That do not advance although their leader is ahead, moves left out.",
+                    "Followers that do not advance although their leader is ahead, without moves.",
                     runbooks=("KafkaReplicaStuck",),
                 ),
                 or_zero(number(most("replica_state", REPLICA, 'state="stuck"')), "under_replicated_partitions"),

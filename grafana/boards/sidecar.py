@@ -33,7 +33,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Sidecars",
-                    "That Prometheus can scrape now, of this cluster.",
+                    "Sidecars of this cluster that Prometheus can scrape now.",
                     runbooks=("KafkaWardenDown",),
                     no_value="none",
                 ),
@@ -43,9 +43,11 @@ NOW: Final = (
             ),
             number_panel(
                 About(
-                    "Age of the oldest page",
-                    "Time since the poll began whose numbers a sidecar shows. Past three intervals it shows only its "
-                    "own.",
+                    "Oldest snapshot",
+                    (
+                        "Time since the start of the poll that a sidecar shows. After three intervals it shows only "
+                        "self-metrics."
+                    ),
                     runbooks=STALE + BLIND,
                 ),
                 f"max ({AGE})",
@@ -54,8 +56,8 @@ NOW: Final = (
             ),
             number_panel(
                 About(
-                    "Requests without an answer",
-                    "Kinds of request, by broker, whose last one was not answered.",
+                    "Unanswered requests",
+                    "Kinds of request, by broker, whose last request was not answered.",
                     runbooks=UNREACHABLE,
                 ),
                 f"count ({ANSWERED} == 0) or 0 * max ({_of('up')})",
@@ -64,7 +66,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Series left out",
-                    "By the option limits.series: the least busy partitions.",
+                    "Series left out because of the option limits.series: the least busy partitions.",
                     runbooks=DROPPED,
                 ),
                 f"sum (max by (family) ({_of('dropped_series')})) or 0 * max ({_of('up')})",
@@ -80,9 +82,11 @@ SOURCES: Final = (
         [
             states(
                 About(
-                    "Answers",
-                    "Whether the last request of each kind was answered by all brokers that were asked. The table "
-                    "beside says which were not.",
+                    "Answered requests",
+                    (
+                        "Whether all brokers answered the last request of each kind. The table beside it lists those "
+                        "that did not."
+                    ),
                     runbooks=UNREACHABLE,
                 ),
                 Query(f"min by (instance, source) ({_of('up')})", "{{source}} ({{instance}})"),
@@ -90,8 +94,11 @@ SOURCES: Final = (
             ),
             rows(
                 About(
-                    "Not answered, since when",
-                    "What the other dashboards show of it is missing, or as old as this. Without a time: it never was.",
+                    "Unanswered requests, with age",
+                    (
+                        "Numbers from these requests are missing on the other dashboards, or as old as this. Without "
+                        "a time: never answered."
+                    ),
                     runbooks=UNREACHABLE + BLIND,
                     no_value="everything answers",
                 ),
@@ -112,14 +119,14 @@ SOURCES: Final = (
         8,
         [
             lines(
-                About("How long requests take", "The last one of each kind, of the slowest broker."),
+                About("Request duration", "Duration of the last request of each kind, of the slowest broker."),
                 [Query(f"max by (instance, source) ({_of('source_duration_seconds')})", "{{source}} ({{instance}})")],
                 looks.SECONDS,
             ),
             lines(
                 About(
-                    "Requests that failed",
-                    "By reason. Nothing is drawn before the first one of a reason.",
+                    "Failed requests",
+                    "Failed requests by reason. Empty before the first failure.",
                     runbooks=UNREACHABLE,
                     no_value="none ever failed",
                 ),
@@ -140,15 +147,19 @@ PAGE: Final = (
         8,
         [
             lines(
-                About("Age of the page", "By sidecar. Above the dashed line no alert believes it.", STALE),
+                About(
+                    "Snapshot age",
+                    ("Age of the snapshot by sidecar. Above the dashed line alerts do not use it."),
+                    STALE,
+                ),
                 [Query(AGE, "{{instance}}")],
                 looks.SECONDS,
                 ((120, "red"),),
             ),
             lines(
                 About(
-                    "Lags that are unknown",
-                    "Followers whose lag nobody knows, by broker: why sums are withheld on other dashboards.",
+                    "Unknown lags",
+                    "Followers with unknown lag, by broker: the reason for missing sums on other dashboards.",
                     runbooks=BLIND,
                 ),
                 [
@@ -165,14 +176,22 @@ PAGE: Final = (
         7,
         [
             lines(
-                About("Series left out, by family", "By the option limits.series.", DROPPED, no_value="none"),
+                About(
+                    "Series left out, by family",
+                    "Series left out because of the option limits.series.",
+                    DROPPED,
+                    no_value="none",
+                ),
                 [Query(f"max by (instance, family) ({_of('dropped_series')})", "{{family}} ({{instance}})")],
                 looks.COUNT,
             ),
             lines(
                 About(
                     "Negative differences",
-                    "That were set to 0: a few are the order in which brokers answer, many would be a clock or a bug.",
+                    (
+                        "Negative differences that were set to 0. A few come from the order in which brokers answer; "
+                        "many show a clock problem or a bug."
+                    ),
                 ),
                 [
                     Query(
@@ -183,7 +202,7 @@ PAGE: Final = (
                 looks.COUNT,
             ),
             rows(
-                About("Versions", "Of the sidecars that are scraped."),
+                About("Versions", "Versions of the sidecars that are scraped."),
                 {"instance": "Sidecar", "version": "Version", "python": "Python"},
                 [
                     Value(
@@ -205,8 +224,8 @@ HISTORY: Final = (
         [
             states(
                 About(
-                    "History can be written",
-                    "By sidecar and where it goes: a folder (parquet) or a topic (kafka).",
+                    "History writable",
+                    "By sidecar and destination: a directory (parquet) or a topic (kafka).",
                     runbooks=LOST,
                     no_value="history is off",
                 ),
@@ -216,7 +235,10 @@ HISTORY: Final = (
             lines(
                 About(
                     "Rows of history written",
-                    "To a topic with every poll, to files once an hour (option history.parquet.roll).",
+                    (
+                        "Rows are written to a topic with every poll, and to files once an hour (option "
+                        "history.parquet.roll)."
+                    ),
                     runbooks=LOST,
                     no_value="history is off",
                 ),
@@ -231,7 +253,7 @@ HISTORY: Final = (
             lines(
                 About(
                     "Rows of history lost",
-                    "For good, by reason. Nothing is drawn before the first one of a reason.",
+                    "Lost rows by reason. Empty before the first loss.",
                     runbooks=LOST,
                     no_value="none ever was",
                 ),
@@ -250,7 +272,7 @@ HISTORY: Final = (
 SIDECAR: Final = Board(
     "sidecar",
     "Sidecar",
-    "Can the numbers on the other dashboards be believed?",
+    "Are the numbers on the other dashboards complete and current?",
     ("instance",),
     [
         Section("Can they?", NOW),

@@ -26,8 +26,11 @@ NOW: Final = (
             number_panel(
                 About(
                     "Overdue",
-                    "Bytes that should be in remote storage and are not, beyond what active segments may hold, of the "
-                    "chosen topics. It does not freeze while copying is held back, as the beans' lag does.",
+                    (
+                        "Bytes of the chosen topics that should be in remote storage and are not, more than active "
+                        "segments may hold. Unlike the lag of the beans, this does not freeze while the quota limits "
+                        "copies."
+                    ),
                     runbooks=LAG,
                     no_value=NOT_USED,
                 ),
@@ -37,8 +40,8 @@ NOW: Final = (
             ),
             number_panel(
                 About(
-                    "Brokers that hold copies back",
-                    "Copy at their quota while something is overdue.",
+                    "Brokers at their copy quota",
+                    "Brokers that copy at their quota while bytes are overdue.",
                     runbooks=COPY,
                     no_value=NOT_USED,
                 ),
@@ -50,8 +53,8 @@ NOW: Final = (
             ),
             number_panel(
                 About(
-                    "Brokers that hold reads back",
-                    "Read from remote storage at their quota: consumers of old records wait.",
+                    "Brokers at their fetch quota",
+                    "Brokers that read from remote storage at their quota: consumers of old records wait.",
                     runbooks=FETCH,
                     no_value=NOT_USED,
                 ),
@@ -64,7 +67,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Errors",
-                    "Copies, reads and deletions that failed in the time that is shown.",
+                    "Copies, reads and deletions that failed in the selected time range.",
                     runbooks=ERRORS,
                     no_value=NOT_USED,
                 ),
@@ -87,8 +90,10 @@ def _against_quota(what: str, done: str, runbooks: tuple[str, ...]) -> Line:
             lines(
                 About(
                     f"{done}: rate and quota",
-                    "The rate that the quota sees; the broken line is the quota, where there is one. Without JMX there "
-                    "is no rate.",
+                    (
+                        "The rate that is compared with the quota; the dashed line is the quota. Without JMX there is "
+                        "no rate."
+                    ),
                     runbooks=runbooks,
                 ),
                 [
@@ -104,8 +109,10 @@ def _against_quota(what: str, done: str, runbooks: tuple[str, ...]) -> Line:
             lines(
                 About(
                     f"{done}: held back for",
-                    "Time that a request waits for the quota, mean and greatest of the last minute. Nothing is drawn "
-                    "while nothing waits.",
+                    (
+                        "Time that a request waits for the quota, mean and maximum of the last minute. Empty while no "
+                        "request waits."
+                    ),
                     runbooks=runbooks,
                     no_value="nothing waits",
                 ),
@@ -127,9 +134,11 @@ QUOTAS: Final = (
         [
             rows(
                 About(
-                    "What is wrong with the quotas",
-                    "Problems by name. copy_quota_below_segment: a quota below one segment per window cannot be "
-                    "upheld. client_fetch_quota_above: one consumer may use up the whole fetch quota.",
+                    "Quota problems",
+                    (
+                        "Problems by name. copy_quota_below_segment: a quota below one segment per window cannot be "
+                        "kept. client_fetch_quota_above: one consumer can use the whole fetch quota."
+                    ),
                     runbooks=COPY + FETCH,
                     no_value="nothing is wrong",
                 ),
@@ -137,7 +146,7 @@ QUOTAS: Final = (
                 [Value("For", f"{least('tiered_storage_problem_seconds', 'broker, problem')} > 0", looks.SECONDS)],
             ),
             rows(
-                About("Quotas in effect", "Of every broker with tiered storage.", no_value=NOT_USED),
+                About("Quotas in effect", "Quotas of every broker with tiered storage.", no_value=NOT_USED),
                 {"broker": "Broker"},
                 [
                     Value(
@@ -163,14 +172,17 @@ BEHIND: Final = (
         8,
         [
             lines(
-                About("Overdue, by topic", "The 20 topics with most bytes that should be copied and are not.", LAG),
+                About("Overdue, by topic", "The 20 topics with the most bytes that should be copied and are not.", LAG),
                 [Query(busiest(20, most("topic_remote_copy_overdue_bytes", "topic")), "{{topic}}")],
                 looks.BYTES,
             ),
             lines(
                 About(
                     "No progress for",
-                    "Since the latest offset in remote storage last moved while something is overdue: the 20 longest.",
+                    (
+                        "Time since the latest offset in remote storage last advanced while bytes are overdue: the 20 "
+                        "longest."
+                    ),
                     runbooks=LAG + COPY,
                 ),
                 [Query(busiest(20, least("topic_remote_copy_stalled_seconds", "topic")), "{{topic}}")],
@@ -185,15 +197,17 @@ BEHIND: Final = (
             lines(
                 About(
                     "Copy lag of the beans",
-                    "What a broker had still to copy when it last copied a segment: it freezes while copying is held "
-                    "back.",
+                    (
+                        "Bytes that a broker still had to copy when it last copied a segment: it freezes while the "
+                        "quota limits copies."
+                    ),
                     runbooks=LAG,
                 ),
                 [Query(most("remote_copy_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
             ),
             lines(
-                About("To delete", "Expired bytes that are still in remote storage, and cost money."),
+                About("Bytes to delete", "Expired bytes that are still in remote storage and cost money."),
                 [Query(most("remote_delete_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
             ),
@@ -229,7 +243,7 @@ TRAFFIC: Final = (
 TIERED: Final = Board(
     "tiered",
     "Tiered storage",
-    "Does copying to remote storage keep up, and does a quota hold copies or reads back?",
+    "Do copies to remote storage keep up, and does a quota limit copies or reads?",
     ("broker", "topic"),
     [
         Section("Does it keep up?", NOW),

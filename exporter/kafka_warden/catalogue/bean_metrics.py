@@ -1,4 +1,4 @@
-"""Metrics that are one bean's attribute, as it is."""
+"""Metrics that show one attribute of a bean unchanged."""
 
 from collections.abc import Iterator
 from functools import partial

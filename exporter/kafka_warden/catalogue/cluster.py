@@ -103,27 +103,32 @@ CLUSTER = (
     ),
     Metric(
         "quorum_last_caught_up_timestamp_seconds",
-        "When a node was last level with the metadata leader (DescribeQuorum)",
+        "When a node last caught up with the metadata leader (DescribeQuorum)",
         ("node", "role"),
         _caught_up,
     ),
     Metric("cluster_info", "The cluster (Metadata)", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
     Metric(
         "broker_partitions",
-        "Replicas that count against KIP-578's limit: all but those of internal topics (Metadata)",
+        "Replicas that count against the limit of KIP-578: all except those of internal topics (Metadata)",
         BROKER,
         lambda view: view.brokers(view.derived.cluster.counted),
     ),
     Metric(
         "broker_partition_limit",
-        "Partitions that a broker may have (option limits.max_broker_partitions). KIP-578",
+        "Partition limit of a broker (option limits.max_broker_partitions). KIP-578",
         BROKER,
         _limit,
     ),
-    Metric("broker_partition_headroom", "Limit less partitions; negative when over (Metadata). KIP-578", BROKER, _room),
+    Metric(
+        "broker_partition_headroom",
+        "Limit minus partitions, negative above the limit (Metadata). KIP-578",
+        BROKER,
+        _room,
+    ),
     Metric(
         "cluster_partitions",
-        "Partitions, each once, but those of internal topics (Metadata). KIP-578",
+        "Partitions, each counted once, except those of internal topics (Metadata). KIP-578",
         (),
         lambda view: [((), view.derived.cluster.partitions)],
     ),
@@ -132,27 +137,27 @@ CLUSTER = (
     ),
     Metric(
         "cluster_partition_limit",
-        "Partitions that the cluster may have (option limits.max_partitions). KIP-578",
+        "Partition limit of the cluster (option limits.max_partitions). KIP-578",
         (),
         lambda view: [((), view.parameters.max_partitions)],
     ),
     Metric(
         "cluster_partition_headroom",
-        "Limit less partitions; negative when over (Metadata). KIP-578",
+        "Limit minus partitions, negative above the limit (Metadata). KIP-578",
         (),
         lambda view: [((), headroom(view.parameters.max_partitions, view.derived.cluster.partitions))],
     ),
     Metric(
         "broker_replicas_without_log",
-        "Replicas assigned to the broker (Metadata) of which its disks show no log (DescribeLogDirs), in two answers "
-        "in a row; absent while a log directory is offline. KIP-578",
+        "Replicas assigned to the broker (Metadata) without a log in its log directories (DescribeLogDirs), in two "
+        "answers in a row; absent while a log directory is offline. KIP-578",
         BROKER,
         _logs(lambda counts: counts.without_log),
     ),
     Metric(
         "broker_stray_replicas",
-        "Logs on the broker's disks (DescribeLogDirs) that are not assigned to it (Metadata), in two answers in a row; "
-        "those of topics that the sidecar may not describe count too. KIP-578",
+        "Logs in the broker's log directories (DescribeLogDirs) of replicas that are not assigned to it (Metadata), in "
+        "two answers in a row; logs of topics that the sidecar may not describe count too. KIP-578",
         BROKER,
         _logs(lambda counts: counts.stray),
     ),
@@ -164,13 +169,13 @@ CLUSTER = (
     ),
     Metric(
         "log_dir_usable_bytes",
-        "Bytes left on the directory's volume (DescribeLogDirs)",
+        "Free bytes on the volume of the directory (DescribeLogDirs)",
         ("broker", "log_dir"),
         _directory(lambda directory: directory.usable_bytes),
     ),
     Metric(
         "log_dir_total_bytes",
-        "Size of the directory's volume (DescribeLogDirs)",
+        "Size of the volume of the directory (DescribeLogDirs)",
         ("broker", "log_dir"),
         _directory(lambda directory: directory.total_bytes),
     ),

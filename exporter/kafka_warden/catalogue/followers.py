@@ -10,8 +10,8 @@ from kafka_warden.model import UNKNOWN, Bools
 
 REPLICA = ("topic", "partition", "broker")
 
-CALM = [STATES.index(state) for state in (ReplicaState.UNKNOWN, ReplicaState.IN_SYNC, ReplicaState.MOVING)]
-"""States that nobody has to look at."""
+ROUTINE = [STATES.index(state) for state in (ReplicaState.UNKNOWN, ReplicaState.IN_SYNC, ReplicaState.MOVING)]
+"""States without a problem to look at."""
 
 
 def _shown(view: View) -> Bools:
@@ -41,11 +41,11 @@ def _known(view: View, column: np.ndarray) -> Iterator[Sample]:
 
 
 def _states(view: View) -> Iterator[Sample]:
-    """Troubled ones first, the longest behind of them at the head: the budget cuts from the end."""
+    """Followers in trouble first, the longest behind at the start: the budget cuts from the end."""
     replicas = view.derived.replicas
     rows = np.flatnonzero(_shown(view))
     behind = np.nan_to_num(replicas.times.behind_seconds[rows])
-    order = np.lexsort((-behind, np.isin(replicas.state[rows], CALM)))
+    order = np.lexsort((-behind, np.isin(replicas.state[rows], ROUTINE)))
     states = replicas.state.astype(np.int64)
     for labels, code in view.replicas(states, rows[order]):
         yield (*labels, STATES[int(code)]), 1
@@ -61,44 +61,46 @@ def _out_of_sync(view: View) -> Iterator[Sample]:
 FOLLOWERS = (
     Metric(
         "replica_state",
-        "1 for the state of the follower, shown once two polls agree (Metadata, ListOffsets, DescribeConfigs, beans "
-        "LeaderReplication and FollowerReplication). Only followers that are behind, out of sync or moving. Hands-free "
-        "Kafka replication",
+        "1 for the state of the follower, shown when two polls agree (Metadata, ListOffsets, DescribeConfigs, beans "
+        "LeaderReplication and FollowerReplication). Only for followers that are behind, out of sync or moving. "
+        "Hands-free Kafka replication",
         (*REPLICA, "state"),
         _states,
     ),
     Metric(
         "replica_lag_messages",
-        "Leader's log end less the follower's (ListOffsets, replica id -2). The same followers",
+        "Log end offset of the leader minus that of the follower (ListOffsets, replica id -2). Only for followers that "
+        "are behind, out of sync or moving",
         REPLICA,
         _lag_messages,
     ),
     Metric(
         "replica_lag_bytes",
-        "Lag in messages times the leader's bytes per offset; what remains of adding replicas (ListOffsets, "
-        "DescribeLogDirs). The same followers",
+        "Lag in messages times the leader's bytes per offset; for adding replicas the remaining bytes (ListOffsets, "
+        "DescribeLogDirs). Only for followers that are behind, out of sync or moving",
         REPLICA,
         _lag_bytes,
     ),
     Metric(
         "replica_lag_seconds",
-        "Age of the oldest record that the follower lacks, by its leader's log ends of the last 60 s (ListOffsets); "
-        "at least that old where the record is older. The same followers",
+        "Age of the oldest record that the follower lacks, from the leader's log end offsets of the last 60 s "
+        "(ListOffsets); a lower bound for older records. Only for followers that are behind, out of sync or moving",
         REPLICA,
         _lag_seconds,
     ),
     Metric(
         "replica_behind_seconds",
-        "Seconds since the follower was last seen caught up, which is what replica.lag.time.max.ms limits (ListOffsets)"
-        "; absent while its leader does not answer. The same followers. Hands-free Kafka replication",
+        "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits (ListOffsets); absent "
+        "while its leader does not answer. Only for followers that are behind, out of sync or moving. Hands-free Kafka "
+        "replication",
         REPLICA,
         _behind,
     ),
     Metric(
         "broker_out_of_sync_replicas",
-        "Followers outside the ISR that the broker hosts, adding ones included, by the state that is shown (Metadata, "
-        "ListOffsets); the sum over states is what kafka-topics lists under Replicas and not under Isr. in_sync: left "
-        "the ISR just now",
+        "Followers outside the ISR that the broker hosts, adding replicas included, by state (Metadata, ListOffsets); "
+        "the sum over all states is the replicas that kafka-topics lists under Replicas but not under Isr. State "
+        "in_sync: left the ISR just now",
         ("broker", "state"),
         _out_of_sync,
     ),

@@ -1,4 +1,4 @@
-"""What a metric is, and what it is read from."""
+"""The definition of a metric, and the data that it is read from."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -39,30 +39,30 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """What the sidecar knows of itself, with or without a snapshot."""
+    """Data on the sidecar itself, available with or without a snapshot."""
 
     status: Mapping[tuple[Source, str], SourceStatus]
     build: Build
     snapshot_time: float | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Family to the series that the budget left out of the page, as of the last rendering."""
+    """Family to the series that the budget left out in the last rendering."""
     sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
-    """Where history goes, by the name of the sink."""
+    """Destinations of history, by the name of the sink."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything that a page is read from."""
+    """Everything that metrics are read from."""
 
     derived: Derived
     sidecar: Sidecar
     topics: Bools
-    """(T,) topics that may have series of their own: `topics.allow` and `topics.deny`."""
+    """(T,) topics that may have series: `topics.allow` and `topics.deny`."""
     parameters: Parameters = field(default_factory=Parameters)
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot that was judged."""
+        """The snapshot that the derived values are from."""
         return self.derived.indexed.snapshot
 
     def brokers(self, column: np.ndarray) -> Iterator[Sample]:
@@ -106,7 +106,7 @@ class Metric:
 
     @property
     def full_name(self) -> str:
-        """The name on the page."""
+        """The name in `/metrics`."""
         return PREFIX + self.name
 
 
@@ -122,12 +122,12 @@ class SidecarMetric:
 
     @property
     def full_name(self) -> str:
-        """The name on the page."""
+        """The name in `/metrics`."""
         return PREFIX + self.name
 
 
 def known(samples: Iterable[tuple[Labels, float | None]]) -> Iterator[Sample]:
-    """Leave out what is not known."""
+    """Leave out unknown values."""
     for labels, value in samples:
         if value is not None:
             yield labels, value

@@ -75,7 +75,7 @@ MOVES = (
     ),
     Metric(
         "reassignment_move_ratio",
-        "MoveRatio of KIP-73: partitions under reassignment over all partitions (ListPartitionReassignments)",
+        "MoveRatio of KIP-73: partitions under reassignment divided by all partitions (ListPartitionReassignments)",
         (),
         _total(lambda view: view.derived.totals.ratio),
     ),
@@ -99,13 +99,13 @@ MOVES = (
     ),
     Metric(
         "reassignment_progress_ratio",
-        "Copied bytes over copied and remaining bytes of the adding replica (DescribeLogDirs, ListOffsets)",
+        "Copied bytes of the adding replica divided by copied and remaining bytes (DescribeLogDirs, ListOffsets)",
         MOVE,
         _each(lambda move: move.progress),
     ),
     Metric(
         "reassignment_bytes_per_second",
-        "Bytes per second that the adding replica copies, over multiples of 12 s (DescribeLogDirs)",
+        "Bytes per second that the adding replica copies, measured over multiples of 12 s (DescribeLogDirs)",
         MOVE,
         _each(lambda move: move.bytes_per_second),
     ),
@@ -118,20 +118,20 @@ MOVES = (
     ),
     Metric(
         "reassignment_never_ends",
-        "1 when what is produced outruns what the throttle lets through (DescribeConfigs, ListOffsets). "
+        "1 when producers write more than the throttle lets through (DescribeConfigs, ListOffsets). "
         "docs/throttle-law.md",
         MOVE,
         _each(lambda move: None if move.never_ends is None else float(move.never_ends)),
     ),
     Metric(
         "reassignment_stalled_seconds",
-        "Seconds since the bytes that remain last reached a new minimum (DescribeLogDirs, ListOffsets)",
+        "Seconds since the remaining bytes last reached a new minimum (DescribeLogDirs, ListOffsets)",
         MOVE,
         _each(lambda move: move.stalled),
     ),
     Metric(
         "reassignment_stuck",
-        "1 while the move is stuck, with the one cause that explains it best (all sources; alerts/runbooks)",
+        "1 while the move is stuck, with the most likely cause (all sources; alerts/runbooks)",
         (*MOVE, "cause"),
         _stuck,
     ),
@@ -150,21 +150,21 @@ MOVES = (
     ),
     Metric(
         "reassignment_deadline_seconds",
-        "Within which moves are to end (option moves.deadline): what the recommended throttle aims at",
+        "Time in which moves have to end (option moves.deadline), used for the recommended throttle",
         (),
         lambda view: [((), view.parameters.moves_deadline)],
     ),
     Metric(
         "reassignment_predicted_seconds",
-        "MoveTime of KIP-73; absent when nothing moves or nothing is limited (DescribeLogDirs, DescribeConfigs)",
+        "MoveTime of KIP-73; absent without moves or without a throttle (DescribeLogDirs, DescribeConfigs)",
         (),
         _total(lambda view: view.derived.totals.predicted),
     ),
     Metric(
         "reassignment_predicted_bottleneck_seconds",
-        "What remains at the throttled broker and side that ends last, over what the law of throttled moves lets "
-        "through there; absent when nothing moves or nothing is limited (DescribeLogDirs, ListOffsets, "
-        "DescribeConfigs). docs/throttle-law.md",
+        "Remaining bytes of the throttled broker and side that end last, divided by the rate that its throttle allows; "
+        "absent without moves or without a throttle (DescribeLogDirs, ListOffsets, DescribeConfigs). "
+        "docs/throttle-law.md",
         (),
         _total(lambda view: view.derived.totals.predicted_bottleneck),
     ),
@@ -177,14 +177,14 @@ MOVES = (
     ),
     Metric(
         "log_dir_move_bytes_remaining",
-        "Bytes that a replica's copy in its new log directory lacks (DescribeLogDirs). KIP-113",
+        "Bytes still to arrive in the new log directory of the replica (DescribeLogDirs). KIP-113",
         MOVE,
         _each_log_dir(lambda move: move.remaining_bytes),
     ),
     Metric(
         "log_dir_move_eta_seconds",
-        "Seconds until a replica's copy in its new log directory has caught up, over multiples of 12 s, or by the "
-        "limit before that is known (DescribeLogDirs, DescribeConfigs). KIP-113",
+        "Seconds until the copy in the new log directory has caught up, at the rate measured over multiples of 12 s, "
+        "or at the limit while that rate is unknown (DescribeLogDirs, DescribeConfigs). KIP-113",
         MOVE,
         _each_log_dir(lambda move: move.eta),
     ),

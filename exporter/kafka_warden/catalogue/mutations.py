@@ -51,7 +51,7 @@ def _queue(view: View) -> Iterator[Sample]:
 MUTATIONS = (
     Metric(
         "controller_mutation_tokens",
-        "K of KIP-599: tokens left, below 0 while the client is refused, +Inf without a quota "
+        "K of KIP-599: tokens left, below 0 while requests of the client are refused, +Inf without a quota "
         "(bean ControllerMutation of the active controller, tokens)",
         CLIENT,
         _each(lambda client: client.tokens),
@@ -64,7 +64,7 @@ MUTATIONS = (
     ),
     Metric(
         "controller_mutation_throttle_seconds",
-        "Mean throttle time (bean ControllerMutation, throttle-time); KRaft leaves it unknown. KIP-599",
+        "Mean throttle time (bean ControllerMutation, throttle-time); unknown in KRaft. KIP-599",
         CLIENT,
         _each(lambda client: client.throttle),
     ),
@@ -95,7 +95,7 @@ MUTATIONS = (
     ),
     Metric(
         "client_request_throttle_seconds",
-        "Mean throttle time that clients of the broker feel, request quotas included (bean Request, throttle-time)",
+        "Mean throttle time of clients on the broker, request quotas included (bean Request, throttle-time)",
         ("broker", "user", "client_id"),
         _request_throttle,
     ),

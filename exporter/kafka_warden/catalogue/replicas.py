@@ -63,13 +63,13 @@ def _bytes_in(view: View) -> Iterator[Sample]:
 REPLICAS = (
     Metric(
         "replica_out_of_sync_seconds",
-        "Seconds since the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
+        "Seconds for which the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
         REPLICA,
         _out_of_sync,
     ),
     Metric(
         "partition_under_replicated_seconds",
-        "Seconds since the partition has been under-replicated (Metadata)",
+        "Seconds for which the partition has been under-replicated (Metadata)",
         ("topic", "partition"),
         _under_replicated,
     ),
@@ -88,7 +88,7 @@ REPLICAS = (
     ),
     Metric(
         "at_min_isr_partitions",
-        "Partitions with just min.insync.replicas in sync, but those of one replica (Metadata, DescribeConfigs)",
+        "Partitions with just min.insync.replicas in sync, except those with one replica (Metadata, DescribeConfigs)",
         (),
         _count("at_min_isr"),
     ),

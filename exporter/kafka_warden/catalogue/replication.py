@@ -93,27 +93,27 @@ def _bean(short: str) -> Read:
 REPLICATION = (
     Metric(
         "leader_replication_throttled_bytes_per_second",
-        "LeaderReplicationThrottledRate of KIP-73: bytes per second of throttled-listed replicas sent, in-sync ones "
-        "included (bean LeaderReplication, byte-rate). Above 0 with no throttle at all",
+        "LeaderReplicationThrottledRate of KIP-73: bytes per second sent to replicas of the throttled lists, in-sync "
+        "replicas included (bean LeaderReplication, byte-rate). It is above 0 without any throttle, too",
         BROKER,
         _bean("leader_replication_byte_rate"),
     ),
     Metric(
         "follower_replication_throttled_bytes_per_second",
-        "FollowerReplicationThrottledRate of KIP-73: bytes per second of throttled-listed replicas received "
+        "FollowerReplicationThrottledRate of KIP-73: bytes per second received for replicas of the throttled lists "
         "(bean FollowerReplication, byte-rate)",
         BROKER,
         _bean("follower_replication_byte_rate"),
     ),
     Metric(
         "broker_catch_up_bytes_per_second",
-        "Growth of adding replicas, by target (follower) and by leader (DescribeLogDirs). KIP-73",
+        "Bytes per second that adding replicas copy, by target (side follower) and by leader (DescribeLogDirs). KIP-73",
         BROKER_SIDE,
         _catch_up,
     ),
     Metric(
         "replication_throttle_bytes_per_second",
-        "Effective limit: per-broker dynamic, else cluster default, else +Inf (DescribeConfigs). KIP-73, KIP-113",
+        "Effective limit: config of the broker, else cluster default, else +Inf (DescribeConfigs). KIP-73, KIP-113",
         BROKER_SIDE,
         _limits,
     ),
@@ -126,45 +126,46 @@ REPLICATION = (
     ),
     Metric(
         "replication_throttled_replicas",
-        "Replicas of this broker that the topics' throttled lists name (DescribeConfigs). KIP-73",
+        "Replicas of this broker in the throttled lists of topics (DescribeConfigs). KIP-73",
         BROKER_SIDE,
         _throttled,
     ),
     Metric(
         "replication_throttle_floor_bytes_per_second",
-        "In-sync traffic that counts against the limit and is never held back (ListOffsets, DescribeLogDirs, "
+        "In-sync traffic that counts against the limit but is never throttled (ListOffsets, DescribeLogDirs, "
         "DescribeConfigs). KIP-73, amendment",
         BROKER_SIDE,
         _floor,
     ),
     Metric(
         "replication_throttle_headroom_bytes_per_second",
-        "Limit less floor: what is left for catching up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
+        "Limit minus floor: the rate left to catch up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
         BROKER_SIDE,
         _headroom,
     ),
     Metric(
         "replication_throttle_lower_bound_bytes_per_second",
-        "Least throttle that KIP-73 advises: bytes in, over all replicas that the broker hosts (ListOffsets)",
+        "Lowest throttle that KIP-73 advises: bytes in of all replicas that the broker hosts (ListOffsets)",
         BROKER,
         _lower_bound,
     ),
     Metric(
         "replication_throttle_upper_bound_bytes_per_second",
-        "Greatest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
+        "Highest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
         BROKER,
         _upper_bound,
     ),
     Metric(
         "replication_throttle_recommended_bytes_per_second",
-        "Lowest throttle for all brokers that ends the moves within the option moves.deadline, inside KIP-73's bounds; "
-        "absent when nothing moves or none fits (DescribeLogDirs, ListOffsets, DescribeConfigs). docs/throttle-law.md",
+        "Lowest throttle for all brokers with which the moves end within the option moves.deadline, inside the bounds "
+        "of KIP-73; absent without moves, or if no throttle is enough (DescribeLogDirs, ListOffsets, DescribeConfigs). "
+        "docs/throttle-law.md",
         (),
         _recommended,
     ),
     Metric(
         "replication_throttle_problem_seconds",
-        "For how long something has been wrong with a throttle, from the third poll on (DescribeConfigs, "
+        "Seconds for which a throttle has had a problem, shown from the third poll on (DescribeConfigs, "
         "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). "
         "docs/throttle-problems.md",
         ("broker", "side", "problem"),
@@ -185,14 +186,14 @@ REPLICATION = (
     ),
     Metric(
         "broker_led_replica_lag_bytes",
-        "Lag in bytes of the followers of what the broker leads (ListOffsets, DescribeLogDirs); absent while a part is "
-        "unknown. KIP-73",
+        "Lag in bytes of the followers of partitions that the broker leads (ListOffsets, DescribeLogDirs); absent "
+        "while a part is unknown. KIP-73",
         BROKER,
         _led_bytes,
     ),
     Metric(
         "broker_replica_lag_unknown_replicas",
-        "Follower replicas whose lag is unknown (ListOffsets): why a sum is absent",
+        "Follower replicas with unknown lag, the reason for an absent sum (ListOffsets)",
         BROKER,
         _unknown,
     ),

@@ -73,7 +73,7 @@ def _clamped(view: View) -> Iterator[Sample]:
 
 SIDECAR = (
     SidecarMetric("up", "1 when the last request of this kind was answered", SOURCE, _up),
-    SidecarMetric("source_duration_seconds", "How long the last request of this kind took", SOURCE, _duration),
+    SidecarMetric("source_duration_seconds", "Duration of the last request of this kind", SOURCE, _duration),
     SidecarMetric(
         "source_last_success_timestamp_seconds",
         "When a request of this kind was last answered",
@@ -89,14 +89,16 @@ SIDECAR = (
     ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
-        "When the poll began whose numbers the page shows. Past three intervals only the sidecar's own are served",
+        "Start time of the poll that is shown. After three intervals without a new one only self-metrics are served",
         (),
         _snapshot_time,
     ),
-    SidecarMetric("dropped_series", "Series that limits.series left out of the page", ("family",), _dropped),
+    SidecarMetric(
+        "dropped_series", "Series left out of /metrics because of the option limits.series", ("family",), _dropped
+    ),
     SidecarMetric(
         "sink_up",
-        "1 while history can be written, by where it goes (options history.parquet.path and history.kafka.topic)",
+        "1 while history can be written, by destination (options history.parquet.path and history.kafka.topic)",
         SINK,
         _sink_up,
     ),
@@ -110,7 +112,7 @@ SIDECAR = (
     ),
     SidecarMetric(
         "sink_last_success_timestamp_seconds",
-        "When rows of history were last written; files are by the hour (option history.parquet.roll)",
+        "When rows of history were last written; files are written hourly (option history.parquet.roll)",
         SINK,
         _sink_last_success,
     ),
@@ -120,7 +122,7 @@ SIDECAR = (
 CLAMPED = (
     Metric(
         "clamped_total",
-        "Negative differences that were set to 0, by what they were of",
+        "Negative differences that were set to 0, by kind",
         ("what",),
         _clamped,
         Kind.COUNTER,

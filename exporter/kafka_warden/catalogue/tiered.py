@@ -6,7 +6,7 @@ from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
 from kafka_warden.catalogue.metric import Metric, Read, Sample, View, known
 from kafka_warden.model import BrokerConfig, Floats
 
-COPY_LAG = "freezes while copying is held back"
+COPY_LAG = "freezes while the quota limits copies"
 
 
 def _quota(value: Callable[[BrokerConfig], float | None]) -> Read:
@@ -32,12 +32,12 @@ def _problems(view: View) -> Iterator[Sample]:
 TIERED = (
     broker_gauge(
         "remote_copy_bytes_per_second",
-        "Rate that the copy quota sees (bean RLMCopy, byte-rate). KIP-956",
+        "Rate that is compared with the copy quota (bean RLMCopy, byte-rate). KIP-956",
         "remote_copy_byte_rate",
     ),
     broker_gauge(
         "remote_fetch_bytes_per_second",
-        "Rate that the fetch quota sees (bean RLMFetch, byte-rate). KIP-956",
+        "Rate that is compared with the fetch quota (bean RLMFetch, byte-rate). KIP-956",
         "remote_fetch_byte_rate",
     ),
     Metric(
@@ -88,43 +88,43 @@ TIERED = (
     ),
     broker_gauge(
         "remote_copy_lag_bytes",
-        f"What is not copied yet (bean RemoteCopyLagBytes, which {COPY_LAG}). KIP-405",
+        f"Bytes not copied yet (bean RemoteCopyLagBytes, which {COPY_LAG}). KIP-405",
         "remote_copy_lag_bytes",
     ),
     broker_gauge(
         "remote_copy_lag_segments",
-        f"What is not copied yet (bean RemoteCopyLagSegments, which {COPY_LAG}). KIP-405",
+        f"Segments not copied yet (bean RemoteCopyLagSegments, which {COPY_LAG}). KIP-405",
         "remote_copy_lag_segments",
     ),
     broker_gauge(
         "remote_delete_lag_bytes",
-        "What is not deleted yet (bean RemoteDeleteLagBytes). KIP-405",
+        "Bytes not deleted yet (bean RemoteDeleteLagBytes). KIP-405",
         "remote_delete_lag_bytes",
     ),
     broker_gauge(
         "remote_delete_lag_segments",
-        "What is not deleted yet (bean RemoteDeleteLagSegments). KIP-405",
+        "Segments not deleted yet (bean RemoteDeleteLagSegments). KIP-405",
         "remote_delete_lag_segments",
     ),
     Metric(
         "topic_remote_copy_overdue_bytes",
-        "Bytes that should be in remote storage and are not: beyond what active segments may hold, all partitions "
-        "together (ListOffsets, DescribeLogDirs, DescribeConfigs), which does not freeze. Kafka 3.9 and later. KIP-956",
+        "Bytes that should be in remote storage and are not: more than active segments may hold, summed over all "
+        "partitions (ListOffsets, DescribeLogDirs, DescribeConfigs). It does not freeze. Kafka 3.9 and later. KIP-956",
         ("topic",),
         _topics(lambda view: view.derived.tiered.overdue),
     ),
     Metric(
         "topic_remote_copy_stalled_seconds",
-        "Seconds since the latest offset in remote storage last moved while something is overdue, of the partition "
-        "where that is longest; 0 while nothing is (ListOffsets). Kafka 3.9 and later. KIP-956",
+        "Seconds since the latest offset in remote storage last advanced while bytes are overdue, for the partition "
+        "with the longest time; 0 while nothing is overdue (ListOffsets). Kafka 3.9 and later. KIP-956",
         ("topic",),
         _topics(lambda view: view.derived.tiered.stalled),
     ),
     Metric(
         "tiered_storage_problem_seconds",
-        "For how long a problem with the quotas of tiered storage has been there, 0 while it is not, after two polls "
-        "that agree; absent while no topic has remote storage (DescribeConfigs, DescribeClientQuotas, ListOffsets, "
-        "beans RLMCopy, RLMFetch). KIP-956",
+        "Seconds for which the quotas of tiered storage have had a problem, after two polls that agree; 0 without the "
+        "problem, absent while no topic has remote storage (DescribeConfigs, DescribeClientQuotas, ListOffsets, beans "
+        "RLMCopy, RLMFetch). KIP-956",
         ("broker", "problem"),
         _problems,
     ),
