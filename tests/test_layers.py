@@ -56,6 +56,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.pipeline": OPEN
     | {
         "kafka_warden.cli",
+        "kafka_warden.config.flags",
         "kafka_warden.config.values",
         "kafka_warden.derive",
         "kafka_warden.plan.files",

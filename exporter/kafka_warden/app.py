@@ -57,7 +57,7 @@ def run(config: Config) -> int:
         log.warning("this setting has no effect", setting=name)
     poller = make_poller(config)
     history = make_history(config)
-    state = StateFile(config.state_path)
+    state = StateFile(config.state.path)
     cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build(), state, history)
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
     server = WebServer(web_settings(config), cycle.holder, health=timer.health)
@@ -107,23 +107,23 @@ def make_jmx(config: JmxConfig) -> JmxQuestions:
         for controller in config.controllers
     }
     plan = JmxPlan(config.port, config.brokers, controllers, config.user, config.password)
-    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls))
+    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls.files()))
 
 
 def make_history(config: Config) -> Recorder | None:
     """Make what keeps history, where the configuration says so. The libraries that it needs are loaded only then."""
     sinks: list[Sink] = []
-    if (parquet := config.history.parquet) is not None:
+    if (parquet := config.history.parquet).path is not None:
         from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
 
         sinks.append(ParquetSink(ParquetSettings(parquet.path, parquet.roll, parquet.retention)))
-    if config.history.topic is not None:
+    if config.history.kafka.topic is not None:
         from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
 
         def connect() -> dict[str, str]:
             return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
 
-        sinks.append(KafkaSink(KafkaSettings(config.history.topic), connect))
+        sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
 
 

@@ -8,6 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_warden.config import FLAGS, OPTIONS, load
+from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import (
     CheckpointError,
     ConfigError,
@@ -110,10 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOGUE,
         allow_abbrev=False,
     )
-    _add_shared(run, "info")
-    run.add_argument("--jmx-port", metavar="PORT", help="JMX port of every broker; without one JMX is off")
-    run.add_argument("--poll-interval", metavar="DURATION", help="time between two polls (default: 10s)")
-    run.add_argument("--listen", metavar="HOST:PORT", help="where to serve (default: 127.0.0.1:10073)")
+    _add_option_flags(run, "run")
     run.add_argument(
         "--check-config", action="store_true", help="check the configuration and every file in it, and end"
     )
@@ -123,12 +122,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_shared(command: argparse.ArgumentParser, level: str) -> None:
+def _add_option_flags(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--config", type=Path, metavar="FILE", help="configuration file, YAML")
-    command.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="brokers to start from")
-    command.add_argument("--network", metavar="RATE", help="what the network of one broker carries, such as 125MB/s")
-    command.add_argument("--log-level", metavar="LEVEL", help=f"debug, info, warning or error (default: {level})")
-    command.add_argument("--log-format", metavar="FORMAT", help="logfmt, json or console (default: logfmt)")
+    command.add_argument(BOOTSTRAP.name, metavar=BOOTSTRAP.metavar, help=BOOTSTRAP.help)
+    for option in OPTIONS:
+        if option.flag is not None and name in option.flag.commands:
+            flag = option.flag
+            default = (flag.plan_default if name == "plan" else None) or option.default
+            note = "" if default is None else f" (default: {default})"
+            command.add_argument(flag.name, metavar=flag.metavar, help=flag.help + note)
 
 
 def _add_plan(commands: Any) -> None:
@@ -140,7 +142,7 @@ def _add_plan(commands: Any) -> None:
         epilog=_EPILOGUE,
         allow_abbrev=False,
     )
-    _add_shared(plan, "warning")
+    _add_option_flags(plan, "plan")
     plan.add_argument("--reassignment", type=Path, metavar="FILE", help="JSON of kafka-reassign-partitions")
     plan.add_argument("--deadline", metavar="DURATION", help="to be done within (default: the option moves.deadline)")
     plan.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network for the move, such as 30%%")
@@ -163,13 +165,12 @@ def _pipeline(arguments: Sequence[str]) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    # Not needed for --help and --version, and half a second to import.
-    from kafka_warden.config import FLAGS, load  # noqa: PLC0415
+    # Not needed for --help and --version.
     from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415
     from kafka_warden.web.current import check_web_file  # noqa: PLC0415
 
-    given = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
-    flags = {flag: value for flag, value in given.items() if value is not None}
+    values = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
+    flags = {flag: value for flag, value in values.items() if value is not None}
     if parsed.command == "plan":
         from kafka_warden.plan import command  # noqa: PLC0415  # the same
         from kafka_warden.plan.flags import read  # noqa: PLC0415
@@ -179,9 +180,9 @@ def _run(parsed: argparse.Namespace) -> int:
     config = load(flags, os.environ, parsed.config)
     if config.web.config_file is not None:
         check_web_file(config.web.config_file)
-    if config.history.parquet is not None:
+    if config.history.parquet.path is not None:
         check_installed("history.parquet.path", "pyarrow", "history")
-    if config.history.topic is not None:
+    if config.history.kafka.topic is not None:
         check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
     if parsed.check_config:
         print("kafka-warden: the configuration is fine")  # noqa: T201  # what was asked for

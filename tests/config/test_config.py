@@ -1,6 +1,7 @@
 """The configuration as a whole: where values come from, who wins, and what a mistake looks like."""
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.config import FLAGS, OPTIONS, Config, HistoryConfig, ParquetConfig, load
-from kafka_warden.config.given import from_file, variable
+from kafka_warden.clients.jmx.protocol import TlsFiles
+from kafka_warden.config import FLAGS, OPTIONS, Config, load
+from kafka_warden.config.layers import from_file, variable
+from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConfig, ParquetConfig
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import Secret
@@ -44,7 +47,7 @@ def test_a_bootstrap_server_is_enough() -> None:
     assert config.kafka.settings.bootstrap == (("a", 1),)
     assert config.web.listen == ("127.0.0.1", 10073)
     assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (10.0, 5.0, 60.0)
-    assert config.state_path == Path("kafka-warden.state")
+    assert config.state.path == Path("kafka-warden.state")
     assert not config.jmx.enabled
     assert config.not_in_effect() == ()
     assert config.to_parameters() == Parameters()
@@ -85,8 +88,7 @@ log: {level: DEBUG, format: json}
     assert config.jmx.user == "monitor"
     assert config.jmx.password is not None
     assert config.jmx.password.read() == Secret(CANARY)
-    assert config.jmx.tls is not None
-    assert (config.jmx.tls.ca_file, config.jmx.tls.registry) == (str(tmp_path / "ca.pem"), False)
+    assert config.jmx.tls.files() == TlsFiles(str(tmp_path / "ca.pem"), registry=False)
     assert (config.controllers.bootstrap, config.controllers.quota_window) == ((("c", 9093),), 11.0)
     assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (3.0, 0.5, 120.0)
     assert [topic for topic in ("orders", "orders-new", "orders-old", "my-orders") if config.topics.matches(topic)] == [
@@ -94,8 +96,10 @@ log: {level: DEBUG, format: json}
         "orders-new",
     ]
     assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
-    assert config.state_path == Path("/var/lib/state")
-    assert config.history == HistoryConfig(60.0, ParquetConfig(tmp_path / "history", 600.0, 172_800.0), "warden")
+    assert config.state.path == Path("/var/lib/state")
+    assert config.history == HistoryConfig(
+        60.0, HistoryKafkaConfig("warden"), ParquetConfig(tmp_path / "history", 600.0, 172_800.0)
+    )
     assert config.not_in_effect() == ()
     assert (config.log.level, config.log.format) == ("debug", "json")
     assert config.to_parameters() == Parameters(
@@ -111,14 +115,15 @@ log: {level: DEBUG, format: json}
 
 def test_history_is_off_until_it_is_told_where_to_go(tmp_path: Path) -> None:
     """One line turns it on; without that what is set beside it is named as having no effect."""
-    assert _load(tmp_path).history == HistoryConfig(None, None, None)
+    off = ParquetConfig(None, 3600.0, 604_800.0)
+    assert _load(tmp_path).history == HistoryConfig(None, HistoryKafkaConfig(None), off)
     on = _load(tmp_path, environment={"KAFKA_WARDEN_HISTORY_PARQUET_PATH": "/var/lib/history"})
-    assert on.history == HistoryConfig(None, ParquetConfig(Path("/var/lib/history"), 3600.0, 604_800.0), None)
+    assert on.history.parquet == ParquetConfig(Path("/var/lib/history"), 3600.0, 604_800.0)
 
     config = _load(tmp_path, MINIMAL + "history: {interval: 1m, parquet: {roll: 5m}}\n")
     assert config.not_in_effect() == ("history.interval", "history.parquet.roll")
     config = _load(tmp_path, MINIMAL + "history: {interval: 1m, kafka: {topic: t}, parquet: {roll: 5m}}\n")
-    assert config.history == HistoryConfig(60.0, None, "t")
+    assert (config.history.interval, config.history.kafka.topic, config.history.parquet.path) == (60.0, "t", None)
     assert config.not_in_effect() == ("history.parquet.roll",)
 
 
@@ -346,9 +351,8 @@ def test_paths_count_from_the_folder_of_the_file_or_from_here(tmp_path: Path, mo
     config = _load(tmp_path, text, {"KAFKA_WARDEN_STATE_PATH": "mine.state"})
 
     assert config.web.config_file == tmp_path / "web.yml"
-    assert config.history.parquet is not None
     assert config.history.parquet.path == tmp_path / "h"
-    assert config.state_path == Path("mine.state")
+    assert config.state.path == Path("mine.state")
 
 
 def test_merged_yaml_mappings_are_no_duplicates(tmp_path: Path) -> None:
@@ -402,10 +406,10 @@ def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -
     """As it stands it is the default; with every comment taken away it names every option."""
     reference = (DOCS / "reference-config.yaml").read_text()
     assert repr(_load(tmp_path, reference).to_parameters()) == repr(Parameters())
-    given = from_file(DOCS / "reference-config.yaml")
+    shown = from_file(DOCS / "reference-config.yaml")
     for option in OPTIONS:
-        if option.key in given and option.default is not None:
-            assert option.read(given[option.key].value) == option.read(option.default), option.key
+        if option.key in shown and option.default is not None:
+            assert option.read(shown[option.key].value) == option.read(option.default), option.key
 
     uncommented = tmp_path / "all.yml"
     lines = [line.replace("# ", "", 1) if ": " in f"{line.strip()} " else line for line in reference.splitlines()[3:]]
@@ -414,10 +418,19 @@ def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -
 
 
 def test_the_documentation_names_every_option_and_flag() -> None:
-    """Every option with its default, and every flag."""
+    """Every option with its default, and every flag with its value and its option."""
     text = (DOCS / "configuration.md").read_text()
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
 
     for option in OPTIONS:
-        assert f"`{option.key}`" in text, option.key
-    for flag in (*FLAGS, "--config", "--check-config"):
-        assert f"`{flag}" in text, flag
+        row = next(row for row in rows if f"`{option.key}`" in row[1])
+        shown = re.match(r" `([^`]*)`", row[2])
+        if option.default is not None:
+            assert shown is not None, option.key
+            assert option.read(shown[1]) == option.read(option.default), option.key
+        elif option.key != "poll.deadline":
+            assert shown is None, option.key
+    for flag in (BOOTSTRAP, *(option.flag for option in OPTIONS if option.flag)):
+        assert f"| `{flag.name} {flag.metavar}` | `{FLAGS[flag.name]}` |" in text
+    for name in ("--config", "--check-config"):
+        assert f"`{name}" in text

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kafka_warden.config import values
-from kafka_warden.config.options import OPTIONS
+from kafka_warden.config import OPTIONS, values
 from kafka_warden.settings.strict import Address, parse_address, parse_duration
 
 _UNITS = ("d", "h", "m", "s", "ms")

@@ -97,7 +97,7 @@ def test_config_map_is_a_configuration(config: Config) -> None:
     assert config.jmx.enabled
     assert config.jmx.password is not None
     assert not config.not_in_effect()
-    assert str(config.state_path.parent) == mounts["state"]
+    assert str(config.state.path.parent) == mounts["state"]
     assert config.web.listen.host == ""
 
 

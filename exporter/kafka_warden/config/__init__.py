@@ -1,41 +1,10 @@
 """The configuration: a YAML file, `KAFKA_WARDEN_...` variables and flags, read strictly into frozen dataclasses.
 
-A flag wins over a variable, a variable over the file, the file over the default. docs/configuration.md is for users.
+A flag has precedence over a variable, a variable over the file, the file over the default. docs/configuration.md is for
+users.
 """
 
 from kafka_warden.config.load import load
-from kafka_warden.config.options import FLAGS, OPTIONS
-from kafka_warden.config.types import (
-    Config,
-    ControllersConfig,
-    HistoryConfig,
-    JmxConfig,
-    JmxController,
-    KafkaConfig,
-    LimitsConfig,
-    LogConfig,
-    MovesConfig,
-    ParquetConfig,
-    PollConfig,
-    TopicsConfig,
-    WebConfig,
-)
+from kafka_warden.config.types import FLAGS, OPTIONS, Config, JmxConfig
 
-__all__ = [
-    "FLAGS",
-    "OPTIONS",
-    "Config",
-    "ControllersConfig",
-    "HistoryConfig",
-    "JmxConfig",
-    "JmxController",
-    "KafkaConfig",
-    "LimitsConfig",
-    "LogConfig",
-    "MovesConfig",
-    "ParquetConfig",
-    "PollConfig",
-    "TopicsConfig",
-    "WebConfig",
-    "load",
-]
+__all__ = ["FLAGS", "OPTIONS", "Config", "JmxConfig", "load"]

@@ -1,16 +1,14 @@
 """Flags over environment over file over defaults, checked and typed."""
 
-import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
 from kafka_warden.clients.kafka.ssl_properties import PATHS
 from kafka_warden.config import values
-from kafka_warden.config.given import (
+from kafka_warden.config.layers import (
     CONFIG_VARIABLE,
     JMX_PASSWORD,
     Entries,
@@ -20,22 +18,8 @@ from kafka_warden.config.given import (
     from_flags,
     merge,
 )
-from kafka_warden.config.options import DEFAULT_DEADLINE, OPTIONS, Option
-from kafka_warden.config.types import (
-    Config,
-    ControllersConfig,
-    HistoryConfig,
-    JmxConfig,
-    JmxController,
-    KafkaConfig,
-    LimitsConfig,
-    LogConfig,
-    MovesConfig,
-    ParquetConfig,
-    PollConfig,
-    TopicsConfig,
-    WebConfig,
-)
+from kafka_warden.config.options import Option, build
+from kafka_warden.config.types import OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import reason
@@ -43,6 +27,8 @@ from kafka_warden.settings.strict import reason
 _KAFKA_KEY: Final = re.compile(r"kafka\.([^:]+): (.*)", re.DOTALL)
 _SHORTEST_INTERVAL: Final = 0.1
 _HOUR: Final = 3600.0
+_DEFAULT_DEADLINE: Final = 5.0
+"""Seconds; half the interval where that is less."""
 
 
 def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
@@ -60,31 +46,21 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
         file = Path(environment[CONFIG_VARIABLE])
     entries = merge(from_file(file) if file else {}, from_environment(environment), from_flags(flags))
     read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
-    return Config(
-        kafka=_kafka(entries, file),
-        jmx=_jmx(read, entries),
-        controllers=ControllersConfig(read["controllers.bootstrap"], read["controllers.quota_window"]),
-        poll=_poll(read, entries),
-        topics=TopicsConfig(read["topics.allow"], read["topics.deny"]),
-        web=WebConfig(read["web.listen"], read["web.config_file"]),
-        limits=LimitsConfig(
-            series=read["limits.series"],
-            max_broker_partitions=read["limits.max_broker_partitions"] or math.inf,
-            max_partitions=read["limits.max_partitions"] or math.inf,
-        ),
-        network_bytes_per_second=read["network.bytes_per_second"],
-        moves=MovesConfig(read["moves.deadline"], read["moves.grace"]),
-        state_path=read["state.path"],
-        history=_history(read, entries),
-        log=LogConfig(read["log.level"], read["log.format"]),
-        given=frozenset(entries),
-    )
+    _check_poll(read, entries)
+    _check_history(read, entries)
+    _check_jmx_tls(read, entries)
+    added = {
+        "kafka": _kafka(entries, file),
+        "jmx.password": _jmx_password(read, entries),
+        "explicit": frozenset(entries),
+    }
+    return build(Config, read | added)
 
 
 def _read(option: Option, entry: Entry | None) -> Any:
     if entry is None:
         if option.default is None:
-            return None
+            return option.unset
         entry = Entry(option.default, option.key)
     try:
         value = option.read(entry.value)
@@ -97,67 +73,50 @@ def _located(value: str, entry: Entry) -> Path:
     return (entry.folder or Path()) / value
 
 
-def _poll(read: Mapping[str, Any], entries: Entries) -> PollConfig:
+def _check_poll(read: dict[str, Any], entries: Entries) -> None:
     interval, deadline = read["poll.interval"], read["poll.deadline"]
     if interval < _SHORTEST_INTERVAL:
         raise ConfigError(f"{_where(entries, 'poll.interval')}: expected 100ms or more, got {interval * 1000:g}ms")
     if deadline is None:
-        deadline = min(DEFAULT_DEADLINE, interval / 2)
+        deadline = read["poll.deadline"] = min(_DEFAULT_DEADLINE, interval / 2)
     if deadline >= interval:
         raise ConfigError(
             f"{_where(entries, 'poll.deadline')}: expected less than poll.interval ({interval:g}s), got {deadline:g}s",
         )
-    return PollConfig(interval, deadline, read["poll.log_dirs"])
 
 
-def _history(read: Mapping[str, Any], entries: Entries) -> HistoryConfig:
-    path, roll, retention = (read[f"history.parquet.{name}"] for name in ("path", "roll", "retention"))
+def _check_history(read: Mapping[str, Any], entries: Entries) -> None:
+    roll, retention = read["history.parquet.roll"], read["history.parquet.retention"]
     if roll > _HOUR:
         raise ConfigError(f"{_where(entries, 'history.parquet.roll')}: expected 1h or less, got {roll:g}s")
     if retention < _HOUR:
         where = _where(entries, "history.parquet.retention")
         raise ConfigError(f"{where}: expected 1h or more, got {retention:g}s")
-    parquet = ParquetConfig(path, roll, retention) if path is not None else None
-    return HistoryConfig(read["history.interval"], parquet, read["history.kafka.topic"])
 
 
-def _jmx(read: Mapping[str, Any], entries: Entries) -> JmxConfig:
-    user, password = read["jmx.user"], _jmx_password(entries)
-    if user is not None and password is None:
-        raise ConfigError(f"{_where(entries, 'jmx.user')}: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD")
-    if user is None and password is not None:
-        where = _where(entries, JMX_PASSWORD if JMX_PASSWORD in entries else "jmx.password_file")
-        raise ConfigError(f"{where}: needs jmx.user, too")
-    return JmxConfig(
-        port=read["jmx.port"],
-        brokers=read["jmx.brokers"],
-        controllers=tuple(JmxController(node, address) for node, address in read["jmx.controllers"]),
-        user=user,
-        password=password,
-        tls=_jmx_tls(read, entries),
-    )
-
-
-def _jmx_password(entries: Entries) -> SecretSource | None:
-    if JMX_PASSWORD in entries:
-        if "jmx.password_file" in entries:
-            raise ConfigError(f"{entries[JMX_PASSWORD].where}: set either this or jmx.password_file, not both")
-        return _secret(entries[JMX_PASSWORD], in_file=False)
-    entry = entries.get("jmx.password_file")
-    return _secret(entry, in_file=True) if entry else None
-
-
-def _jmx_tls(read: Mapping[str, Any], entries: Entries) -> TlsFiles | None:
-    ca, cert, key = (read[f"jmx.tls.{name}_file"] for name in ("ca", "cert", "key"))
-    if not any(option.startswith("jmx.tls.") for option in entries):
+def _jmx_password(read: Mapping[str, Any], entries: Entries) -> SecretSource | None:
+    entry = entries.get(JMX_PASSWORD)
+    file = entries.get("jmx.password_file")
+    if entry and file:
+        raise ConfigError(f"{entry.where}: set either this or jmx.password_file, not both")
+    found = entry or file
+    if found is None:
+        if read["jmx.user"] is not None:
+            raise ConfigError(f"{_where(entries, 'jmx.user')}: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD")
         return None
-    if ca is None or (cert is None) != (key is None):
+    if read["jmx.user"] is None:
+        raise ConfigError(f"{found.where}: needs jmx.user, too")
+    return _secret(found, in_file=found is file)
+
+
+def _check_jmx_tls(read: Mapping[str, Any], entries: Entries) -> None:
+    ca, cert, key = (read[f"jmx.tls.{name}_file"] for name in ("ca", "cert", "key"))
+    first = next((option for option in entries if option.startswith("jmx.tls.")), None)
+    if first is not None and (ca is None or (cert is None) != (key is None)):
         missing = "ca_file" if ca is None else "cert_file" if cert is None else "key_file"
-        given = next(option for option in entries if option.startswith("jmx.tls."))
-        raise ConfigError(f"{_where(entries, given)}: needs jmx.tls.{missing}, too")
+        raise ConfigError(f"{_where(entries, first)}: needs jmx.tls.{missing}, too")
     for name, path in (("ca", ca), ("cert", cert), ("key", key)):
         _check_readable(path, _where(entries, f"jmx.tls.{name}_file"))
-    return TlsFiles(str(ca), cert and str(cert), key and str(key), read["jmx.tls.registry"])
 
 
 def _check_readable(path: Path | None, where: str) -> None:
@@ -171,8 +130,8 @@ def _check_readable(path: Path | None, where: str) -> None:
 def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
     properties: dict[str, str] = {}
     secrets: dict[str, SecretSource] = {}
-    given = {key.removeprefix("kafka."): entry for key, entry in entries.items() if key.startswith("kafka.")}
-    for name, entry in given.items():
+    of_kafka = {key.removeprefix("kafka."): entry for key, entry in entries.items() if key.startswith("kafka.")}
+    for name, entry in of_kafka.items():
         secret = name.removesuffix(".file")
         if secret in SECRET_PROPERTIES:
             if secret in secrets:
@@ -183,7 +142,7 @@ def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
     try:
         return KafkaConfig(properties, secrets, translate(properties, secrets))
     except ConfigError as failure:
-        raise ConfigError(_placed(str(failure), given, file)) from None
+        raise ConfigError(_placed(str(failure), of_kafka, file)) from None
 
 
 def _property(name: str, entry: Entry) -> str:
@@ -209,15 +168,13 @@ def _secret(entry: Entry, *, in_file: bool) -> SecretSource:
     return source
 
 
-def _placed(message: str, given: Entries, file: Path | None) -> str:
+def _placed(message: str, entries: Entries, file: Path | None) -> str:
     """Put the place where the property was set in front of a message that starts with its name."""
-    found = _KAFKA_KEY.fullmatch(message)
-    if found is None:
-        return f"{file}: {message}" if file else message
-    name, rest = found.groups()
-    entry = given.get(name, given.get(name.removesuffix(".file")))
-    if entry is not None:
-        return f"{entry.where}: {rest}"
+    if found := _KAFKA_KEY.fullmatch(message):
+        name, rest = found.groups()
+        entry = entries.get(name, entries.get(name.removesuffix(".file")))
+        if entry is not None:
+            return f"{entry.where}: {rest}"
     return f"{file}: {message}" if file else message
 
 

@@ -1,70 +1,65 @@
-"""Every option outside `kafka`, as data: its key, how its value is read, and its default as the user would write it."""
+"""How options are declared: a field of a `Section` in `types.py`, annotated with its `Option`.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+The key, the environment variable, the flag, the reader and the default of an option all come from there.
+"""
 
-from kafka_warden.config import values
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_type_hints
 
-DEFAULT_DEADLINE: Final = 5.0
-"""Seconds; half the interval where that is less."""
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of `run`, and of the other commands that are named."""
+
+    name: str
+    metavar: str
+    help: str
+    commands: tuple[str, ...] = ("run",)
+    plan_default: Any = None
+    """Where the default of `plan` is another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One key of the configuration, dotted."""
+    """One key of the configuration file."""
 
-    key: str
     read: Callable[[object], Any]
+    """Raises a ValueError that says what was expected."""
     default: Any = None
+    """As the user would write it."""
+    unset: Any = None
+    """The value of an option that has no default and is not set."""
     path: bool = False
-    """The value is a path: a relative one in the file is taken from the file's folder."""
+    """The value is a path. In the file a relative one starts at the folder of the file."""
+    flag: Flag | None = None
+    key: str = ""
+    """Dotted names of the sections and of the field."""
 
 
-OPTIONS: Final = (
-    Option("jmx.port", values.port),
-    Option("jmx.brokers", values.numbered_addresses, {}),
-    Option("jmx.controllers", values.maybe_numbered_addresses, []),
-    Option("jmx.user", values.text),
-    Option("jmx.password_file", values.text, path=True),
-    Option("jmx.tls.ca_file", values.text, path=True),
-    Option("jmx.tls.cert_file", values.text, path=True),
-    Option("jmx.tls.key_file", values.text, path=True),
-    Option("jmx.tls.registry", values.boolean, "true"),
-    Option("controllers.bootstrap", values.addresses, []),
-    Option("controllers.quota_window", values.duration),
-    Option("poll.interval", values.duration, "10s"),
-    Option("poll.deadline", values.duration),
-    Option("poll.log_dirs", values.duration, "60s"),
-    Option("topics.allow", values.patterns, [".*"]),
-    Option("topics.deny", values.patterns, []),
-    Option("state.path", values.text, "kafka-warden.state", path=True),
-    Option("web.listen", values.listen_address, "127.0.0.1:10073"),
-    Option("web.config_file", values.text, path=True),
-    Option("limits.series", values.whole_number, 20_000),
-    Option("limits.max_broker_partitions", values.whole_number),
-    Option("limits.max_partitions", values.whole_number),
-    Option("network.bytes_per_second", values.rate),
-    Option("moves.deadline", values.duration, "4h"),
-    Option("moves.grace", values.duration, "60s"),
-    Option("history.interval", values.duration),
-    Option("history.kafka.topic", values.topic),
-    Option("history.parquet.path", values.text, path=True),
-    Option("history.parquet.roll", values.duration, "1h"),
-    Option("history.parquet.retention", values.duration, "7d"),
-    Option("log.level", values.choice("debug", "info", "warning", "error"), "info"),
-    Option("log.format", values.choice("logfmt", "json", "console"), "logfmt"),
-)
+class Section:
+    """A mapping in the configuration file. Its fields are options, sections, and values that `load` adds."""
 
-BY_KEY: Final = {option.key: option for option in OPTIONS}
+    __slots__ = ()
 
-FLAGS: Final = {
-    "--bootstrap-servers": "kafka.bootstrap.servers",
-    "--jmx-port": "jmx.port",
-    "--poll-interval": "poll.interval",
-    "--listen": "web.listen",
-    "--network": "network.bytes_per_second",
-    "--log-level": "log.level",
-    "--log-format": "log.format",
-}
-"""Flags beside `--config`. None takes a secret: `ps` shows them to everyone."""
+
+S = TypeVar("S", bound=Section)
+
+
+def options_of(section: type[Section], prefix: str = "") -> Iterator[Option]:
+    """Yield the options of a section and of the sections in it, with their keys."""
+    for name, hint in get_type_hints(section, include_extras=True).items():
+        for option in getattr(hint, "__metadata__", ()):
+            yield replace(option, key=f"{prefix}{name}")
+        if isinstance(hint, type) and issubclass(hint, Section):
+            yield from options_of(hint, f"{prefix}{name}.")
+
+
+def build(section: type[S], values: Mapping[str, Any], prefix: str = "") -> S:
+    """Make a section and the sections in it from values by dotted key."""
+    return section(
+        **{
+            name: values[key] if (key := f"{prefix}{name}") in values else build(hint, values, f"{key}.")
+            for name, hint in get_type_hints(section).items()
+        }
+    )

@@ -1,20 +1,47 @@
-"""The configuration as the program uses it: typed, frozen, in base units (seconds, bytes)."""
+"""The configuration as the program uses it, and the declaration of every option. Base units: seconds, bytes."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Final
 
 from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.config import values
+from kafka_warden.config.options import Flag, Option, Section, options_of
 from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.settings.strict import Address
 
+ALL: Final = ("run", "plan")
+BOOTSTRAP: Final = Flag("--bootstrap-servers", "HOST:PORT,...", "brokers to connect to first", ALL)
+"""Sets a Kafka property, which is no option."""
+
+LogLevel = Annotated[
+    str,
+    Option(
+        values.choice("debug", "info", "warning", "error"),
+        "info",
+        flag=Flag("--log-level", "LEVEL", "debug, info, warning or error", ALL, plan_default="warning"),
+    ),
+]
+LogFormat = Annotated[
+    str,
+    Option(
+        values.choice("logfmt", "json", "console"),
+        "logfmt",
+        flag=Flag("--log-format", "FORMAT", "logfmt, json or console", ALL),
+    ),
+]
+OptionalPath = Annotated[Path | None, Option(values.text, path=True)]
+Limit = Annotated[float, Option(values.whole_number, unset=math.inf)]
+
 
 @dataclass(frozen=True, slots=True)
 class KafkaConfig:
-    """The client properties as given, and what they come to. Secret ones are in `secrets` only."""
+    """The client properties as they were set, and the settings made from them. Secret ones are in `secrets` only."""
 
     properties: Mapping[str, str]
     secrets: Mapping[str, SecretSource]
@@ -22,117 +49,158 @@ class KafkaConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class JmxController:
-    """The JMX address of a controller; `id` is `None` while it is not known."""
+class JmxTlsConfig(Section):
+    """PEM files. TLS is on where there is a `ca_file`."""
 
-    id: int | None
-    address: Address
+    ca_file: OptionalPath
+    cert_file: OptionalPath
+    key_file: OptionalPath
+    registry: Annotated[bool, Option(values.boolean, "true")]
+
+    def files(self) -> TlsFiles | None:
+        """Return what the JVM needs for TLS, or `None` without TLS."""
+        if self.ca_file is None:
+            return None
+        cert, key = (None if path is None else str(path) for path in (self.cert_file, self.key_file))
+        return TlsFiles(str(self.ca_file), cert, key, self.registry)
 
 
 @dataclass(frozen=True, slots=True)
-class JmxConfig:
-    """Where JMX listens and who asks. With no address at all JMX is off."""
+class JmxConfig(Section):
+    """JMX addresses and the login. JMX is off without any address."""
 
-    port: int | None
+    port: Annotated[
+        int | None,
+        Option(values.port, flag=Flag("--jmx-port", "PORT", "JMX port of every broker; without it JMX is off")),
+    ]
     """On the advertised host of every broker that `brokers` does not name."""
-    brokers: Mapping[int, Address]
-    controllers: tuple[JmxController, ...]
-    user: str | None
+    brokers: Annotated[Mapping[int, Address], Option(values.numbered_addresses, {})]
+    controllers: Annotated[tuple[values.NodeAddress, ...], Option(values.maybe_numbered_addresses, [])]
+    user: Annotated[str | None, Option(values.text)]
+    password_file: OptionalPath
+    tls: JmxTlsConfig
     password: SecretSource | None
-    tls: TlsFiles | None
 
     @property
     def enabled(self) -> bool:
-        """Tell whether there is anything to ask over JMX."""
+        """Return whether there is an address to read from."""
         return bool(self.port or self.brokers or self.controllers)
 
 
 @dataclass(frozen=True, slots=True)
-class ControllersConfig:
-    """What DescribeQuorum and the controllers' own listeners do not tell."""
+class ControllersConfig(Section):
+    """What cannot be read from a cluster: controllers before Kafka 3.9, and the window of a controller out of reach."""
 
-    bootstrap: tuple[Address, ...]
-    quota_window: float | None
+    bootstrap: Annotated[tuple[Address, ...], Option(values.addresses, [])]
+    quota_window: Annotated[float | None, Option(values.duration)]
     """Seconds: controller.quota.window.num x controller.quota.window.size.seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class PollConfig:
+class PollConfig(Section):
     """Seconds."""
 
-    interval: float
-    deadline: float
-    log_dirs: float
+    interval: Annotated[
+        float, Option(values.duration, "10s", flag=Flag("--poll-interval", "DURATION", "time between two polls"))
+    ]
+    deadline: Annotated[float, Option(values.duration)]
+    log_dirs: Annotated[float, Option(values.duration, "60s")]
 
 
 @dataclass(frozen=True, slots=True)
-class TopicsConfig:
+class TopicsConfig(Section):
     """Patterns over whole topic names."""
 
-    allow: tuple[re.Pattern[str], ...]
-    deny: tuple[re.Pattern[str], ...]
+    allow: Annotated[tuple[re.Pattern[str], ...], Option(values.patterns, [".*"])]
+    deny: Annotated[tuple[re.Pattern[str], ...], Option(values.patterns, [])]
 
     def matches(self, topic: str) -> bool:
-        """Tell whether a topic is to be looked at: some pattern allows it and none denies it."""
+        """Return whether a pattern of `allow` matches the topic and none of `deny` does."""
         allowed = any(pattern.fullmatch(topic) for pattern in self.allow)
         return allowed and not any(pattern.fullmatch(topic) for pattern in self.deny)
 
 
 @dataclass(frozen=True, slots=True)
-class WebConfig:
+class StateConfig(Section):
+    """The file that survives a restart."""
+
+    path: Annotated[Path, Option(values.text, "kafka-warden.state", path=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class WebConfig(Section):
     """Where to listen, and the file with TLS and authentication in exporter-toolkit's format."""
 
-    listen: Address
-    config_file: Path | None
+    listen: Annotated[
+        Address,
+        Option(values.listen_address, "127.0.0.1:10073", flag=Flag("--listen", "HOST:PORT", "address to serve on")),
+    ]
+    config_file: OptionalPath
 
 
 @dataclass(frozen=True, slots=True)
-class LimitsConfig:
+class LimitsConfig(Section):
     """Numbers of series and of partitions; unlimited is infinity."""
 
-    series: int
-    max_broker_partitions: float
-    max_partitions: float
+    series: Annotated[int, Option(values.whole_number, 20_000)]
+    max_broker_partitions: Limit
+    max_partitions: Limit
 
 
 @dataclass(frozen=True, slots=True)
-class MovesConfig:
+class NetworkConfig(Section):
+    """Of one broker."""
+
+    bytes_per_second: Annotated[
+        float | None,
+        Option(values.rate, flag=Flag("--network", "RATE", "network capacity of one broker, such as 125MB/s", ALL)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MovesConfig(Section):
     """Seconds."""
 
-    deadline: float
-    grace: float
+    deadline: Annotated[float, Option(values.duration, "4h")]
+    grace: Annotated[float, Option(values.duration, "60s")]
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetConfig:
-    """Where files go, and when. Seconds."""
+class HistoryKafkaConfig(Section):
+    """History as messages. Off without a topic."""
 
-    path: Path
-    roll: float
-    retention: float
+    topic: Annotated[str | None, Option(values.topic)]
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryConfig:
-    """Where history goes; nowhere by default."""
+class ParquetConfig(Section):
+    """History as files. Off without a path. Times in seconds."""
 
-    interval: float | None
+    path: OptionalPath
+    roll: Annotated[float, Option(values.duration, "1h")]
+    retention: Annotated[float, Option(values.duration, "7d")]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryConfig(Section):
+    """History is off by default."""
+
+    interval: Annotated[float | None, Option(values.duration)]
     """Seconds between two polls that are kept, `None` for all."""
-    parquet: ParquetConfig | None
-    topic: str | None
-    """Of Kafka."""
+    kafka: HistoryKafkaConfig
+    parquet: ParquetConfig
 
 
 @dataclass(frozen=True, slots=True)
-class LogConfig:
-    """How much is logged and in which form."""
+class LogConfig(Section):
+    """The least severe level that is logged, and the format."""
 
-    level: str
-    format: str
+    level: LogLevel
+    format: LogFormat
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class Config(Section):
     """Everything that the user may set."""
 
     kafka: KafkaConfig
@@ -140,33 +208,42 @@ class Config:
     controllers: ControllersConfig
     poll: PollConfig
     topics: TopicsConfig
+    state: StateConfig
     web: WebConfig
     limits: LimitsConfig
-    network_bytes_per_second: float | None
+    network: NetworkConfig
     moves: MovesConfig
-    state_path: Path
     history: HistoryConfig
     log: LogConfig
-    given: frozenset[str]
-    """The options that were set by anyone, such as `poll.interval`."""
+    explicit: frozenset[str]
+    """Keys that the file, the environment or a flag sets, such as `poll.interval`."""
 
     def to_parameters(self) -> Parameters:
-        """Return what judgement needs to know."""
+        """Return the part that `derive` needs."""
         return Parameters(
             poll_interval=self.poll.interval,
             series_budget=self.limits.series,
             max_broker_partitions=self.limits.max_broker_partitions,
             max_partitions=self.limits.max_partitions,
-            network_bytes_per_second=self.network_bytes_per_second,
+            network_bytes_per_second=self.network.bytes_per_second,
             moves_deadline=self.moves.deadline,
             moves_grace=self.moves.grace,
         )
 
     def not_in_effect(self) -> tuple[str, ...]:
-        """Return what was set and has no effect, for one line in the log."""
-        of_files = ("history.parquet.roll", "history.parquet.retention")
-        off = of_files if self.history.parquet is None else ()
-        off = off if self.history.parquet is not None or self.history.topic is not None else ("history.interval", *off)
-        history = tuple(key for key in off if key in self.given)
-        kafka = tuple(f"kafka.{name}" for name in self.kafka.settings.ignored)
-        return (*history, *kafka)
+        """Return the keys that are set and have no effect."""
+        off: tuple[str, ...] = ()
+        if self.history.parquet.path is None:
+            off = ("history.parquet.roll", "history.parquet.retention")
+            if self.history.kafka.topic is None:
+                off = ("history.interval", *off)
+        history = (key for key in off if key in self.explicit)
+        return (*history, *(f"kafka.{name}" for name in self.kafka.settings.ignored))
+
+
+OPTIONS: Final = tuple(options_of(Config))
+BY_KEY: Final = {option.key: option for option in OPTIONS}
+FLAGS: Final = {BOOTSTRAP.name: "kafka.bootstrap.servers"} | {
+    option.flag.name: option.key for option in OPTIONS if option.flag
+}
+"""Flag to the key that it sets. None takes a secret: `ps` shows flags to every user of the machine."""

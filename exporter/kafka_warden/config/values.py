@@ -6,13 +6,11 @@ Each function raises a ValueError that says what was expected, for the caller to
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 import yaml
 
 from kafka_warden.settings.strict import Address, did_you_mean, parse_address, parse_duration
-
-T = TypeVar("T")
 
 _PORTS: Final = 65536
 _RATE_UNITS: Final = {
@@ -31,6 +29,13 @@ _RATE_UNITS: Final = {
 _RATE: Final = re.compile(rf"(\d{{1,18}}(?:\.\d{{1,9}})?)\s?({'|'.join(_RATE_UNITS)})/s", re.ASCII)
 
 _ITEM: Final = re.compile(r"(?:\\.|\[[^\]]*\]|\{[^{}]*\}|[^,])+", re.DOTALL)
+
+
+class NodeAddress(NamedTuple):
+    """The address of a node; `id` is `None` while it is not known."""
+
+    id: int | None
+    address: Address
 
 
 def duration(value: object) -> float:
@@ -160,12 +165,12 @@ def numbered_addresses(value: object) -> dict[int, Address]:
     return {_node(key): address(item) for key, item in value.items()}
 
 
-def maybe_numbered_addresses(value: object) -> tuple[tuple[int | None, Address], ...]:
+def maybe_numbered_addresses(value: object) -> tuple[NodeAddress, ...]:
     """Read a mapping of node id to address, or a list of addresses whose ids are not known."""
     value = _parsed(value, "=")
     if isinstance(value, Mapping):
-        return tuple(numbered_addresses(value).items())
-    return tuple((None, item) for item in addresses(value))
+        return tuple(NodeAddress(*item) for item in numbered_addresses(value).items())
+    return tuple(NodeAddress(None, item) for item in addresses(value))
 
 
 def patterns(value: object) -> tuple[re.Pattern[str], ...]:

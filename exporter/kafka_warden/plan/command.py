@@ -66,7 +66,7 @@ def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool
         TopicError: there can be no such topic.
         IncompleteError: the cluster did not tell enough.
     """
-    configure(config.log.level if "log.level" in config.given else "warning", config.log.format)
+    configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
     if isinstance(request, MoveRequest):
         return _move(config, request, as_json=as_json)
     return _creation(config, request, as_json=as_json)
@@ -102,7 +102,7 @@ def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
 
 
 def _goal(config: Config, request: MoveRequest) -> Goal:
-    network = config.network_bytes_per_second
+    network = config.network.bytes_per_second
     if request.share is not None and network is None:
         raise ConfigError(
             "--max-network-share: a share of what? Set network.bytes_per_second to what the network of one broker"

@@ -1,18 +1,17 @@
 """The flags of `kafka-warden plan`, read as strictly as the configuration and by its own parsers."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 from kafka_warden.config import values
+from kafka_warden.config.flags import flag_name, read_values
 from kafka_warden.errors import ConfigError
 from kafka_warden.plan.command import CreationRequest, MoveRequest
 
-T = TypeVar("T")
-
-MEASURE: Final = "36s"
-"""Three quota windows and a bit: what throttle-law.md's means are of."""
+MEASURE: Final = 36.0
+"""Seconds. Slightly more than three quota windows, which throttle-law.md's means are of."""
 LEAST_MEASURE: Final = 2.0
-"""Seconds below which two polls tell more of a batch than of a rate."""
+"""Seconds. Two polls closer together show a producer's batch and not a rate."""
 MOST_PARTITIONS: Final = 1_000_000
 
 _OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", "rollback")
@@ -27,7 +26,8 @@ def read(given: Mapping[str, Any]) -> MoveRequest | CreationRequest:
     """
     moves, topics = ([name for name in names if given[name] is not None] for names in (_OF_MOVES, _OF_TOPICS))
     if moves and topics:
-        raise ConfigError(f"{_flag(topics[0])}: does not go with {_flag(moves[0])}; plan a move or a topic, one a time")
+        topic, move = flag_name(topics[0]), flag_name(moves[0])
+        raise ConfigError(f"{topic}: does not go with {move}; plan a move or a topic, one at a time")
     if given["topic"] is not None:
         return _creation(given)
     if given["reassignment"] is None:
@@ -36,37 +36,20 @@ def read(given: Mapping[str, Any]) -> MoveRequest | CreationRequest:
 
 
 def _move(given: Mapping[str, Any]) -> MoveRequest:
-    measure = _value(given, "measure", values.duration, MEASURE)
+    read = read_values(
+        given, {"deadline": values.duration, "max_network_share": values.share, "measure": values.duration}
+    )
+    measure = MEASURE if read["measure"] is None else read["measure"]
     if measure < LEAST_MEASURE:
         raise ConfigError(f"--measure: expected {LEAST_MEASURE:g}s or more, got {given['measure']!r}")
-    return MoveRequest(
-        file=given["reassignment"],
-        deadline=_value(given, "deadline", values.duration),
-        share=_value(given, "max_network_share", values.share),
-        measure=measure,
-        rollback=given["rollback"],
-    )
+    return MoveRequest(given["reassignment"], read["deadline"], read["max_network_share"], measure, given["rollback"])
 
 
 def _creation(given: Mapping[str, Any]) -> CreationRequest:
     for name in _OF_TOPICS:
         if given[name] is None:
-            raise ConfigError(f"--topic: needs {_flag(name)}, too")
-    partitions = _value(given, "partitions", values.whole_number)
-    if partitions > MOST_PARTITIONS:
-        raise ConfigError(f"--partitions: expected {MOST_PARTITIONS} or less, got {partitions}")
-    return CreationRequest(given["topic"], partitions, _value(given, "replication_factor", values.whole_number))
-
-
-def _value(given: Mapping[str, Any], name: str, parse: Callable[[object], T], default: str | None = None) -> Any:
-    text = default if given[name] is None else given[name]
-    if text is None:
-        return None
-    try:
-        return parse(text)
-    except ValueError as failure:
-        raise ConfigError(f"{_flag(name)}: {failure}") from None
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+            raise ConfigError(f"--topic: needs {flag_name(name)}, too")
+    read = read_values(given, {"partitions": values.whole_number, "replication_factor": values.whole_number})
+    if read["partitions"] > MOST_PARTITIONS:
+        raise ConfigError(f"--partitions: expected {MOST_PARTITIONS} or less, got {read['partitions']}")
+    return CreationRequest(given["topic"], read["partitions"], read["replication_factor"])

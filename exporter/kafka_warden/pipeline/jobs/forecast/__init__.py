@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kafka_warden.config import values
-from kafka_warden.pipeline.flags import read_values
+from kafka_warden.config.flags import read_values
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.forecast.fold import forecasts, paths, replayed
 from kafka_warden.pipeline.jobs.forecast.options import Options
@@ -50,7 +50,7 @@ def read_flags(parsed: Namespace) -> Options:
     Raises:
         ConfigError: a value cannot be used.
     """
-    return Options(**read_values(parsed, _FLAGS))
+    return Options(**read_values(vars(parsed), _FLAGS))
 
 
 def _horizon(text: object) -> int:

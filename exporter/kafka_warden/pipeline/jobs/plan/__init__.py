@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.config import values
+from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, ReassignmentError
-from kafka_warden.pipeline.flags import read_values
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
 from kafka_warden.pipeline.jobs.plan.options import Options
@@ -135,7 +135,7 @@ def read_flags(parsed: Namespace) -> Options:
     Raises:
         ConfigError: a value cannot be used.
     """
-    return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(parsed, _FLAGS).items()})
+    return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(vars(parsed), _FLAGS).items()})
 
 
 _OPTIONS: Final = {"max_network_share": "share", "bootstrap_servers": "bootstrap"}

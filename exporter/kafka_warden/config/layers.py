@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES
-from kafka_warden.config.options import BY_KEY, FLAGS
+from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.strict import did_you_mean, read_yaml
 
