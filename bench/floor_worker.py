@@ -4,6 +4,7 @@ Its steps: `bytes`, the requests as encoded once and the replies left as they co
 the network's; `kafka-python`, requests encoded and replies decoded each time, as a program would that knows no better.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ class _Broker:
 
 class _Floor:
     def __init__(self, bootstrap: str) -> None:
-        self.network = Network("floor")
+        self.network = Network()
         self._settings = translate({"bootstrap.servers": bootstrap}, {})
         address = parse_address(bootstrap.partition(",")[0])
         self._door = BrokerLink(self.network, self._settings, address.host, address.port)
@@ -66,18 +67,12 @@ class _Floor:
         async def poll() -> None:
             await self._door.ask(request_metadata() if decoded else self._metadata, time.monotonic() + PATIENCE)
             for name in ("followers", "leaders", *([LOG_DIRS] if log_dirs else [])):
-                asking = [self._spawn(broker, name, decoded=decoded) for broker in self.brokers]
-                for asked in asking:
-                    await asked
+                async with asyncio.TaskGroup() as tasks:
+                    for broker in self.brokers:
+                        tasks.create_task(broker.ask(name, decoded=decoded))
 
         self.network.run(poll)
         return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-
-    def _spawn(self, broker: _Broker, name: str, *, decoded: bool) -> Any:
-        async def ask() -> None:
-            await broker.ask(name, decoded=decoded)
-
-        return self.network.spawn(ask)
 
     async def close_links(self) -> None:
         self._door.close()

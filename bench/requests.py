@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bench.cluster import Target
 from kafka_warden.clients.jmx.protocol import BeanQuery, Kind, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from kafka_warden.clients.kafka.link import READ_ONLY
+from kafka_warden.clients.kafka.connection import READ_ONLY
 from kafka_warden.settings.strict import parse_address
 
 PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"

@@ -106,6 +106,9 @@ LIBRARIES: dict[str, set[str]] = {
 }
 """Library to the rooms that may import it."""
 
+PARTS: dict[str, tuple[str, ...]] = {"kafka": ("kafka.errors", "kafka.protocol")}
+"""Library to the parts of it that may be imported, where that is not all of it. Of kafka-python only the codecs."""
+
 PURE = (
     "kafka_warden.model",
     "kafka_warden.formulas",
@@ -161,7 +164,7 @@ def violations(module: str, tree: ast.Module) -> list[str]:
         if library == "kafka_warden":
             allowed = inside(name, ROOMS[room] | {room})
         elif library in LIBRARIES:
-            allowed = inside(module, LIBRARIES[library])
+            allowed = inside(module, LIBRARIES[library]) and inside(name, PARTS.get(library, (library,)))
         else:
             allowed = library in sys.stdlib_module_names and not (library in IMPURE and inside(module, PURE))
         if not allowed:
@@ -187,6 +190,7 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
         ("kafka_warden.sources.offsets", "from kafka_warden.poller import Poller"),
         ("kafka_warden.sources.offsets", "from kafka.protocol.admin import DescribeConfigsRequest"),
         ("kafka_warden.clients.kafka.link", "import jpype"),
+        ("kafka_warden.clients.kafka.link", "from kafka.net.connection import KafkaConnection"),
         ("kafka_warden.config.load", "from kafka_warden.clients.kafka.link import BrokerLink"),
         ("kafka_warden.web.server", "import kafka_warden.catalogue"),
         ("kafka_warden.cycle", "from kafka_warden.config import Config"),

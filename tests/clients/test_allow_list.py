@@ -1,14 +1,15 @@
 """The one function that sends refuses every request that does more than read."""
 
+import asyncio
 import importlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kafka.net.selector import NetworkSelector
 from kafka.protocol.api_message import ApiMessage
 
-from kafka_warden.clients.kafka.link import READ_ONLY, ReadOnlyConnection
+from kafka_warden.clients.kafka.connection import READ_ONLY, Connection
+from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.repeated import Repeated
 from kafka_warden.errors import ForbiddenRequestError
 
 READING = {
@@ -43,14 +44,6 @@ CLASSES = request_classes()
 FORBIDDEN = [each for each in CLASSES if each.__name__.removesuffix("Request") not in READING]
 
 
-@pytest.fixture(scope="module")
-def selector() -> Iterator[NetworkSelector]:
-    """The loop that connections belong to; it does not run."""
-    made = NetworkSelector()
-    yield made
-    made.close()
-
-
 def test_the_list_has_the_requests_that_read_and_no_other() -> None:
     """The allow-list is the one of docs/security.md, name by name."""
     assert {key.name for key in READ_ONLY} == READING
@@ -58,8 +51,9 @@ def test_the_list_has_the_requests_that_read_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("request_class", FORBIDDEN, ids=lambda each: each.__name__)
-def test_every_other_request_is_refused_before_it_is_sent(selector: NetworkSelector, request_class: Any) -> None:
+@pytest.mark.parametrize("repeated", [False, True])
+def test_every_other_request_is_refused_before_it_is_sent(request_class: Any, *, repeated: bool) -> None:
     """There is no connection to send it over, and it is the kind of request that is the reason."""
-    connection = ReadOnlyConnection(selector)
+    request = Repeated(request_class, request_class) if repeated else request_class()
     with pytest.raises(ForbiddenRequestError, match=f"{request_class.__name__} is not a read-only request"):
-        connection._send_request(request_class())
+        asyncio.run(Connection(Frames(), "test", "broker.example:9092").send(request, 0))

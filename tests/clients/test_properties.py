@@ -1,5 +1,6 @@
 """Kafka client properties in both spellings, as settings for kafka-python and for confluent-kafka."""
 
+import re
 import socket
 import ssl
 import threading
@@ -11,12 +12,11 @@ import confluent_kafka.admin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.net.connection import KafkaConnection
 
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.librdkafka import librdkafka
-from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, translate
-from kafka_warden.errors import ConfigError
+from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, translate
+from kafka_warden.errors import ConfigError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretFile
 from tests.support.certificates import Authority
 
@@ -41,6 +41,11 @@ def _secret_file(folder: Path, content: str = CANARY) -> SecretFile:
     return SecretFile(path)
 
 
+def _login(settings: KafkaClientSettings) -> tuple[str, str] | None:
+    login = settings.login()
+    return None if login is None else (login[0], login[1].reveal())
+
+
 def test_plaintext_needs_bootstrap_servers_only() -> None:
     """The defaults: no TLS, no login, replies of 256 MiB, port 9092."""
     settings = translate({"bootstrap.servers": "one:1, two ,[::1]:3"})
@@ -48,23 +53,23 @@ def test_plaintext_needs_bootstrap_servers_only() -> None:
     assert [str(address) for address in settings.bootstrap] == ["one:1", "two:9092", "[::1]:3"]
     assert settings.bootstrap[0] == ("one", 1)
     assert settings.ssl_context() is None
-    assert settings.connection_options() == {
-        "client_id": "kafka-warden",
-        "security_protocol": "PLAINTEXT",
-        "receive_message_max_bytes": 1 << 28,
-    }
+    assert settings.login() is None
+    assert (settings.client_id, settings.receive_message_max_bytes) == ("kafka-warden", 1 << 28)
+    assert (settings.request_timeout, settings.connect_timeout) == (None, None)
     assert not settings.changed()
 
 
-def test_options_are_what_kafka_python_takes(tmp_path: Path) -> None:
-    """Every option is a setting of KafkaConnection, so that none is dropped silently by it."""
-    properties = {**SASL, "sasl.username": "u", "request.timeout.ms": "1500", "client.id": "me"}
-
-    options = translate(properties, {"sasl.password": _secret_file(tmp_path)}).connection_options()
-
-    assert set(options) <= set(KafkaConnection.DEFAULT_CONFIG)
-    assert options["sasl_plain_password"] == CANARY
-    assert (options["request_timeout_ms"], options["client_id"]) == (1500, "me")
+def test_times_and_the_name_of_the_client_are_taken_over() -> None:
+    """Milliseconds become seconds."""
+    settings = translate(
+        {
+            "bootstrap.servers": "a",
+            "request.timeout.ms": "1500",
+            "socket.connection.setup.timeout.ms": "250",
+            "client.id": "me",
+        }
+    )
+    assert (settings.request_timeout, settings.connect_timeout, settings.client_id) == (1.5, 0.25, "me")
 
 
 def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -> None:
@@ -95,7 +100,8 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
     first = translate(ours, {"sasl.password": Secret('canary "quoted" ; Tr0ub4dor')})
     second = translate(javas, {"sasl.jaas.config": Secret(JAAS)})
 
-    assert first.connection_options() == second.connection_options()
+    assert _login(first) == _login(second)
+    assert (first.sasl_mechanism, first.request_timeout) == (second.sasl_mechanism, second.request_timeout)
     assert first.tls is not None
     assert second.tls is not None
     assert first.tls.files == second.tls.files
@@ -167,21 +173,21 @@ def test_a_rotated_password_is_used_for_the_next_connection(tmp_path: Path) -> N
     """A new file is noticed once and read; while it is unreadable the last good password stays."""
     source = _secret_file(tmp_path)
     settings = translate({**SASL, "sasl.username": "u"}, {"sasl.password": source})
-    settings.connection_options()
+    assert _login(settings) == ("u", CANARY)
 
     source.path.unlink()
-    assert settings.connection_options()["sasl_plain_password"] == CANARY
+    assert _login(settings) == ("u", CANARY)
     assert not settings.changed()
 
     _secret_file(tmp_path, "second-password\n")
     assert (settings.changed(), settings.changed()) == (True, False)
-    assert settings.connection_options()["sasl_plain_password"] == "second-password"
+    assert _login(settings) == ("u", "second-password")
 
 
 def test_settings_do_not_print_the_password() -> None:
     """The repr of the settings, whole, shows no secret."""
     settings = translate({**SASL, "sasl.username": "u", "sasl.password": CANARY})
-    settings.connection_options()
+    settings.login()
 
     assert CANARY not in repr(settings)
 
@@ -282,7 +288,7 @@ def test_tls_below_1_2_is_never_spoken(authority: Authority) -> None:
 
 
 def test_a_new_authority_is_used_for_the_next_connection(authority: Authority, tmp_path: Path) -> None:
-    """A changed file makes a new context; an unusable one leaves the old in use and says so."""
+    """A changed file makes a new context. While it is unusable no connection is made, and the reason is shown."""
     ca = tmp_path / "ca.pem"
     ca.write_bytes(authority.ca.read_bytes())
     settings = translate({"bootstrap.servers": "a:1", "security.protocol": "SSL", "ssl.ca.location": str(ca)})
@@ -290,13 +296,14 @@ def test_a_new_authority_is_used_for_the_next_connection(authority: Authority, t
     assert settings.ssl_context() is first
 
     ca.write_text("not a certificate")
-    assert settings.ssl_context() is first
-    assert settings.tls is not None
-    assert str(ca) in str(settings.tls.problem)
+    for _ in range(2):
+        with pytest.raises(TlsError, match=re.escape(str(ca))):
+            settings.ssl_context()
 
     ca.write_bytes(Authority(tmp_path, "next").ca.read_bytes())
-    assert settings.ssl_context() is not first
-    assert settings.tls.problem is None
+    second = settings.ssl_context()
+    assert second is not first
+    assert settings.ssl_context() is second
 
 
 def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: Path) -> None:

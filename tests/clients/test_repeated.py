@@ -1,14 +1,14 @@
 """Requests that are encoded once, and replies that are decoded as far as they are wanted."""
 
-import struct
+import asyncio
 from typing import Any
 
 import pytest
-from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from kafka.protocol.parser import KafkaProtocol
 
-from kafka_warden.clients.kafka.repeated import Repeated, Sending, Undecoded
+from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.errors import ProtocolError
 
 CLIENT = "kafka-warden"
@@ -22,6 +22,12 @@ def request_offsets() -> Any:
         topic.ListOffsetsPartition(partition_index=number, timestamp=-1, current_leader_epoch=-1) for number in (0, 7)
     ]
     return ListOffsetsRequest(replica_id=-2, isolation_level=0, topics=[topic(name="orders", partitions=partitions)])
+
+
+def offsets(version: int) -> bytes:
+    """Encode an empty reply to it, with the tags of the header."""
+    tags = b"\0" if ListOffsetsResponse.flexible_version_q(version) else b""
+    return tags + bytes(ListOffsetsResponse(version=version, topics=[]).encode(version=version))
 
 
 def request_metadata() -> Any:
@@ -39,17 +45,44 @@ def metadata(version: int, **fields: Any) -> bytes:
     return encoded
 
 
+class Exchanged:
+    """Keeps the frames that a connection sends, and answers each with a body of the test."""
+
+    def __init__(self, *bodies: bytes) -> None:
+        self.sent: list[bytes] = []
+        self.limit = 0
+        self.connected = True
+        self._bodies = list(bodies)
+
+    async def exchange(self, frame: bytes) -> bytes:
+        """Answer with the correlation id of the request, which stands after length, key and version."""
+        self.sent.append(frame)
+        return frame[8:12] + self._bodies.pop(0)
+
+
+def connected(*bodies: bytes) -> tuple[Connection, Exchanged]:
+    """A connection to what answers with these bodies, header's tags included."""
+    frames = Exchanged(*bodies)
+    return Connection(frames, CLIENT, "broker.example:9092"), frames  # type: ignore[arg-type]  # has what is used
+
+
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
 def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -> None:
     """Header and body are the same bytes as without the short cut, in every version, the second time too."""
-    plain = request_offsets()
-    plain.API_VERSION = version
+    body = offsets(version)
+    connection, frames = connected(body, body, body)
     repeated = Repeated(ListOffsetsRequest, request_offsets)
-    for correlation in (5, 6):
-        expected, protocol = KafkaProtocol(client_id=CLIENT), KafkaProtocol(client_id=CLIENT)
-        expected.send_request(plain, correlation_id=correlation)
-        protocol.send_request(Sending(repeated, version), correlation_id=correlation)
-        assert protocol.send_bytes() == expected.send_bytes()
+
+    async def send() -> None:
+        for request in (request_offsets(), repeated, repeated):
+            await connection.send(request, version)
+
+    asyncio.run(send())
+    for correlation, frame in enumerate(frames.sent, start=1):
+        expected = request_offsets()
+        expected.API_VERSION = version
+        expected.with_header(correlation_id=correlation, client_id=CLIENT)
+        assert frame == expected.encode(framed=True, header=True)
 
 
 def test_a_repeated_request_is_built_once_a_version() -> None:
@@ -69,12 +102,10 @@ def test_a_repeated_request_is_built_once_a_version() -> None:
 @pytest.mark.parametrize("version", [1, 5, 8, 9, 12, 13])
 def test_an_undecoded_reply_comes_through_the_connection_and_decodes_to_the_same(version: int) -> None:
     """The connection matches it by its correlation id, and what is left of it is all of its fields."""
-    protocol = KafkaProtocol(client_id=CLIENT)
-    protocol.send_request(Sending(Repeated(MetadataRequest, request_metadata, undecoded=True), version), 9)
-    header = struct.pack(">i", 9) + (b"\0" if MetadataResponse.flexible_version_q(version) else b"")
-    frame = header + metadata(version)
-    [(correlation, reply)] = protocol.receive_bytes(struct.pack(">i", len(frame)) + frame)
-    assert (correlation, reply.version) == (9, version)
+    tags = b"\0" if MetadataResponse.flexible_version_q(version) else b""
+    connection, _ = connected(tags + metadata(version))
+    reply = asyncio.run(connection.send(Repeated(MetadataRequest, request_metadata, undecoded=True), version))
+    assert reply.version == version
     assert [topic.name for topic in reply.decode().topics] == ["orders"]
     before, rest = reply.split("topics")
     assert [(node.node_id, node.host) for node in before["brokers"]] == [(1, "one")]

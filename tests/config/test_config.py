@@ -157,7 +157,9 @@ jmx: {user: u, password_file: password}
     )
 
     assert config.kafka.settings.bootstrap == (("flag", 1),)
-    assert config.kafka.settings.connection_options()["sasl_plain_password"] == "from-environment"
+    login = config.kafka.settings.login()
+    assert login is not None
+    assert login[1].reveal() == "from-environment"
     assert config.jmx.password == Secret("from-environment")
 
 
@@ -378,7 +380,7 @@ jmx: {user: u}
 """,
         {"KAFKA_WARDEN_JMX_PASSWORD": CANARY},
     )
-    config.kafka.settings.connection_options()
+    config.kafka.settings.login()
 
     assert CANARY not in repr(config)
 

@@ -157,15 +157,17 @@ from kafka_warden.config import load
 config = load({}, os.environ, Path(sys.argv[1]))
 log.configure("debug", sys.argv[2])
 say = structlog.get_logger("kafka_warden.canary")
-options = config.kafka.settings.connection_options()
+login = config.kafka.settings.login()
+password = login[1].reveal()
+options = {"username": login[0], "password": password}
 jmx = config.jmx.password.read()
 say.debug("configuration", config=config, options=options, environment=dict(os.environ), jmx=jmx)
-say.info(f"formatted {jmx} {options['sasl_plain_password']}")
+say.info(f"formatted {jmx} {password}")
 logging.getLogger("kafka_warden.standard").error("positional %s %r %s", jmx, config, options)
-logging.getLogger("kafka.protocol").debug("auth_bytes=%s", options["sasl_plain_password"])
-logging.getLogger("kafka.protocol").warning("auth_bytes=%s", options["sasl_plain_password"])
+logging.getLogger("kafka.protocol").debug("auth_bytes=%s", password)
+logging.getLogger("kafka.protocol").warning("auth_bytes=%s", password)
 try:
-    raise RuntimeError("handshake failed for " + options["sasl_plain_password"])
+    raise RuntimeError("handshake failed for " + password)
 except RuntimeError:
     say.exception("caught")
     logging.getLogger("kafka_warden.standard").exception("caught")

@@ -56,20 +56,20 @@ def told(brokers: dict[int, Broker]) -> Any:
     """What stands in for the question about the cluster: it is answered with these brokers."""
 
     async def find_cluster(questions: ClusterQuestions) -> None:
-        seen = layout(TOPICS, brokers)
-        desk = questions.round.desk
-        for broker in desk.memory.meet(seen.brokers, {}, frozenset(brokers)):
-            desk.forget(broker)
-        desk.book.answered(Source.METADATA, NO_BROKER, 0.0, time.time())
-        questions.round.layout = desk.memory.adopt(seen)
-        questions.round.ends, questions.round.tiered = (np.full(len(seen.broker), UNKNOWN, np.int64) for _ in range(2))
+        seen, context = layout(TOPICS, brokers), questions.context
+        state = context.state
+        for broker in state.answers.update_brokers(seen.brokers, {}, frozenset(brokers)):
+            state.forget(broker)
+        context.note(Source.METADATA, NO_BROKER, context.now(), seen)
+        context.layout = state.answers.adopt(seen)
+        context.ends, context.tiered = (np.full(len(seen.broker), UNKNOWN, np.int64) for _ in range(2))
 
     return find_cluster
 
 
 async def nobody(questions: ClusterQuestions) -> None:
     """The same while nobody answers."""
-    questions.round.desk.book.failed(Source.METADATA, NO_BROKER, 0.0, RefusedError("nobody answers"))
+    questions.context.note(Source.METADATA, NO_BROKER, questions.context.now(), RefusedError("no broker answers"))
 
 
 Ask = Callable[[Any], list[list[str]]]

@@ -1,5 +1,6 @@
 """What each broker is asked about its own replicas, over links that answer from tables instead of sockets."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -14,9 +15,9 @@ from kafka_warden.clients.kafka.requests import DescribeConfigsRequest, Describe
 from kafka_warden.errors import AnswerTimeoutError
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 from kafka_warden.model import UNKNOWN, Source, TopicConfig
-from kafka_warden.poller.asking import Desk, Round
+from kafka_warden.poller.answers import Cadence, LastAnswers
+from kafka_warden.poller.asking import PollContext, PollerState
 from kafka_warden.poller.brokers import BrokerQuestions
-from kafka_warden.poller.memory import Cadence, Memory
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.sources.offsets import EARLIEST_LOCAL, LATEST, LATEST_TIERED
 from tests.building import Partition, layout
@@ -33,6 +34,7 @@ class Link:
 
     def __init__(self, newest: int = 10, tiered: int = 499, silent_to: tuple[int, ...] = ()) -> None:
         self.address = "broker.example:9092"
+        self.busy = False
         self.asked: list[Question] = []
         self.logs = [("remote", 0), ("remote", 1), ("stray", 0)]
         self._newest = newest
@@ -95,43 +97,44 @@ class Link:
 @pytest.fixture
 def network() -> Iterator[Network]:
     """A loop."""
-    made = Network("test")
+    made = Network()
     yield made
     made.close()
 
 
-def desk(network: Network, links: dict[int, Link], remote: bool = True) -> Desk:
+def polling(network: Network, links: dict[int, Link], remote: bool = True) -> PollerState:
     """What polls share, of a cluster whose metadata and topic configurations are known."""
-    memory = Memory()
+    answers = LastAnswers()
     seen = layout(TOPICS)
-    memory.adopt(seen)
-    memory.meet(seen.brokers, {}, frozenset(links))
-    memory.topic_configs = {"local": TopicConfig(), "remote": TopicConfig(remote_storage=remote)}
+    answers.adopt(seen)
+    answers.update_brokers(seen.brokers, {}, frozenset(links))
+    answers.topic_configs = {"local": TopicConfig(), "remote": TopicConfig(remote_storage=remote)}
     book: Any = SimpleNamespace(
         closed=False,
         broker=lambda broker: links[broker.id],
         refused=lambda *_: None,
         note=lambda *_: None,
     )
-    return Desk(network, book, memory, StatusBook(), log_dirs_due=Cadence(60.0), slow_due=Cadence(60.0))
+    return PollerState(network, book, answers, StatusBook(), log_dirs_due=Cadence(60.0), slow_due=Cadence(60.0))
 
 
-def ask(shared: Desk) -> Round:
+def ask(shared: PollerState) -> PollContext:
     """One poll of the brokers' own questions."""
-    clock = time.monotonic()
-    asked = Round(shared, clock, clock + 5.0, layout=shared.memory.layout)
-    asked.ends, asked.tiered = np.full(6, UNKNOWN, np.int64), np.full(6, UNKNOWN, np.int64)
-    assert asked.layout is not None
-    assert shared.memory.rows is not None
-    questions = BrokerQuestions(asked, asked.layout, shared.memory.rows)
 
-    async def run() -> None:
-        cluster = shared.network.event()
-        cluster.success(None)
-        await questions.ask_all(cluster)
+    async def run() -> PollContext:
+        clock = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            asked = PollContext(shared, clock, clock + 5.0, tasks, layout=shared.answers.layout)
+            asked.ends, asked.tiered = np.full(6, UNKNOWN, np.int64), np.full(6, UNKNOWN, np.int64)
+            assert asked.layout is not None
+            assert shared.answers.rows is not None
+            cluster_known = asyncio.Event()
+            cluster_known.set()
+            BrokerQuestions(asked, asked.layout, shared.answers.rows, cluster_known).start()
+        asked.publish()
+        return asked
 
-    shared.network.run(run)
-    return asked
+    return shared.network.run(run)
 
 
 def tiered_questions(link: Link) -> list[Question]:
@@ -142,7 +145,7 @@ def tiered_questions(link: Link) -> list[Question]:
 def test_leaders_tell_what_is_in_remote_storage_in_every_poll(network: Network) -> None:
     """Each for what it leads of that topic, after the ends that it is compared with."""
     links = {1: Link(), 2: Link(tiered=-1)}
-    shared = desk(network, links)
+    shared = polling(network, links)
     for _ in range(2):
         asked = ask(shared)
 
@@ -157,7 +160,7 @@ def test_leaders_tell_what_is_in_remote_storage_in_every_poll(network: Network) 
 def test_nobody_is_asked_in_vain(network: Network, newest: int, remote: bool) -> None:
     """A broker before Kafka 3.9, and a cluster without remote storage."""
     links = {1: Link(newest), 2: Link(newest)}
-    asked = ask(desk(network, links, remote=remote))
+    asked = ask(polling(network, links, remote=remote))
 
     assert tiered_questions(links[1]) + tiered_questions(links[2]) == []
     assert set(asked.tiered.tolist()) == {UNKNOWN}
@@ -167,7 +170,7 @@ def test_nobody_is_asked_in_vain(network: Network, newest: int, remote: bool) ->
 def test_a_broker_that_stops_answering_there_is_down_and_keeps_its_ends(network: Network) -> None:
     """Its ends were told; what is in remote storage is unknown, and nothing more is asked of it."""
     links = {1: Link(silent_to=(LATEST_TIERED,)), 2: Link()}
-    shared = desk(network, links)
+    shared = polling(network, links)
     asked = ask(shared)
 
     status = shared.book.publish()
@@ -181,14 +184,14 @@ def test_a_broker_that_stops_answering_there_is_down_and_keeps_its_ends(network:
 def test_logs_are_compared_when_all_are_asked_about(network: Network) -> None:
     """Both brokers show the logs of `remote` and a stray one, and none of `local`; once a minute, not every poll."""
     links = {1: Link(), 2: Link()}
-    shared = desk(network, links)
+    shared = polling(network, links)
     first = ask(shared)
     assert first.layout is not None
     expected = {("local", first.layout.topic_ids[0], 0)}
-    told = dict(shared.memory.log_gaps)
+    told = dict(shared.answers.log_gaps)
     assert [gaps.missing for gaps in told.values()] == [expected] * 2
     assert [gaps.stray for gaps in told.values()] == [{("stray", 0)}] * 2
     assert {gaps.at for gaps in told.values()} == {first.clock}
 
     ask(shared)
-    assert shared.memory.log_gaps == told
+    assert shared.answers.log_gaps == told

@@ -13,8 +13,8 @@ def made() -> Links:
 
 
 def order(links: Links, last: int | None) -> list[int | None]:
-    """Doors in the order in which they are tried."""
-    return [broker for broker, _ in links.doors(BROKERS, last)]
+    """Brokers in the order in which they are asked, `None` for the bootstrap address."""
+    return list(links.metadata_candidates(BROKERS, last).values())
 
 
 def test_who_answered_last_is_asked_first() -> None:
@@ -22,28 +22,27 @@ def test_who_answered_last_is_asked_first() -> None:
     assert order(made(), last=3) == [3, 1, 2, 4, 5, None]
 
 
-def test_doors_that_stay_shut_come_last() -> None:
-    """Brokers that hang cannot keep the others from being asked, however many there are and whoever led."""
+def test_brokers_that_did_not_answer_come_last() -> None:
+    """Brokers that hang cannot keep the others from being asked, however many there are, not even the last lead."""
     links = made()
-    for clock, (broker, link) in enumerate(list(links.doors(BROKERS, 1))[:3], start=1):
-        links.shut(link, float(clock))
-        assert broker in {1, 2, 3}
+    for clock, link in enumerate(list(links.metadata_candidates(BROKERS, 1))[:3], start=1):
+        links.mark_failed(link, float(clock))
 
     assert order(links, last=1) == [4, 5, None, 1, 2, 3]
 
 
-def test_a_door_that_opens_again_is_as_good_as_any() -> None:
+def test_a_broker_that_answers_again_is_as_good_as_any() -> None:
     """Its failure is forgotten."""
     links = made()
-    _, link = next(links.doors(BROKERS, 1))
-    links.shut(link, 1.0)
-    links.opened(link)
+    link = next(iter(links.metadata_candidates(BROKERS, 1)))
+    links.mark_failed(link, 1.0)
+    links.mark_ok(link)
 
     assert order(links, last=1) == [1, 2, 3, 4, 5, None]
 
 
-def test_brokers_that_are_fenced_or_gone_are_no_doors() -> None:
-    """They cannot tell of the cluster."""
+def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
+    """They cannot answer for the metadata."""
     brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
 
-    assert [broker for broker, _ in made().doors(brokers, 1)] == [3, None]
+    assert list(made().metadata_candidates(brokers, 1).values()) == [3, None]

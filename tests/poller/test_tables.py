@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from kafka_warden.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
-from kafka_warden.poller.memory import Memory
-from kafka_warden.poller.tables import Columns, Rows, lingering, log_gaps, partition_rows, partition_table
+from kafka_warden.poller.answers import LastAnswers
+from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, partition_table, recently_finished
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.reassignments import Reassignment
 from tests.building import Partition, layout
@@ -16,25 +16,25 @@ MOVE = Reassignment(adding=frozenset({3}), removing=frozenset({1}))
 
 def test_a_new_leader_is_asked_anew_where_its_log_starts() -> None:
     """What it told when it last led may be hours old, and rates are worked out from it."""
-    memory = Memory()
-    memory.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
-    memory.columns.begin(np.array([5, 7]))
+    answers = LastAnswers()
+    answers.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
+    answers.columns.begin(np.array([5, 7]))
 
-    memory.adopt(layout({"t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
+    answers.adopt(layout({"t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
-    assert memory.columns.start.tolist() == [5, UNKNOWN]
-    assert memory.columns.young[1] > 0
+    assert answers.columns.start.tolist() == [5, UNKNOWN]
+    assert answers.columns.young[1] > 0
 
 
 def test_a_new_leader_is_asked_anew_also_when_partitions_come() -> None:
     """The same when the rows have moved."""
-    memory = Memory()
-    memory.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
-    memory.columns.begin(np.array([5, 7]))
+    answers = LastAnswers()
+    answers.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
+    answers.columns.begin(np.array([5, 7]))
 
-    memory.adopt(layout({"a": [Partition(replicas=(1,))], "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
+    answers.adopt(layout({"a": [Partition(replicas=(1,))], "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
-    assert memory.columns.start.tolist() == [UNKNOWN, 5, UNKNOWN]
+    assert answers.columns.start.tolist() == [UNKNOWN, 5, UNKNOWN]
 
 
 def test_partitions_are_found_by_name_and_number() -> None:
@@ -47,7 +47,7 @@ def test_a_move_that_ends_after_the_metadata_lingers() -> None:
     """For this poll the layout still has the old replicas, and the arriving one is no member that is missing."""
     moving = layout({"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]})
 
-    assert lingering(moving, {("t", 0): MOVE}, {}) == {("t", 0): MOVE}
+    assert recently_finished(moving, {("t", 0): MOVE}, {}) == {("t", 0): MOVE}
 
 
 def test_a_move_that_the_layout_does_not_show_is_over() -> None:
@@ -56,14 +56,14 @@ def test_a_move_that_the_layout_does_not_show_is_over() -> None:
     cancelled = layout({"t": [Partition(replicas=(1, 2))]})
 
     for told in (completed, cancelled, layout({"other": [Partition()]})):
-        assert lingering(told, {("t", 0): MOVE}, {}) == {}
+        assert recently_finished(told, {("t", 0): MOVE}, {}) == {}
 
 
 def test_a_move_that_goes_on_is_told_anew() -> None:
     """What the controller says now counts."""
     moving = layout({"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]})
 
-    assert lingering(moving, {("t", 0): MOVE}, {("t", 0): MOVE}) == {}
+    assert recently_finished(moving, {("t", 0): MOVE}, {("t", 0): MOVE}) == {}
 
 
 REMOTE = {"local": [Partition(replicas=(1, 2))], "remote": [Partition(replicas=(2, 1)), Partition(replicas=(1, 2))]}
@@ -85,28 +85,29 @@ def test_only_leaders_of_topics_with_remote_storage_are_asked_what_is_there() ->
 
 def test_copied_topics_are_those_that_are_known_to_be() -> None:
     """A topic whose configuration nobody told is not asked about, nor one whose copying is switched off."""
-    memory = Memory()
-    memory.adopt(layout(REMOTE))
-    memory.topic_configs = {"local": TopicConfig()}
-    assert memory.copied_topics() == frozenset()
-    memory.topic_configs["remote"] = TopicConfig(remote_storage=True)
-    assert memory.copied_topics() == {"remote"}
-    memory.topic_configs["remote"] = TopicConfig(remote_storage=True, remote_copy_disabled=True)
-    assert memory.copied_topics() == frozenset()
+    answers = LastAnswers()
+    answers.adopt(layout(REMOTE))
+    answers.topic_configs = {"local": TopicConfig()}
+    assert answers.copied_topics() == frozenset()
+    answers.topic_configs["remote"] = TopicConfig(remote_storage=True)
+    assert answers.copied_topics() == {"remote"}
+    answers.topic_configs["remote"] = TopicConfig(remote_storage=True, remote_copy_disabled=True)
+    assert answers.copied_topics() == frozenset()
 
 
 def test_configurations_of_topics_age_and_end_with_their_topic() -> None:
     """One that is no longer told is not shown for ever; a topic made anew under the same name is another one."""
-    memory, before = Memory(), layout(REMOTE)
-    memory.adopt(before)
-    memory.tell_topics({"local": TopicConfig(), "remote": TopicConfig(remote_storage=True)}, 0.0)
-    memory.tell_topics({"remote": TopicConfig()}, 60.0)
+    answers, before = LastAnswers(), layout(REMOTE)
+    answers.adopt(before)
+    both = {"local": TopicConfig(), "remote": TopicConfig(remote_storage=True)}
+    answers.store_topic_configs(both, both, 0.0)
+    answers.store_topic_configs({"remote": TopicConfig()}, ["remote"], 60.0)
 
-    assert memory.topic_configs_since(0.0).keys() == {"local", "remote"}
-    assert memory.topic_configs_since(30.0) == {"remote": TopicConfig()}
+    assert answers.topic_configs_since(0.0).keys() == {"local", "remote"}
+    assert answers.topic_configs_since(30.0) == {"remote": TopicConfig()}
 
-    memory.adopt(replace(before, topic_ids=(before.topic_ids[0], b"made anew".ljust(16))))
-    assert memory.topic_configs_since(0.0) == {"local": TopicConfig()}
+    answers.adopt(replace(before, topic_ids=(before.topic_ids[0], b"made anew".ljust(16))))
+    assert answers.topic_configs_since(0.0) == {"local": TopicConfig()}
 
 
 def test_what_leaders_told_goes_to_their_partitions() -> None:
@@ -144,20 +145,20 @@ def test_what_lies_in_an_offline_directory_is_not_missing() -> None:
 
 def test_what_a_forgotten_broker_told_goes_with_it() -> None:
     """A broker that is no longer listed, and that no replica is assigned to."""
-    memory = Memory()
+    answers = LastAnswers()
     seen = layout(REMOTE)
-    memory.meet(seen.brokers, {}, frozenset({1, 2}))
-    memory.log_gaps = {broker: log_gaps(seen, broker, np.zeros(6), told(), 0.0) for broker in (1, 2)}
+    answers.update_brokers(seen.brokers, {}, frozenset({1, 2}))
+    answers.log_gaps = {broker: log_gaps(seen, broker, np.zeros(6), told(), 0.0) for broker in (1, 2)}
 
-    assert memory.meet({2: seen.brokers[2]}, {}, frozenset({2})) == [1]
-    assert memory.log_gaps.keys() == {2}
+    assert answers.update_brokers({2: seen.brokers[2]}, {}, frozenset({2})) == [1]
+    assert answers.log_gaps.keys() == {2}
 
 
 def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
     """What the old one told is not shown for it; what is configured is, for one that cannot be read."""
     told, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
     old, new = (Quorum(leader, leader_epoch=1, high_watermark=0) for leader in (101, 102))
-    memory, with_option = Memory(windows={101: told}), Memory(window=configured, windows={101: told})
+    answers, with_option = LastAnswers(windows={101: told}), LastAnswers(window=configured, windows={101: told})
 
-    assert [memory.window_of(quorum) for quorum in (old, new, None)] == [told, None, None]
+    assert [answers.window_of(quorum) for quorum in (old, new, None)] == [told, None, None]
     assert [with_option.window_of(quorum) for quorum in (old, new, None)] == [told, configured, configured]

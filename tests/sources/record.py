@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from kafka.protocol.parser import KafkaProtocol
 
+from kafka_warden.clients.kafka import connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
@@ -104,29 +104,25 @@ def _bytes(cluster: Cluster, partition: str) -> int:
 @contextmanager
 def recording(version: str) -> Iterator[Callable[[str], None]]:
     """Write the next replies of any connection to files; yields the function that names the one to come."""
-    name, original = [""], KafkaProtocol._process_response
+    name, original = [""], connection.decode_reply
 
-    def process(self: Any, buffer: Any) -> Any:
+    def record(frame: bytes, header: Any, **options: bool) -> Any:
         if name[0]:
-            frame = buffer.read()
-            buffer.seek(0)
-            expected = self.in_flight_requests[0]
-            header = getattr(expected, "_header", expected)  # that of a `Repeated` wraps kafka-python's
             (RECORDED / f"kafka-{version}-{name[0]}-v{header.request_api_version}.bin").write_bytes(frame)
-        return original(self, buffer)
+        return original(frame, header, **options)
 
-    KafkaProtocol._process_response = process
+    connection.decode_reply = record
     try:
         yield lambda chosen: name.__setitem__(0, chosen)
     finally:
-        KafkaProtocol._process_response = original
+        connection.decode_reply = original
 
 
 class Questions:
     """What the sidecar asks, each answered by broker 1, and the window by the controller."""
 
     def __init__(self, cluster: Cluster, name_next: Callable[[str], None]) -> None:
-        self._network = Network("recorder")
+        self._network = Network()
         self._settings = translate({"bootstrap.servers": cluster.bootstrap})
         self._cluster = cluster
         self._name_next = name_next

@@ -188,8 +188,8 @@ def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_limits_come_from_the_broker_and_else_from_the_default_of_all(version: str) -> None:
     """Broker 1 has rates of its own, broker 2 the cluster's default; what nobody set is unlimited."""
-    own = parse_broker_config(parse_configs(reply(version, "broker_config"), HERE)["1"])
-    other = parse_broker_config(parse_configs(reply(version, "other_broker_config"), HERE)["2"])
+    own = parse_broker_config(parse_configs(reply(version, "broker_config"), HERE)[0]["1"])
+    other = parse_broker_config(parse_configs(reply(version, "other_broker_config"), HERE)[0]["2"])
     default = Limit(777_777.0, Origin.CLUSTER_DEFAULT)
     assert own.limits == dict.fromkeys(Side, Limit(1.0, Origin.BROKER))
     assert other.limits == {Side.LEADER: default, Side.FOLLOWER: default, Side.LOG_DIRS: Limit()}
@@ -214,7 +214,7 @@ def test_the_window_of_the_copy_quota_is_its_own() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topic_configs_have_lists_policy_and_sizes(version: str) -> None:
     """The throttled lists as the move set them, compaction beside deletion, min ISR, and defaults elsewhere."""
-    entries = parse_configs(reply(version, "topic_configs"), HERE)
+    entries, _ = parse_configs(reply(version, "topic_configs"), HERE)
     configs = {name: parse_topic_config(entry) for name, entry in entries.items()}
     assert configs.keys() == {"compacted", "emptied", "lagging", "moving", "sized"}
     assert [name for name, config in configs.items() if config.compacted] == ["compacted"]
@@ -242,7 +242,7 @@ def test_remote_storage_may_be_for_reading_only(values: dict[str, str], expected
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_controller_tells_its_own_window(version: str) -> None:
     """Asked on its own listener: 11 samples of a second."""
-    entries = parse_configs(reply(version, "controller_config"), HERE)["101"]
+    entries = parse_configs(reply(version, "controller_config"), HERE)[0]["101"]
     told = {key: entry.value for key, entry in entries.items()}
     assert told == {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
 

@@ -1,7 +1,7 @@
-"""Asking one question and noting how it went, and what all questions of one poll share."""
+"""Asking questions within one poll, noting their outcomes, and what all polls share."""
 
-import time
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -10,19 +10,19 @@ import structlog
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
-from kafka_warden.errors import PollAbandonedError, ProtocolError, SourceError
-from kafka_warden.model import Bools, Longs, Source
+from kafka_warden.errors import ForbiddenRequestError, PollAbandonedError, ProtocolError, RefusedError, SourceError
+from kafka_warden.model import NO_BROKER, Bools, Longs, Source
+from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.links import Links
-from kafka_warden.poller.memory import Cadence, Memory
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import mark_moves, partition_rows
 from kafka_warden.sources.metadata import Layout
 
-PATIENCE: Final = 0.4
+SHARE: Final = 0.4
 """Share of the deadline for one question that others wait for, and for a broker that did not answer last time."""
 
-BAD_REPLY: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What parsing a reply raises that is not as the protocol says: one error of one source, not the end of a poll."""
+HEDGE: Final = 0.15
+"""Share of the deadline without an answer after which a question about the cluster goes to another broker, too."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,19 +32,19 @@ Read = Callable[[BrokerLink, float], Coroutine[Any, Any, T]]
 
 
 @dataclass(slots=True)
-class Desk:
+class PollerState:
     """What all polls share."""
 
     network: Network
     links: Links
-    memory: Memory
+    answers: LastAnswers
     book: StatusBook
     log_dirs_due: Cadence
     slow_due: Cadence
     controllers: tuple[tuple[str, int], ...] = ()
-    """Listeners of controllers as configured, where DescribeQuorum does not tell them."""
+    """Listeners of controllers as configured, for clusters whose DescribeQuorum does not name them."""
     lead: int | None = None
-    """The broker that answered the questions about the cluster last."""
+    """The broker that answered the last question for the metadata."""
 
     def forget(self, broker: int) -> None:
         """Drop what belongs to a broker that the cluster no longer knows."""
@@ -55,72 +55,159 @@ class Desk:
 
 
 @dataclass(slots=True)
-class Round:
+class Outcome:
+    """How one source at one broker fared in one poll."""
+
+    duration: float = 0.0
+    """Seconds of all its questions."""
+    answered_at: float = 0.0
+    """Unix time."""
+    fault: SourceError | None = None
+    """Of the first question that failed."""
+
+
+@dataclass(slots=True)
+class PollContext:
     """One poll over the Kafka protocol. `clock` and `deadline_at` are monotonic seconds."""
 
-    desk: Desk
+    state: PollerState
     clock: float
     deadline_at: float
+    tasks: asyncio.TaskGroup
+    """Every task of the poll."""
     lead: BrokerLink | None = None
-    """The link over which the metadata came: questions about the cluster go there."""
+    """The link over which the metadata came."""
+    answered: list[BrokerLink] = field(default_factory=list)
+    """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there."""
     layout: Layout | None = None
     ends: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     tiered: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Per replica, of leaders with remote storage: the highest offset there."""
-    told_at: dict[int, float] = field(default_factory=dict)
-    """Broker to when it told the ends of what it follows."""
-    asked_at: dict[int, float] = field(default_factory=dict)
+    followers_at: dict[int, float] = field(default_factory=dict)
+    """Broker to when it answered for the ends of what it follows."""
+    leaders_asked_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it was asked for the ends of what it leads."""
     offsets_at: dict[int, float] = field(default_factory=dict)
-    """Broker to when it told the ends of what it leads."""
-    faults: dict[tuple[Source, str], SourceError] = field(default_factory=dict)
-    """Why questions of this poll were not answered."""
+    """Broker to when it answered for the ends of what it leads."""
+    outcomes: dict[tuple[Source, str], Outcome] = field(default_factory=dict)
     _watched: Bools | None = None
 
+    def now(self) -> float:
+        """Return the monotonic time."""
+        return self.state.network.clock.monotonic()
+
     async def ask(self, source: Source, broker: str, link: BrokerLink, read: Read[T], until: float) -> T | None:
-        """Ask one question and note how it went; `None` when it was not answered."""
-        desk, started = self.desk, time.monotonic()
-        if desk.links.closed:
+        """Ask one question and note its outcome; `None` when it was not answered."""
+        started = self.now()
+        return self.note(source, broker, started, await self.attempt(link, read, until))
+
+    async def ask_any(
+        self, source: Source, candidates: Sequence[BrokerLink], read: Read[T], most: int | None = None
+    ) -> T | None:
+        """Ask one broker after the other for the same until one answers, and note one outcome.
+
+        The next one is asked when the one before fails or has not answered for a while. An answer that comes later is
+        waited for by the poll, not by the caller.
+
+        Args:
+            source: of the question.
+            candidates: links, the best first. The list may grow meanwhile.
+            read: the question.
+            most: how many to ask at most.
+        """
+        started, asked = self.now(), 0
+        pending: set[asyncio.Task[T | SourceError]] = set()
+        fault: SourceError = RefusedError("no broker can be asked")
+        while True:
+            more = asked < len(candidates) and asked != most and self.now() < self.deadline_at
+            if more:
+                pending.add(self.tasks.create_task(self.attempt(candidates[asked], read, self.soon())))
+                asked += 1
+            elif not pending:
+                return self.note(source, NO_BROKER, started, fault)
+            hedge = HEDGE * (self.deadline_at - self.clock)
+            done, pending = await asyncio.wait(pending, timeout=hedge, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                result = task.result()
+                if not isinstance(result, SourceError):
+                    return self.note(source, NO_BROKER, started, result)
+                fault = result
+
+    async def attempt(self, link: BrokerLink, read: Read[T], until: float) -> T | SourceError:
+        """Ask one question over one link; return the answer, or why there is none."""
+        links = self.state.links
+        if links.closed:
             raise PollAbandonedError("the sidecar is stopping")
-        fault: SourceError | None = desk.links.refused(link, started)
-        answer: T | None = None
-        if fault is None:
-            try:
-                answer = await read(link, until)
-            except SourceError as error:
-                fault = error
-            except BAD_REPLY as error:
-                log.exception("a reply of an unexpected shape", source=str(source), address=link.address)
-                fault = ProtocolError(f"{link.address}: a reply of an unexpected shape: {error!r}")
-            desk.links.note(link, fault, time.monotonic())
-        took = time.monotonic() - started
-        if fault is None:
-            desk.book.answered(source, broker, took, time.time())
-        else:
-            self.faults[source, broker] = fault
-            desk.book.failed(source, broker, took, fault)
+        fault: SourceError | None = links.refused(link, self.now())
+        if fault is not None:
+            return fault
+        try:
+            answer = await read(link, until)
+        except SourceError as error:
+            fault = error
+        except ForbiddenRequestError:
+            raise
+        except Exception as error:
+            # A reply that is not as the protocol says: an error of one source, not the end of a poll.
+            log.exception("a reply of an unexpected shape", address=link.address)
+            fault = ProtocolError(f"{link.address}: a reply of an unexpected shape: {error!r}")
+        links.note(link, fault, self.now())
+        return answer if fault is None else _without_frames(fault)
+
+    def note(self, source: Source, broker: str, started: float, answer: T | SourceError) -> T | None:
+        """Note the outcome of a question that was asked at a monotonic time; return the answer, if it is one."""
+        outcome = self.outcomes.setdefault((source, broker), Outcome())
+        outcome.duration += self.now() - started
+        if isinstance(answer, SourceError):
+            outcome.fault = outcome.fault or answer
+            return None
+        outcome.answered_at = self.state.network.clock.time()
         return answer
+
+    def publish(self) -> None:
+        """Write the outcomes of this poll to the book: one for each source and broker."""
+        book = self.state.book
+        for (source, broker), outcome in self.outcomes.items():
+            if outcome.fault is None:
+                book.answered(source, broker, outcome.duration, outcome.answered_at)
+            else:
+                book.failed(source, broker, outcome.duration, outcome.fault)
 
     def soon(self) -> float:
         """Return when to give up a question that others wait for."""
-        return min(self.deadline_at, time.monotonic() + PATIENCE * (self.deadline_at - self.clock))
+        return min(self.deadline_at, self.now() + SHARE * (self.deadline_at - self.clock))
 
     def watched(self, layout: Layout) -> Bools:
         """Mark replicas that move, also between log directories, or whose topic has a throttle list. Once a poll."""
         if self._watched is None:
-            self._watched = _watched(layout, self.desk.memory)
+            self._watched = _watched(layout, self.state.answers)
         return self._watched
 
 
-def _watched(layout: Layout, memory: Memory) -> Bools:
+async def wait_for(event: asyncio.Event, until: float) -> None:
+    """Wait for an event, but no longer than until a monotonic time."""
+    try:
+        async with asyncio.timeout_at(until):
+            await event.wait()
+    except TimeoutError:
+        pass
+
+
+def _without_frames(fault: SourceError) -> SourceError:
+    """Drop the frames that an error refers to: kept for a minute, it would keep a closed connection with it."""
+    fault.__context__ = fault.__cause__ = None
+    return fault.with_traceback(None)
+
+
+def _watched(layout: Layout, answers: LastAnswers) -> Bools:
     listed = [
         index
         for index, name in enumerate(layout.topics)
-        if (config := memory.topic_configs.get(name)) and (config.leader_throttled or config.follower_throttled)
+        if (config := answers.topic_configs.get(name)) and (config.leader_throttled or config.follower_throttled)
     ]
-    reassigning, _, _ = mark_moves(layout, memory.reassignments)
+    reassigning, _, _ = mark_moves(layout, answers.reassignments)
     partitions = np.isin(layout.topic, listed) | reassigning
-    between_dirs = {(moving.topic, moving.partition) for told in memory.future.values() for moving in told}
+    between_dirs = {(moving.topic, moving.partition) for futures in answers.future.values() for moving in futures}
     partitions[partition_rows(layout, between_dirs)] = True
     watched: Bools = partitions[layout.partition]
     return watched

@@ -1,4 +1,4 @@
-"""Asking JMX beside the Kafka protocol: which processes, and keeping what they told for as long as it is shown."""
+"""Asking JMX beside the Kafka protocol: which processes, and keeping their answers for as long as they are shown."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.errors import SourceError
 from kafka_warden.model import Broker, ProcessBeans, Source
-from kafka_warden.poller.memory import Memory
+from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.sources.jmx import parse_beans
@@ -51,7 +51,7 @@ class JmxQuestions:
     def start(
         self, brokers: Mapping[int, Broker], deadline_at: float, before: Iterable[Question] = ()
     ) -> Question | None:
-        """Ask those that were not asked `before`; `None` when that is nobody.
+        """Ask the processes that were not asked `before`; `None` when there are none.
 
         The answers are complete at the deadline at the latest.
         """
@@ -61,15 +61,15 @@ class JmxQuestions:
             return None
         return Question(targets, time.monotonic(), self._thread.submit(self._session.ask, targets, deadline_at))
 
-    def keep(self, question: Question, memory: Memory, book: StatusBook) -> None:
-        """Wait for each answer, note it, and keep what was told.
+    def keep(self, question: Question, answers: LastAnswers, book: StatusBook) -> None:
+        """Wait for each answer, note its outcome and keep it.
 
-        Processes that are no longer asked there, since the cluster told of other brokers meanwhile, are left out.
+        Processes that moved meanwhile according to the metadata are left out.
         """
-        started, answers = question.asked_at, question.answers.result()
-        places = {target.place for target in self._targets(memory.brokers)}
+        started, replies = question.asked_at, question.answers.result()
+        places = {target.place for target in self._targets(answers.brokers)}
         for key in (target.key for target in question.targets if target.place in places):
-            answer, (kind, _, name) = answers[key], key.partition(" ")
+            answer, (kind, _, name) = replies[key], key.partition(" ")
             if isinstance(answer, SourceError):
                 book.failed(Source.JMX, name, time.monotonic() - started, answer)
                 continue
@@ -77,9 +77,9 @@ class JmxQuestions:
             book.answered(Source.JMX, name, answer.at - started, time.time() - ago)
             beans = parse_beans(answer)
             if kind == "broker":
-                memory.broker_beans[int(name)] = beans
+                answers.broker_beans[int(name)] = beans
             else:
-                memory.controller_beans[name] = beans
+                answers.controller_beans[name] = beans
 
     def close(self) -> None:
         """End the child process and the thread."""
@@ -102,5 +102,5 @@ class JmxQuestions:
 
 
 def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
-    """Drop answers from before a monotonic time: what nobody repeated for three intervals is not shown."""
+    """Drop answers from before a monotonic time: an answer without a newer one is shown for three intervals."""
     return {key: answer for key, answer in beans.items() if answer.at >= oldest}

@@ -1,21 +1,19 @@
 """The questions about each broker's own replicas, asked of all brokers at once.
 
 The order is that of judgement.md 1: all followers first, then all leaders, so that no follower seems to be ahead. The
-second round waits for the first, but not for long for a broker that hangs, and not at all for one that hung before.
+second round waits for the first, but only briefly for a broker that hangs, and not at all for one that hung before.
 """
 
-import time
-from collections.abc import Awaitable, Callable, Coroutine
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.network import Network
 from kafka_warden.errors import FencedError
 from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Source
-from kafka_warden.poller.asking import Round
+from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
 from kafka_warden.sources.log_dirs import read_log_dirs
@@ -26,200 +24,182 @@ from kafka_warden.sources.replies import RowIndex, index_rows
 
 @dataclass(slots=True)
 class BrokerQuestions:
-    """Offsets in two rounds, what is in remote storage, then log directories and configuration where they are due."""
+    """Offsets in two rounds, the remote log ends, then log directories and configuration where they are due."""
 
-    round: Round
+    context: PollContext
     layout: Layout
     rows: Rows
+    cluster_known: asyncio.Event
+    """Set when it is known which replicas move, or that it cannot be known in this poll."""
+    one_answered: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a broker has answered for its offsets, or none will."""
     _remote: dict[int, RowIndex] = field(default_factory=dict)
-    """What each broker leads of topics with remote storage."""
+    """Rows that each broker leads of topics with remote storage."""
+    _unfinished: int = 0
+    """Brokers that may still answer for their offsets."""
+    _followers_due: set[int] = field(default_factory=set)
+    """Brokers whose answer about their followers the round of the leaders waits for."""
+    _followers_done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def ask_all(self, cluster: Any) -> None:
-        """Ask every broker about its own replicas.
-
-        Args:
-            cluster: a future of the questions about the cluster. The broker that answers them is asked about itself
-                afterwards, since it has one connection, and all learn from them which replicas move.
-        """
-        desk = self.round.desk
-        network = desk.network
-        followers = _Gate(network)
-        self._remote = self.rows.remote(self.layout, desk.memory.copied_topics())
-        tasks: list[Awaitable[None]] = []
-        for broker in desk.memory.brokers.values():
+    def start(self) -> None:
+        """Start one task per broker, which asks it about its own replicas."""
+        state = self.context.state
+        self._remote = self.rows.remote(self.layout, state.answers.copied_topics())
+        for broker in state.answers.brokers.values():
             if broker.fenced or broker.gone:
                 self._not_asked(broker)
                 continue
-            suspect = desk.book.failing(Source.OFFSETS, str(broker.id))
-            until = self.round.soon() if suspect else self.round.deadline_at
+            link = state.links.broker(broker)
+            # A link that is busy now has not answered for the metadata.
+            suspect = link.busy or state.book.failing(Source.OFFSETS, str(broker.id))
             if not suspect:
-                followers.expect(broker.id)
-            tasks.append(network.spawn(self._asking(broker, followers, cluster, until)))
-        followers.seal()
-        for task in tasks:
-            await task
+                self._followers_due.add(broker.id)
+            self._unfinished += 1
+            self.context.tasks.create_task(self._ask(broker.id, link, suspect=suspect))
+        self._check_followers()
+        self._check_finished()
 
-    def _asking(
-        self, broker: Broker, followers: "_Gate", cluster: Any, until: float
-    ) -> Callable[[], Coroutine[Any, Any, None]]:
-        async def ask() -> None:
-            link = self.round.desk.links.broker(broker)
-            try:
-                if link is self.round.lead:
-                    await cluster
-                answered = await self._followed(broker.id, link, until)
-            finally:
-                followers.passed(broker.id)
-            if not answered:
-                self._silent(broker.id)
-                return
-            await followers.open(min(until, self.round.soon()))
-            if not (await self._led(broker.id, link, until) and await self._tiered(broker.id, link, until)):
-                self._silent(broker.id)
-                return
-            await cluster
-            await self._at_rest(broker.id, link, until)
+    async def _ask(self, broker: int, link: BrokerLink, *, suspect: bool) -> None:
+        until = self.context.soon() if suspect else self.context.deadline_at
+        answered = await self._ask_offsets(broker, link, until)
+        if answered:
+            self.context.answered.append(link)
+            self.one_answered.set()
+        self._unfinished -= 1
+        self._check_finished()
+        if not answered:
+            self._give_up(broker)
+            return
+        await self.cluster_known.wait()
+        await self._ask_disks_and_config(broker, link, until)
 
-        return ask
+    async def _ask_offsets(self, broker: int, link: BrokerLink, until: float) -> bool:
+        answered = await self._followed(broker, link, until)
+        self._followers_due.discard(broker)
+        self._check_followers()
+        if not answered:
+            return False
+        await wait_for(self._followers_done, min(until, self.context.soon()))
+        return await self._led(broker, link, until) and await self._tiered(broker, link, until)
 
-    def _silent(self, broker: int) -> None:
-        """Note for what is not asked any more in this poll why it is not."""
-        fault = self.round.faults.get((Source.OFFSETS, str(broker)))
+    def _check_followers(self) -> None:
+        if not self._followers_due:
+            self._followers_done.set()
+
+    def _check_finished(self) -> None:
+        if not self._unfinished:
+            self.one_answered.set()
+
+    def _give_up(self, broker: int) -> None:
+        """Note for the sources that are not asked any more in this poll why they are not."""
+        fault = self.context.outcomes[Source.OFFSETS, str(broker)].fault
         for source in (Source.LOG_DIRS, Source.CONFIGS):
             if fault is not None:
-                self.round.desk.book.failed(source, str(broker), 0.0, fault)
+                self.context.note(source, str(broker), self.context.now(), fault)
 
     async def _followed(self, broker: int, link: BrokerLink, until: float) -> bool:
         wanted = self.rows.followed.get(broker, RowIndex())
         if not await self._ends(broker, link, wanted, until):
             return False
-        self.round.told_at[broker] = time.monotonic()
+        self.context.followers_at[broker] = self.context.now()
         return True
 
     async def _led(self, broker: int, link: BrokerLink, until: float) -> bool:
-        self.round.asked_at[broker] = time.monotonic()
+        self.context.leaders_asked_at[broker] = self.context.now()
         if not await self._ends(broker, link, self.rows.led.get(broker, RowIndex()), until):
             return False
-        self.round.offsets_at[broker] = time.monotonic()
+        self.context.offsets_at[broker] = self.context.now()
         return True
 
     async def _tiered(self, broker: int, link: BrokerLink, until: float) -> bool:
-        """Ask what is in remote storage, right after the ends that it is compared with; most have nothing to ask."""
+        """Ask for the ends of the remote logs, right after the local ends that they are compared with."""
         wanted = self._remote.get(broker)
         if wanted is None:
             return True
 
         async def read(link: BrokerLink, until: float) -> bool:
-            await read_tiered(link, wanted, until, self.round.tiered)
+            await read_tiered(link, wanted, until, self.context.tiered)
             return True
 
-        return bool(await self.round.ask(Source.OFFSETS, str(broker), link, read, until))
+        return bool(await self.context.ask(Source.OFFSETS, str(broker), link, read, until))
 
     async def _ends(self, broker: int, link: BrokerLink, wanted: RowIndex, until: float) -> bool:
         async def read(link: BrokerLink, until: float) -> bool:
-            await read_ends(link, wanted, until, self.round.ends)
+            await read_ends(link, wanted, until, self.context.ends)
             return True
 
-        return bool(await self.round.ask(Source.OFFSETS, str(broker), link, read, until))
+        return bool(await self.context.ask(Source.OFFSETS, str(broker), link, read, until))
 
-    async def _at_rest(self, broker: int, link: BrokerLink, until: float) -> None:
-        """Ask for what lies on the broker's disks, and how it is configured."""
-        desk = self.round.desk
-        failing = desk.book.failing(Source.LOG_DIRS, str(broker))
-        everything = failing or desk.log_dirs_due.due(broker, self.round.clock)
-        restless = None if everything else self._restless_rows(broker)
-        if (restless is None or restless) and await self._log_dirs(broker, link, restless, until) and everything:
-            desk.log_dirs_due.done(broker, self.round.clock)
-        failing = desk.book.failing(Source.CONFIGS, str(broker))
-        watched = self.round.watched(self.layout).any() or is_limited(desk.memory.broker_configs.get(broker))
-        if failing or watched or desk.slow_due.due(("broker", broker), self.round.clock):
+    async def _ask_disks_and_config(self, broker: int, link: BrokerLink, until: float) -> None:
+        """Ask for the contents of the broker's log directories and for its configuration, where they are due."""
+        state = self.context.state
+        failing = state.book.failing(Source.LOG_DIRS, str(broker))
+        everything = failing or state.log_dirs_due.due(broker, self.context.clock)
+        every_poll = None if everything else self._rows_asked_every_poll(broker)
+        if (every_poll is None or every_poll) and await self._log_dirs(broker, link, every_poll, until) and everything:
+            state.log_dirs_due.done(broker, self.context.clock)
+        failing = state.book.failing(Source.CONFIGS, str(broker))
+        watched = self.context.watched(self.layout).any() or is_limited(state.answers.broker_configs.get(broker))
+        if failing or watched or state.slow_due.due(("broker", broker), self.context.clock):
             await self._broker_config(broker, link, until)
 
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
-        memory = self.round.desk.memory
+        answers = self.context.state.answers
         known = self.rows.hosted.get(broker, RowIndex())
-        sizes, begins = (np.full(len(memory.columns.size), UNKNOWN, np.int64) for _ in range(2))
+        sizes, begins = (np.full(len(answers.columns.size), UNKNOWN, np.int64) for _ in range(2))
         starts = self._start_rows(broker) if wanted is None else wanted
 
         async def read(link: BrokerLink, until: float) -> Any:
             if starts:
                 await read_starts(link, starts, until, begins)
-                memory.columns.begin(begins)
-            return await read_log_dirs(link, broker, wanted, known, until, sizes, self.round.watched(self.layout))
+                answers.columns.begin(begins)
+            return await read_log_dirs(link, broker, wanted, known, until, sizes, self.context.watched(self.layout))
 
-        told = await self.round.ask(Source.LOG_DIRS, str(broker), link, read, until)
-        if told is None:
+        answer = await self.context.ask(Source.LOG_DIRS, str(broker), link, read, until)
+        if answer is None:
             return False
         asked = None if wanted is None else {(topic, number) for topic, numbers in wanted for number in numbers}
-        memory.keep_log_dirs(broker, told, asked)
-        memory.hear((Source.LOG_DIRS, broker), self.round.clock)
-        memory.columns.measure(sizes, time.monotonic())
+        answers.keep_log_dirs(broker, answer, asked)
+        answers.mark_answered((Source.LOG_DIRS, broker), self.context.clock)
+        answers.columns.measure(sizes, self.context.now())
         if wanted is None:
-            memory.log_gaps[broker] = log_gaps(self.layout, broker, sizes, told, self.round.clock)
+            answers.log_gaps[broker] = log_gaps(self.layout, broker, sizes, answer, self.context.clock)
         return True
 
     async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:
         async def read(link: BrokerLink, until: float) -> Any:
             return await read_broker_config(link, broker, until)
 
-        config = await self.round.ask(Source.CONFIGS, str(broker), link, read, until)
+        config = await self.context.ask(Source.CONFIGS, str(broker), link, read, until)
         if config is not None:
-            self.round.desk.memory.broker_configs[broker] = config
-            self.round.desk.memory.hear((Source.CONFIGS, broker), self.round.clock)
-            self.round.desk.slow_due.done(("broker", broker), self.round.clock)
+            self.context.state.answers.broker_configs[broker] = config
+            self.context.state.answers.mark_answered((Source.CONFIGS, broker), self.context.clock)
+            self.context.state.slow_due.done(("broker", broker), self.context.clock)
 
     def _start_rows(self, broker: int) -> RowIndex:
-        watched = self.round.watched(self.layout)
+        watched = self.context.watched(self.layout)
         if not watched.any():
             return self.rows.led.get(broker, RowIndex())
         wanted = self.rows.leading | watched
         return index_rows(self.layout, np.flatnonzero(wanted & (self.layout.broker == broker)))
 
-    def _restless_rows(self, broker: int) -> RowIndex:
-        """Replicas that are asked about in every poll: watched ones, and leaders whose log has just begun."""
-        columns = self.round.desk.memory.columns
-        young = (columns.young > 0) & self.rows.leading & (self.round.ends > columns.start)
-        rows = young | self.round.watched(self.layout)
+    def _rows_asked_every_poll(self, broker: int) -> RowIndex:
+        """Index the replicas that are asked about in every poll: watched ones, and leaders whose log has just begun."""
+        columns = self.context.state.answers.columns
+        young = (columns.young > 0) & self.rows.leading & (self.context.ends > columns.start)
+        rows = young | self.context.watched(self.layout)
         return index_rows(self.layout, np.flatnonzero(rows & (self.layout.broker == broker)))
 
     def _not_asked(self, broker: Broker) -> None:
         why = "is no longer listed by the cluster" if broker.gone else "is fenced"
         fault = FencedError(f"broker {broker.id} {why} and was not asked; is it running and connected?")
         for source in (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS):
-            self.round.desk.book.failed(source, str(broker.id), 0.0, fault)
+            self.context.note(source, str(broker.id), self.context.now(), fault)
 
 
 def is_limited(config: BrokerConfig | None) -> bool:
-    """Tell whether a broker has a throttle: then it is read in every poll, since a tool takes lists and rates away.
+    """Return whether a broker has a throttle. Its configuration is then read in every poll, as the lists are.
 
-    Were the rate read before and the list after that, the rate would seem to be idle until it is read again.
+    A tool removes lists and rates together. With an old rate and a new list the rate would look unused.
     """
     return config is not None and any(limit.value < UNLIMITED for limit in config.limits.values())
-
-
-class _Gate:
-    """Opens when everybody who is expected has passed."""
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self._opened = network.event()
-        self._awaited: set[int] = set()
-        self._sealed = False
-
-    def expect(self, broker: int) -> None:
-        self._awaited.add(broker)
-
-    def seal(self) -> None:
-        self._sealed = True
-        self._check()
-
-    def passed(self, broker: int) -> None:
-        self._awaited.discard(broker)
-        self._check()
-
-    async def open(self, until: float) -> None:
-        await self._network.first(self._opened, until)
-
-    def _check(self) -> None:
-        if self._sealed and not self._awaited and not self._opened.is_done:
-            self._opened.success(None)

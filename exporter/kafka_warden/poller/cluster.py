@@ -1,17 +1,17 @@
-"""The questions about the cluster as a whole, asked of one broker, which forwards some to the active controller."""
+"""The questions about the cluster as a whole. Any broker answers them; some it forwards to the active controller."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError
 from kafka_warden.model import NO_BROKER, UNKNOWN, ControllerWindow, Quorum, Source
-from kafka_warden.poller.asking import Round
-from kafka_warden.poller.tables import lingering
-from kafka_warden.sources.configs import read_controller_window, read_topic_configs
+from kafka_warden.poller.asking import PollContext
+from kafka_warden.poller.tables import recently_finished
+from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
 from kafka_warden.sources.metadata import Layout, read_fenced
 from kafka_warden.sources.quorum import read_quorum
 from kafka_warden.sources.quotas import read_quotas
@@ -20,141 +20,170 @@ from kafka_warden.sources.reassignments import read_reassignments
 TOPICS_A_REQUEST: Final = 2000
 """Topics in one DescribeConfigs request: some 1 MB of reply."""
 
+CONTROLLER_TRIES: Final = 2
+"""Brokers that are asked for what the active controller knows: when it hangs, each of them waits for it."""
+
 
 @dataclass(slots=True)
 class ClusterQuestions:
-    """Metadata first, since all else depends on it; the rest beside the brokers' own questions."""
+    """Metadata first, since all else depends on it. The rest goes to brokers that have just answered for their offsets.
 
-    round: Round
+    Such a broker does not hang, and its own offsets do not wait for a controller that does.
+    """
+
+    context: PollContext
 
     async def find_cluster(self) -> None:
-        """Ask for the metadata, one door after the other; leaves `layout` at `None` when nobody answers."""
-        desk, memory = self.round.desk, self.round.desk.memory
-        for broker, link in desk.links.doors(memory.brokers, desk.lead):
-            if time.monotonic() >= self.round.deadline_at:
-                break
-            layout = await self.round.ask(Source.METADATA, NO_BROKER, link, memory.metadata.read, self.round.soon())
-            if layout is not None and layout.brokers:
-                desk.links.opened(link)
-                desk.lead, self.round.lead = broker, link
-                await self._adopt(layout, link)
-                return
-            desk.links.shut(link, time.monotonic())
-        self._nobody_answers()
+        """Ask for the metadata; leaves `layout` at `None` when no broker answers."""
+        state = self.context.state
+        candidates = state.links.metadata_candidates(state.answers.brokers, state.lead)
 
-    def _nobody_answers(self) -> None:
-        """Without the metadata nobody is asked anything: what was up a poll ago is not known to be up now."""
-        fault = self.round.faults.get((Source.METADATA, NO_BROKER))
-        if fault is not None:
-            self.round.desk.book.fail_others(fault, spared=(Source.METADATA, Source.JMX))
+        async def read(link: BrokerLink, until: float) -> tuple[BrokerLink, Layout]:
+            try:
+                layout = await state.answers.metadata.read(link, until)
+            except Exception:
+                state.links.mark_failed(link, self.context.now())
+                raise
+            if not layout.brokers:
+                state.links.mark_failed(link, self.context.now())
+                raise ProtocolError(f"{link.address} knows no brokers")
+            state.links.mark_ok(link)
+            return link, layout
 
-    async def _adopt(self, layout: Layout, link: BrokerLink) -> None:
-        desk, memory = self.round.desk, self.round.desk.memory
-        fenced = await self.round.ask(Source.METADATA, NO_BROKER, link, read_fenced, self.round.soon())
-        assigned = frozenset(np.unique(layout.broker).tolist())
+        found = await self.context.ask_any(Source.METADATA, list(candidates), read)
+        if found is not None:
+            self.context.lead, layout = found
+            state.lead = candidates[self.context.lead]
+            await self._adopt(layout, self.context.lead, list(candidates))
+
+    async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
+        state, answers = self.context.state, self.context.state.answers
+        others = [link for link in candidates if link is not lead and not link.busy]
+        fenced = await self.context.ask_any(Source.METADATA, [lead, *others], read_fenced)
         if fenced is None:
-            fenced = {id_: known for id_, known in memory.brokers.items() if known.fenced}
-        for broker in memory.meet(layout.brokers, fenced, assigned):
-            desk.forget(broker)
-        if desk.lead is not None:
-            desk.links.leave_bootstrap()
-        memory.kafka_version = link.kafka_version or memory.kafka_version
-        self.round.layout = memory.adopt(layout)
-        self.round.ends, self.round.tiered = (np.full(len(layout.partition), UNKNOWN, np.int64) for _ in range(2))
+            fenced = {id_: known for id_, known in answers.brokers.items() if known.fenced}
+        assigned = frozenset(np.unique(layout.broker).tolist())
+        for broker in answers.update_brokers(layout.brokers, fenced, assigned):
+            state.forget(broker)
+        if state.lead is not None:
+            state.links.leave_bootstrap()
+        answers.kafka_version = lead.kafka_version or answers.kafka_version
+        self.context.layout = answers.adopt(layout)
+        self.context.ends, self.context.tiered = (np.full(len(layout.partition), UNKNOWN, np.int64) for _ in range(2))
 
     @property
     def failing(self) -> bool:
-        """Whether the active controller did not answer last time."""
-        return any(self.round.desk.book.failing(source, NO_BROKER) for source in (Source.REASSIGNMENTS, Source.QUORUM))
-
-    async def about_cluster(self) -> None:
-        """Ask what the active controller knows, through the broker that told the metadata."""
-        link, memory = self.round.lead, self.round.desk.memory
-        if link is None:
-            return
-        reassignments = await self.round.ask(
-            Source.REASSIGNMENTS, NO_BROKER, link, read_reassignments, self.round.soon()
+        """Whether the active controller did not answer in the last poll."""
+        return any(
+            self.context.state.book.failing(source, NO_BROKER) for source in (Source.REASSIGNMENTS, Source.QUORUM)
         )
-        if reassignments is not None and self.round.layout is not None:
-            memory.reassignments = reassignments | lingering(self.round.layout, memory.reassignments, reassignments)
-            memory.hear(Source.REASSIGNMENTS, self.round.clock)
-        quorum = await self.round.ask(Source.QUORUM, NO_BROKER, link, read_quorum, self.round.soon())
+
+    @property
+    def _candidates(self) -> Sequence[BrokerLink]:
+        return self.context.answered or [link for link in (self.context.lead,) if link is not None]
+
+    async def about_cluster(self, tries: int = CONTROLLER_TRIES) -> None:
+        """Ask what the active controller knows, through at most so many brokers."""
+        answers, started = self.context.state.answers, self.context.now()
+        reassignments = await self.context.ask_any(Source.REASSIGNMENTS, self._candidates, read_reassignments, tries)
+        if reassignments is not None and self.context.layout is not None:
+            ended = recently_finished(self.context.layout, answers.reassignments, reassignments)
+            answers.reassignments = reassignments | ended
+            answers.mark_answered(Source.REASSIGNMENTS, self.context.clock)
+        fault = self.context.outcomes[Source.REASSIGNMENTS, NO_BROKER].fault
+        if isinstance(fault, AnswerTimeoutError):
+            self.context.note(Source.QUORUM, NO_BROKER, started, fault)  # the same controller
+            return
+        quorum = await self.context.ask_any(Source.QUORUM, self._candidates, read_quorum, tries)
         if quorum is not None:
             self._lead_by(quorum)
 
     def _lead_by(self, quorum: Quorum) -> None:
-        desk, before = self.round.desk, self.round.desk.memory.quorum
-        if before is not None and before.leader != quorum.leader and before.leader not in desk.memory.brokers:
-            desk.book.forget([str(before.leader)], Source.CONFIGS)
-        desk.memory.quorum = quorum
-        desk.memory.hear(Source.QUORUM, self.round.clock)
+        state, before = self.context.state, self.context.state.answers.quorum
+        if before is not None and before.leader != quorum.leader and before.leader not in state.answers.brokers:
+            state.book.forget([str(before.leader)], Source.CONFIGS)
+        state.answers.quorum = quorum
+        state.answers.mark_answered(Source.QUORUM, self.context.clock)
 
-    async def slow_questions(self) -> None:
+    async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
-        desk, memory, link = self.round.desk, self.round.desk.memory, self.round.lead
-        if link is None:
-            return
-        if desk.slow_due.due(Source.QUOTAS, self.round.clock):
-            quotas = await self.round.ask(Source.QUOTAS, NO_BROKER, link, read_quotas, self.round.deadline_at)
+        state, clock = self.context.state, self.context.clock
+        if state.slow_due.due(Source.QUOTAS, clock):
+            quotas = await self.context.ask_any(Source.QUOTAS, self._candidates, read_quotas)
             if quotas is not None:
-                memory.quotas = quotas
-                memory.hear(Source.QUOTAS, self.round.clock)
-                desk.slow_due.done(Source.QUOTAS, self.round.clock)
-        await self._topic_configs(link)
+                state.answers.quotas = quotas
+                state.answers.mark_answered(Source.QUOTAS, clock)
+                state.slow_due.done(Source.QUOTAS, clock)
+        await self._topic_configs(layout)
         await self._controller_window()
 
-    async def _topic_configs(self, link: BrokerLink) -> None:
-        desk, memory, layout = self.round.desk, self.round.desk.memory, self.round.layout
-        assert layout is not None  # noqa: S101  # for mypy: no slow question without a layout
-        everything = desk.slow_due.due("topics", self.round.clock)
+    async def _topic_configs(self, layout: Layout) -> None:
+        """Ask for the configurations of all topics where they are due, else of the watched ones.
+
+        A topic that may not be described is left out; only when no topic may be described is that a failure.
+        """
+        state, answers = self.context.state, self.context.state.answers
+        everything = state.slow_due.due("topics", self.context.clock)
         wanted = list(layout.topics) if everything else self._watched_topics(layout)
+        refused: SourceError | None = None
         for first in range(0, len(wanted), TOPICS_A_REQUEST):
             part = wanted[first : first + TOPICS_A_REQUEST]
 
-            async def read(link: BrokerLink, until: float, part: list[str] = part) -> Any:
+            async def read(link: BrokerLink, until: float, part: list[str] = part) -> TopicAnswer:
                 return await read_topic_configs(link, part, until)
 
-            told = await self.round.ask(Source.CONFIGS, NO_BROKER, link, read, self.round.deadline_at)
-            if told is None:
+            answer = await self.context.ask_any(Source.CONFIGS, self._candidates, read)
+            if answer is None:
                 return
-            memory.tell_topics(told, self.round.clock)
+            answers.store_topic_configs(answer.configs, part, self.context.clock)
+            refused = refused or answer.refused
+        if refused is not None and answers.refused_topics.issuperset(layout.topics):
+            self.context.note(Source.CONFIGS, NO_BROKER, self.context.now(), refused)
         if everything:
-            desk.slow_due.done("topics", self.round.clock)
+            state.slow_due.done("topics", self.context.clock)
 
     def _watched_topics(self, layout: Layout) -> list[str]:
-        """Topics to ask about in every poll: in a move, carrying a throttle, or never read."""
-        configs = self.round.desk.memory.topic_configs
-        moving = {topic for topic, _ in self.round.desk.memory.reassignments}
+        """Topics to ask about in every poll: in a move, with a throttle list, or new."""
+        answers = self.context.state.answers
+        moving = {topic for topic, _ in answers.reassignments}
         return [
             topic
             for topic in layout.topics
-            if topic in moving
-            or (config := configs.get(topic)) is None
-            or config.leader_throttled
-            or config.follower_throttled
+            if topic not in answers.refused_topics
+            and (
+                topic in moving
+                or (config := answers.topic_configs.get(topic)) is None
+                or config.leader_throttled
+                or config.follower_throttled
+            )
         ]
 
     async def _controller_window(self) -> None:
-        """Ask the active controller on its own listener; one of several configured ones, only it knows its own id."""
-        desk, quorum = self.round.desk, self.round.desk.memory.quorum
-        if quorum is None or not desk.slow_due.due(("window", quorum.leader), self.round.clock):
+        """Ask the active controller on its own listener. Of several configured ones only it answers for its id."""
+        state, quorum = self.context.state, self.context.state.answers.quorum
+        if quorum is None or not state.slow_due.due(("window", quorum.leader), self.context.clock):
             return
-        node = quorum.leader
-        # Also when nobody answers: a listener behind a firewall must not make every poll wait.
-        desk.slow_due.done(("window", node), self.round.clock)
-        for host, port in self._controller_addresses(quorum):
-            link = desk.links.controller(host, port)
+        node, started = quorum.leader, self.context.now()
+        # Also when there is no answer: a listener behind a firewall must not make every poll wait.
+        state.slow_due.done(("window", node), self.context.clock)
 
-            async def read(link: BrokerLink, until: float) -> ControllerWindow:
-                return await read_controller_window(link, node, until)
+        async def read(link: BrokerLink, until: float) -> ControllerWindow:
+            return await read_controller_window(link, node, until)
 
-            window = await self.round.ask(Source.CONFIGS, str(node), link, read, self.round.soon())
-            if window is not None:
-                desk.memory.windows[node] = window
+        fault: SourceError = RefusedError("no listener of a controller is known")
+        addresses = self._controller_addresses(quorum)
+        for host, port in addresses:
+            answer = await self.context.attempt(state.links.controller(host, port), read, self.context.soon())
+            if not isinstance(answer, SourceError):
+                self.context.note(Source.CONFIGS, str(node), started, answer)
+                state.answers.windows[node] = answer
                 return
+            fault = answer
+        if addresses:
+            self.context.note(Source.CONFIGS, str(node), started, fault)
 
     def _controller_addresses(self, quorum: Quorum) -> Sequence[tuple[str, int]]:
         if quorum.leader not in quorum.controllers:
-            return self.round.desk.controllers
+            return self.context.state.controllers
         host, _, port = quorum.controllers[quorum.leader].rpartition(":")
         return [(host, int(port))]

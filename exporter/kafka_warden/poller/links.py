@@ -1,6 +1,6 @@
-"""The links of a poll: one per remembered broker and controller, one per bootstrap address until brokers are known."""
+"""The links of a poll: one per known broker and controller, and one per bootstrap address until brokers are known."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_warden.clients.kafka.link import BrokerLink
@@ -10,7 +10,7 @@ from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.model import Broker
 
 AUTHENTICATION_PAUSE = 60.0
-"""Seconds without a further attempt after a refused password, so that nobody's account is locked."""
+"""Seconds without a further attempt after a refused password, so that no account is locked."""
 
 
 @dataclass(slots=True)
@@ -21,21 +21,24 @@ class _Refusal:
 
 @dataclass(slots=True)
 class Links:
-    """Makes links when they are needed, anew when an address changes, all of them when a secret does."""
+    """Makes links when they are needed, a new one when an address changes, all of them when a secret does.
+
+    Use it on the network's loop, except `close`.
+    """
 
     network: Network
     settings: KafkaClientSettings
     closed: bool = False
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
-    _shut: dict[str, float] = field(default_factory=dict)
-    """Address to when it did not tell of the cluster, monotonic seconds."""
+    _failed: dict[str, float] = field(default_factory=dict)
+    """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
     def refresh(self) -> None:
         """Drop every connection and every refusal when a file that holds a secret or a certificate has changed."""
         if self.settings.changed():
             self._refused.clear()
-            self.network.run(self._close_all)
+            self._close_all()
 
     def broker(self, broker: Broker) -> BrokerLink:
         """Return the link to a broker."""
@@ -45,35 +48,34 @@ class Links:
         """Return the link to a controller's own listener."""
         return self._at(f"controller {host}:{port}", host, port)
 
-    def doors(self, brokers: Mapping[int, Broker], last: int | None) -> Iterator[tuple[int | None, BrokerLink]]:
-        """Whom to ask about the cluster: who answered last, the other brokers, the bootstrap addresses.
+    def metadata_candidates(self, brokers: Mapping[int, Broker], last: int | None) -> dict[BrokerLink, int | None]:
+        """Return whom to ask for the metadata, in order: who answered last, the other brokers, bootstrap addresses.
 
-        Those that did not answer come last, the longest ago first: a few that hang must not keep the others from being
-        asked, poll after poll.
+        Those that did not answer come last, the longest ago first: a few brokers that hang must not keep the others
+        from being asked, poll after poll. The values are broker ids, `None` for an address.
         """
         alive = [broker for broker in brokers.values() if not broker.fenced and not broker.gone]
         alive.sort(key=lambda broker: broker.id != last)
-        doors: list[tuple[int | None, str, str, int]] = [(b.id, f"broker {b.id}", b.host, b.port) for b in alive]
-        doors += [(None, f"bootstrap {host}:{port}", host, port) for host, port in self.settings.bootstrap]
-        doors.sort(key=lambda door: self._shut.get(door[1], 0.0))
-        for broker, key, host, port in doors:
-            yield broker, self._at(key, host, port)
+        found: list[tuple[int | None, str, str, int]] = [(b.id, f"broker {b.id}", b.host, b.port) for b in alive]
+        found += [(None, f"bootstrap {host}:{port}", host, port) for host, port in self.settings.bootstrap]
+        found.sort(key=lambda candidate: self._failed.get(candidate[1], 0.0))
+        return {self._at(key, host, port): broker for broker, key, host, port in found}
 
-    def shut(self, link: BrokerLink, clock: float) -> None:
-        """Remember that a door did not open."""
-        self._shut.update({key: clock for key, known in self._links.items() if known is link})
+    def mark_failed(self, link: BrokerLink, clock: float) -> None:
+        """Remember that there was no answer for the metadata over this link."""
+        self._failed.update({key: clock for key, known in self._links.items() if known is link})
 
-    def opened(self, link: BrokerLink) -> None:
-        """Remember that it did."""
-        self._shut = {key: clock for key, clock in self._shut.items() if self._links.get(key) is not link}
+    def mark_ok(self, link: BrokerLink) -> None:
+        """Remember that there was one."""
+        self._failed = {key: clock for key, clock in self._failed.items() if self._links.get(key) is not link}
 
     def leave_bootstrap(self) -> None:
-        """Close the bootstrap links; from here on the brokers' own are used. On the loop only."""
+        """Close the bootstrap links; from here on the brokers' own are used."""
         for key in [key for key in self._links if key.startswith("bootstrap")]:
             self._links.pop(key).close()
 
     def forget(self, broker: int) -> None:
-        """Close the link of a broker that is no longer known. On the loop only."""
+        """Close the link of a broker that is no longer known."""
         link = self._links.pop(f"broker {broker}", None)
         if link is not None:
             link.close()
@@ -84,7 +86,7 @@ class Links:
         return refusal.fault if refusal is not None and clock < refusal.until else None
 
     def note(self, link: BrokerLink, fault: SourceError | None, clock: float) -> None:
-        """Remember a refused password, or that there is none any more."""
+        """Remember that a password was refused, or that one was accepted."""
         if isinstance(fault, AuthenticationError):
             if self.refused(link, clock) is None:
                 self._refused[link.address] = _Refusal(fault, clock + AUTHENTICATION_PAUSE)
@@ -92,9 +94,13 @@ class Links:
             self._refused.pop(link.address, None)
 
     def close(self) -> None:
-        """Close every connection for good; whoever is waiting for an answer over one gets none."""
+        """Close every connection for good, from any other thread. Questions that wait for an answer fail."""
         self.closed = True
-        self.network.run(self._close_all)
+
+        async def close_all() -> None:
+            self._close_all()
+
+        self.network.run(close_all)
 
     def _at(self, key: str, host: str, port: int) -> BrokerLink:
         link = self._links.get(key)
@@ -104,7 +110,7 @@ class Links:
             link = self._links[key] = BrokerLink(self.network, self.settings, host, port)
         return link
 
-    async def _close_all(self) -> None:
+    def _close_all(self) -> None:
         for link in self._links.values():
             link.close()
         self._links.clear()

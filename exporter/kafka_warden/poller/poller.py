@@ -1,26 +1,29 @@
-"""One poll: from the first question to a `Snapshot`. No judgement."""
+"""One poll: from the first question to a `Snapshot`. Nothing is judged here."""
 
-import time
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.clock import Clock
+from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import NO_BROKER, ControllerWindow, Snapshot, Source
-from kafka_warden.poller.asking import Desk, Round
+from kafka_warden.poller.answers import Cadence, LastAnswers
+from kafka_warden.poller.asking import PollContext, PollerState
 from kafka_warden.poller.beans import JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
 from kafka_warden.poller.links import Links
-from kafka_warden.poller.memory import Cadence, Memory
 from kafka_warden.poller.status import StatusBook
-from kafka_warden.poller.tables import in_order, mark_moves, partition_table, replica_table
+from kafka_warden.poller.tables import Rows, in_order, mark_moves, partition_table, replica_table
+from kafka_warden.sources.metadata import Layout
 
 T = TypeVar("T")
 
 SHOWN_FOR: Final = 3
-"""Intervals for which an answer is shown after nobody repeated it."""
+"""Intervals for which an answer is shown without a newer one."""
 
 SLOW: Final = 60.0
 """Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
@@ -37,20 +40,34 @@ class PollerSettings:
     controller_window: ControllerWindow | None = None
     """As configured, for a controller whose own listener cannot be read."""
     controllers: tuple[tuple[str, int], ...] = ()
-    """Listeners of controllers as `(host, port)`, where DescribeQuorum does not tell them (before Kafka 3.9)."""
+    """Listeners of controllers as `(host, port)`, where DescribeQuorum does not name them (before Kafka 3.9)."""
 
 
 class Poller:
-    """Asks everybody once per :meth:`poll`. One thread at a time."""
+    """Asks all brokers once per :meth:`poll`. One thread at a time.
 
-    def __init__(self, settings: PollerSettings, kafka: KafkaClientSettings, jmx: JmxQuestions | None) -> None:
+    Args:
+        settings: how often and how long to ask.
+        kafka: how to connect.
+        jmx: asks for beans, where they are wanted.
+        clock: of all times and waits, except those of the JMX child.
+    """
+
+    def __init__(
+        self,
+        settings: PollerSettings,
+        kafka: KafkaClientSettings,
+        jmx: JmxQuestions | None,
+        clock: Clock | None = None,
+    ) -> None:
         self._settings = settings
         self._jmx = jmx
-        self._network = Network(kafka.client_id)
-        self._desk = Desk(
+        self._network = Network(clock)
+        self._clock = self._network.clock
+        self._state = PollerState(
             self._network,
             Links(self._network, kafka),
-            Memory(window=settings.controller_window),
+            LastAnswers(window=settings.controller_window),
             StatusBook(),
             log_dirs_due=Cadence(settings.log_dirs),
             slow_due=Cadence(settings.slow),
@@ -59,116 +76,133 @@ class Poller:
         self._last: Snapshot | None = None
 
     def poll(self) -> Snapshot | None:
-        """Ask everybody and return what was seen.
+        """Ask all brokers and return the answers.
 
         Returns:
-            A new snapshot; the previous one with a new `status` when nobody told about the cluster; `None` when
-            nobody ever has.
+            A new snapshot; the previous one with a new `status` when no broker answered for the metadata; `None` when
+            none ever has.
+
+        Raises:
+            PollAbandonedError: the poller was closed meanwhile.
         """
-        now, clock = time.time(), time.monotonic()
-        self._desk.links.refresh()
-        asked = Round(self._desk, clock, clock + self._settings.deadline)
-        # Looking for somebody who answers may take all the time there is: beans need not wait for that.
-        beans = self._ask_jmx(asked) if self._desk.book.failing(Source.METADATA, NO_BROKER) else ()
-        self._network.run(ClusterQuestions(asked).find_cluster)
-        beans = (*beans, *self._ask_jmx(asked, beans))
-        if asked.layout is not None:
-            self._network.run(_remaining_questions(asked))
+        now = self._clock.time()
+        try:
+            asked, beans = self._network.run(self._ask)
+        except Exception:
+            if self._state.links.closed:
+                raise PollAbandonedError("the sidecar is stopping") from None
+            raise
+        asked.publish()
+        metadata = asked.outcomes[Source.METADATA, NO_BROKER]
+        if asked.layout is None and metadata.fault is not None:
+            # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.
+            self._state.book.fail_others(metadata.fault, spared=(Source.METADATA, Source.JMX))
         if self._jmx is not None:
             for question in beans:
-                self._jmx.keep(question, self._desk.memory, self._desk.book)
-        self._last = self._snapshot(now, clock, asked)
+                self._jmx.keep(question, self._state.answers, self._state.book)
+        self._last = self._snapshot(now, asked)
         return self._last
 
     @property
     def status(self) -> Any:
         """How every source fares, also before the first snapshot."""
-        return self._desk.book.publish()
+        return self._state.book.publish()
 
     def close(self) -> None:
         """Close every connection and end the JMX child."""
         if self._jmx is not None:
             self._jmx.close()
-        self._desk.links.close()
+        self._state.links.close()
         self._network.close()
 
-    def _ask_jmx(self, asked: Round, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
-        """Ask all processes that are known by now, but for those that were asked before in this poll."""
-        started = self._jmx.start(self._desk.memory.brokers, asked.deadline_at, before) if self._jmx else None
+    async def _ask(self) -> tuple[PollContext, Sequence[Question]]:
+        self._state.links.refresh()
+        clock = self._clock.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            asked = PollContext(self._state, clock, clock + self._settings.deadline, tasks)
+            # The search for a broker that answers may take the whole deadline; beans need not wait for that.
+            beans = self._ask_jmx(asked) if self._state.book.failing(Source.METADATA, NO_BROKER) else ()
+            questions = ClusterQuestions(asked)
+            await questions.find_cluster()
+            beans = (*beans, *self._ask_jmx(asked, beans))
+            rows = self._state.answers.rows
+            if asked.layout is not None and rows is not None:
+                await _remaining_questions(asked, questions, asked.layout, rows)
+        return asked, beans
+
+    def _ask_jmx(self, asked: PollContext, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
+        """Ask all processes that are known by now, except those that were asked before in this poll."""
+        started = self._jmx.start(self._state.answers.brokers, asked.deadline_at, before) if self._jmx else None
         return () if started is None else (started,)
 
-    def _snapshot(self, now: float, clock: float, asked: Round) -> Snapshot | None:
-        memory, status = self._desk.memory, self._desk.book.publish()
-        layout = asked.layout
+    def _snapshot(self, now: float, asked: PollContext) -> Snapshot | None:
+        answers, status = self._state.answers, self._state.book.publish()
+        layout, clock = asked.layout, asked.clock
         if layout is None:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * self._settings.interval
         slow = clock - SHOWN_FOR * max(self._settings.interval, self._settings.slow, self._settings.log_dirs)
-        told = memory.heard_since(Source.REASSIGNMENTS, oldest)
-        # A replica that was being added when last heard of is no replica that fell out of the ISR.
-        reassigning, adding, removing = mark_moves(layout, memory.reassignments)
-        ends = in_order(layout, asked.ends, asked.told_at, asked.asked_at)
-        quorum = memory.quorum if memory.heard_since(Source.QUORUM, oldest) else None
+        # Old reassignments mark replicas all the same: one that is being added is none that fell out of the ISR.
+        reassigning, adding, removing = mark_moves(layout, answers.reassignments)
+        ends = in_order(layout, asked.ends, asked.followers_at, asked.leaders_asked_at)
+        quorum = answers.quorum if answers.answered_since(Source.QUORUM, oldest) else None
         return Snapshot(
             time=now,
             clock=clock,
             cluster_id=layout.cluster_id,
             topics=layout.topics,
             topic_ids=layout.topic_ids,
-            partitions=partition_table(layout, memory.columns, asked.tiered, reassigning),
-            replicas=replica_table(layout, memory.columns, ends, adding, removing),
-            brokers=dict(memory.brokers),
+            partitions=partition_table(layout, answers.columns, asked.tiered, reassigning),
+            replicas=replica_table(layout, answers.columns, ends, adding, removing),
+            brokers=dict(answers.brokers),
             controller=quorum.leader if quorum is not None else None,
-            kafka_version=memory.kafka_version,
+            kafka_version=answers.kafka_version,
             offsets_at=dict(asked.offsets_at),
-            log_dirs=_joined(memory, Source.LOG_DIRS, memory.log_dirs, slow),
+            log_dirs=_joined(answers, Source.LOG_DIRS, answers.log_dirs, slow),
             placed={
                 broker: placed
-                for broker, placed in memory.placed.items()
-                if memory.heard_since((Source.LOG_DIRS, broker), slow)
+                for broker, placed in answers.placed.items()
+                if answers.answered_since((Source.LOG_DIRS, broker), slow)
             },
-            future_replicas=_joined(memory, Source.LOG_DIRS, memory.future, slow),
-            log_gaps={broker: gaps for broker, gaps in memory.log_gaps.items() if gaps.at >= slow},
+            future_replicas=_joined(answers, Source.LOG_DIRS, answers.future, slow),
+            log_gaps={broker: gaps for broker, gaps in answers.log_gaps.items() if gaps.at >= slow},
             broker_configs={
                 broker: config
-                for broker, config in memory.broker_configs.items()
-                if memory.heard_since((Source.CONFIGS, broker), slow)
+                for broker, config in answers.broker_configs.items()
+                if answers.answered_since((Source.CONFIGS, broker), slow)
             },
-            topic_configs=memory.topic_configs_since(slow),
-            reassignments_known=told,
-            quotas=memory.quotas if memory.heard_since(Source.QUOTAS, slow) else None,
+            topic_configs=answers.topic_configs_since(slow),
+            reassignments_known=answers.answered_since(Source.REASSIGNMENTS, oldest),
+            quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
-            controller_window=memory.window_of(quorum),
-            broker_beans=fresh(memory.broker_beans, oldest),
-            controller_beans=fresh(memory.controller_beans, oldest),
+            controller_window=answers.window_of(quorum),
+            broker_beans=fresh(answers.broker_beans, oldest),
+            controller_beans=fresh(answers.controller_beans, oldest),
             status=status,
         )
 
 
-def _joined(memory: Memory, source: Source, told: Mapping[int, tuple[T, ...]], oldest: float) -> tuple[T, ...]:
-    """Join what brokers told, but for those that have not told it for long."""
+def _joined(answers: LastAnswers, source: Source, parts: Mapping[int, tuple[T, ...]], oldest: float) -> tuple[T, ...]:
+    """Join the answers of all brokers, except those that are too old."""
     return tuple(
-        part for broker, parts in told.items() if memory.heard_since((source, broker), oldest) for part in parts
+        part for broker, each in parts.items() if answers.answered_since((source, broker), oldest) for part in each
     )
 
 
-def _remaining_questions(asked: Round) -> Any:
-    """Ask the brokers about themselves and one of them about the cluster, side by side.
+async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, layout: Layout, rows: Rows) -> None:
+    """Ask the brokers about themselves, and some that have answered about the cluster.
 
-    One after the other when the controller did not answer last time: the broker that forwards to it has one connection,
-    and its own numbers must not wait for those of a controller that hangs.
+    When the active controller did not answer in the last poll it is asked last, and no other question waits for it.
     """
-    network = asked.desk.network
-
-    async def ask() -> None:
-        questions = ClusterQuestions(asked)
-        suspect = questions.failing
-        cluster: Any = network.event() if suspect else network.spawn(questions.about_cluster)
-        if suspect:
-            cluster.success(None)
-        if asked.layout is not None and asked.desk.memory.rows is not None:
-            await BrokerQuestions(asked, asked.layout, asked.desk.memory.rows).ask_all(cluster)
-        await (questions.about_cluster() if suspect else cluster)
-        await questions.slow_questions()
-
-    return ask
+    suspect, cluster_known = questions.failing, asyncio.Event()
+    if suspect:
+        cluster_known.set()
+    brokers = BrokerQuestions(asked, layout, rows, cluster_known)
+    brokers.start()
+    await brokers.one_answered.wait()
+    if not suspect:
+        await questions.about_cluster()
+        cluster_known.set()
+    await questions.slow_questions(layout)
+    if suspect:
+        await questions.about_cluster(tries=1)

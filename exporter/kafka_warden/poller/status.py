@@ -1,4 +1,4 @@
-"""How each source fares at each broker: what `up` and its family on the page say, and one log line per change."""
+"""The outcome of each source at each broker: the values of `up` and its family, and one log line per change."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -25,20 +25,20 @@ class _Entry:
 
 
 class StatusBook:
-    """Keeps the outcome of every question since the sidecar started."""
+    """Keeps one outcome per source, broker and poll since the sidecar started."""
 
     def __init__(self) -> None:
         self._entries: dict[Key, _Entry] = defaultdict(_Entry)
 
     def answered(self, source: Source, broker: str, duration: float, now: float) -> None:
-        """Note an answer: seconds it took, and Unix time."""
+        """Note an answer: the seconds that it took, and its Unix time."""
         entry = self._entries[source, broker]
         if entry.up is False:
             log.info("source answers again", source=str(source), broker=broker)
         entry.up, entry.duration, entry.last_success, entry.reason = True, duration, now, None
 
     def failed(self, source: Source, broker: str, duration: float, fault: SourceError) -> None:
-        """Note that a question was not answered, and count why."""
+        """Note that a source was not answered, and count why."""
         entry = self._entries[source, broker]
         if entry.reason != fault.reason:
             log.warning("source failed", source=str(source), broker=broker, reason=fault.reason, error=str(fault))
@@ -46,12 +46,12 @@ class StatusBook:
         entry.errors[fault.reason] += 1
 
     def failing(self, source: Source, broker: str) -> bool:
-        """Tell whether the last question of this kind was not answered."""
+        """Return whether the source was not answered in the last poll that asked."""
         entry = self._entries.get((source, broker))
         return entry is not None and entry.up is False
 
     def fail_others(self, fault: SourceError, spared: Collection[Source]) -> None:
-        """Note the same failure for every source that was asked before, but for the spared ones."""
+        """Note the same failure for every source that was asked before, except the spared ones."""
         for source, broker in list(self._entries):
             if source not in spared:
                 self.failed(source, broker, 0.0, fault)

@@ -14,13 +14,13 @@ from kafka_warden.sources.reassignments import Reassignments
 from kafka_warden.sources.replies import RowIndex, index_rows
 
 YOUNG: Final = 3
-"""Answers that a log needs which was empty, or not there, when we began to watch it: of one that has hardly begun, end
-and size are told too far apart to learn from, and the next time that all logs are asked about may be a minute away."""
+"""Answers that are needed for a log that was empty or absent at first. End and size of a log that has just begun are
+read too far apart to be compared, and the next question about all logs may be a minute away."""
 
 
 @dataclass(slots=True)
 class Columns:
-    """Per replica row: what the brokers told of their logs, as of the last time that they were asked.
+    """Per replica row: the brokers' last answers about their logs.
 
     Arrays are replaced and never written to: the snapshots of a window share them.
     """
@@ -33,28 +33,28 @@ class Columns:
 
     @classmethod
     def unknown(cls, rows: int) -> "Columns":
-        """Make columns of which nothing is known."""
+        """Make columns without any known value."""
         nothing = np.full(rows, UNKNOWN, np.int64)
         return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32))
 
     def measure(self, sizes: Longs, clock: float) -> None:
-        """Take sizes over where they are known, told at a monotonic time."""
+        """Take known sizes over, as answered at a monotonic time."""
         rows = sizes != UNKNOWN
         self.size, self.sized_at = np.where(rows, sizes, self.size), np.where(rows, clock, self.sized_at)
         answers = np.where(sizes > 0, np.maximum(self.young - 1, 0), YOUNG)
         self.young = np.where(rows, answers, self.young).astype(np.int32)
 
     def begin(self, starts: Longs) -> None:
-        """Take the starts of local logs over where they are known."""
+        """Take the known starts of local logs over."""
         self.start = np.where(starts != UNKNOWN, starts, self.start)
 
     def lead(self, rows: Bools) -> None:
-        """Forget where logs start whose replica leads from now on: it was asked when it last led, if ever."""
+        """Drop the log starts of replicas that lead from now on: they were last asked when they last led, if ever."""
         self.start = np.where(rows, UNKNOWN, self.start)
         self.young = np.where(rows, np.maximum(self.young, 1), self.young).astype(np.int32)
 
     def carried(self, old: Layout, new: Layout) -> "Columns":
-        """Bring what is known to the rows of a new layout; a replica that was not there before is unknown."""
+        """Move the known values to the rows of a new layout; a replica that is new is unknown."""
         before, now = old.keys(), new.keys()
         rows = match_replicas(before, now, match_partitions(before, now))
         return Columns(
@@ -66,7 +66,7 @@ class Columns:
 
 
 def led_before(old: Layout, new: Layout) -> Bools:
-    """Tell of the replicas of a new layout which ones led in the old one."""
+    """Mark the replicas of a new layout that led in the old one."""
     leading = np.zeros(len(old.partition), dtype=bool)
     leading[old.leader_row[old.leader_row >= 0]] = True
     before, now = old.keys(), new.keys()
@@ -75,7 +75,7 @@ def led_before(old: Layout, new: Layout) -> Bools:
 
 
 class Rows:
-    """Which rows each broker is asked about. Made once a layout, used by every poll until it changes."""
+    """The rows that each broker is asked about. Made once per layout, used by every poll until it changes."""
 
     def __init__(self, layout: Layout) -> None:
         leading = np.zeros(len(layout.partition), dtype=bool)
@@ -92,7 +92,7 @@ class Rows:
         self._remote: tuple[frozenset[str], dict[int, RowIndex]] = frozenset(), {}
 
     def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
-        """What each broker leads of some topics, those with remote storage. Made anew only when they change.
+        """Return what each broker leads of some topics, those with remote storage. Made again only when they change.
 
         Args:
             layout: the one that these rows were made of.
@@ -127,8 +127,8 @@ def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Boo
     return reassigning, adding, removing
 
 
-def lingering(layout: Layout, before: Reassignments, now: Reassignments) -> Reassignments:
-    """Reassignments that ended after the layout was told: it still shows them under way, and so do we for this poll."""
+def recently_finished(layout: Layout, before: Reassignments, now: Reassignments) -> Reassignments:
+    """Return reassignments that ended after the layout was read. It still shows them, so they count for this poll."""
     index = {name: position for position, name in enumerate(layout.topics)}
     kept: Reassignments = {}
     for (topic, number), change in before.items():
@@ -144,7 +144,7 @@ def lingering(layout: Layout, before: Reassignments, now: Reassignments) -> Reas
 
 
 def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> list[int]:
-    """Find the rows of some partitions, given by topic name and number; those that are not there are left out."""
+    """Find the rows of some partitions, given by topic name and number; unknown ones are left out."""
     index = {name: position for position, name in enumerate(layout.topics)}
     rows = (_partition_row(layout, index[topic], number) for topic, number in partitions if topic in index)
     return [row for row in rows if row is not None]
@@ -156,17 +156,17 @@ def _partition_row(layout: Layout, topic: int, number: int) -> int | None:
     return row if row < last and layout.number[row] == number else None
 
 
-def in_order(layout: Layout, ends: Longs, told_at: dict[int, float], asked_at: dict[int, float]) -> Longs:
-    """Blank the follower ends that were told after their leader was asked: they may lie above its end.
+def in_order(layout: Layout, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]) -> Longs:
+    """Blank the follower ends that were answered after their leader was asked: they may lie above its end.
 
     Args:
         layout: the rows.
         ends: per replica.
-        told_at: broker to the monotonic time of its answer for what it follows.
-        asked_at: broker to the monotonic time at which it was asked for what it leads.
+        followers_at: broker to the monotonic time of its answer for what it follows.
+        leaders_asked_at: broker to the monotonic time at which it was asked for what it leads.
     """
-    told, asked = _by_broker(layout.broker, told_at, 0.0), _by_broker(layout.leader, asked_at, np.inf)
-    late = told > asked[layout.partition]
+    answered, asked = _by_broker(layout.broker, followers_at, 0.0), _by_broker(layout.leader, leaders_asked_at, np.inf)
+    late = answered > asked[layout.partition]
     late[layout.leader_row[layout.leader_row >= 0]] = False
     return np.where(late, UNKNOWN, ends)
 
@@ -177,7 +177,7 @@ def _by_broker(brokers: Ints, values: dict[int, float], missing: float) -> Float
 
 
 def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning: Bools) -> PartitionTable:
-    """Make the table of a snapshot. `tiered` is per replica, told by leaders."""
+    """Make the table of a snapshot. `tiered` is per replica, answered by leaders."""
     return PartitionTable(
         topic=layout.topic,
         number=layout.number,
@@ -197,22 +197,22 @@ def _of_leaders(layout: Layout, column: Longs) -> Longs:
     return values
 
 
-def log_gaps(layout: Layout, broker: int, sizes: Longs, told: LogDirs, clock: float) -> LogGaps:
+def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: float) -> LogGaps:
     """Compare the metadata with a broker's answer about all its logs.
 
     Args:
         layout: of the same poll.
         broker: its id.
         sizes: per replica, of this answer alone.
-        told: the answer.
+        answer: the whole of it.
         clock: monotonic time of the poll.
     """
     absent = np.flatnonzero((layout.broker == broker) & (sizes == UNKNOWN))
     partition = layout.partition[absent]
     numbered = zip(layout.topic[partition].tolist(), layout.number[partition].tolist(), strict=True)
     missing = frozenset((layout.topics[topic], layout.topic_ids[topic], number) for topic, number in numbered)
-    all_online = all(directory.online for directory in told.directories)
-    return LogGaps(clock, missing if all_online else None, frozenset(told.stray))
+    all_online = all(directory.online for directory in answer.directories)
+    return LogGaps(clock, missing if all_online else None, frozenset(answer.stray))
 
 
 def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:

@@ -1,12 +1,13 @@
 """What brokers and topics are configured to: DescribeConfigs, with the synonyms that tell where a value comes from."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeConfigsRequest
-from kafka_warden.errors import ProtocolError
+from kafka_warden.errors import ProtocolError, SourceError
 from kafka_warden.model import UNLIMITED, BrokerConfig, ControllerWindow, Limit, Origin, Side, TopicConfig
 
 TOPIC: Final = 2
@@ -63,18 +64,26 @@ async def read_broker_config(link: BrokerLink, broker: int, timeout_at: float) -
     Raises:
         SourceError: it did not answer, or may not.
     """
-    configs = await _read(link, BROKER, [str(broker)], BROKER_KEYS, timeout_at)
-    return parse_broker_config(_only(configs, str(broker), link.address))
+    answer = await _read(link, BROKER, [str(broker)], BROKER_KEYS, timeout_at)
+    return parse_broker_config(_only(answer, str(broker), link.address))
 
 
-async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at: float) -> dict[str, TopicConfig]:
-    """Ask any broker for the configuration of some topics; those it does not know are left out.
+@dataclass(frozen=True, slots=True)
+class TopicAnswer:
+    """Configurations by topic, and why others are missing: deleted meanwhile, or without an ACL."""
+
+    configs: Mapping[str, TopicConfig]
+    refused: SourceError | None
+
+
+async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at: float) -> TopicAnswer:
+    """Ask any broker for the configuration of some topics; those that it refuses are left out.
 
     Raises:
-        SourceError: it did not answer, or may not.
+        SourceError: it did not answer.
     """
-    configs = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
-    return {topic: parse_topic_config(entries) for topic, entries in configs.items()}
+    configs, refused = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
+    return TopicAnswer({topic: parse_topic_config(entries) for topic, entries in configs.items()}, refused)
 
 
 async def read_controller_window(link: BrokerLink, node: int, timeout_at: float) -> ControllerWindow:
@@ -83,8 +92,8 @@ async def read_controller_window(link: BrokerLink, node: int, timeout_at: float)
     Raises:
         SourceError: it did not answer, or may not.
     """
-    configs = await _read(link, BROKER, [str(node)], (CONTROLLER_SAMPLES, CONTROLLER_SECONDS), timeout_at)
-    entries = _only(configs, str(node), link.address)
+    answer = await _read(link, BROKER, [str(node)], (CONTROLLER_SAMPLES, CONTROLLER_SECONDS), timeout_at)
+    entries = _only(answer, str(node), link.address)
     return ControllerWindow(int(entries[CONTROLLER_SAMPLES].value), float(entries[CONTROLLER_SECONDS].value))
 
 
@@ -94,7 +103,7 @@ Entries = Mapping[str, Any]
 
 async def _read(
     link: BrokerLink, kind: int, names: Sequence[str], keys: Sequence[str], timeout_at: float
-) -> dict[str, Entries]:
+) -> tuple[dict[str, Entries], SourceError | None]:
     request = DescribeConfigsRequest(
         resources=[_Resource(resource_type=kind, resource_name=name, configuration_keys=list(keys)) for name in names],
         include_synonyms=kind == BROKER,
@@ -103,12 +112,8 @@ async def _read(
     return parse_configs(await link.ask(request, timeout_at), link.address)
 
 
-def parse_configs(reply: Any, address: str) -> dict[str, Entries]:
-    """Group a DescribeConfigsResponse by resource name.
-
-    Raises:
-        SourceError: every resource carries an error. One that alone does (deleted meanwhile) is left out.
-    """
+def parse_configs(reply: Any, address: str) -> tuple[dict[str, Entries], SourceError | None]:
+    """Group a DescribeConfigsResponse by resource name; beside it the last error of a resource that has one."""
     configs: dict[str, Entries] = {}
     fault = None
     for result in reply.results:
@@ -116,9 +121,7 @@ def parse_configs(reply: Any, address: str) -> dict[str, Entries]:
             fault = error_code_fault(result.error_code, result.error_message, address)
         else:
             configs[result.resource_name] = {entry.name: entry for entry in result.configs}
-    if fault and not configs:
-        raise fault
-    return configs
+    return configs, fault
 
 
 def parse_limit(entries: Entries, key: str) -> Limit:
@@ -175,9 +178,10 @@ def parse_topic_config(entries: Entries) -> TopicConfig:
     )
 
 
-def _only(configs: Mapping[str, Entries], name: str, address: str) -> Entries:
+def _only(answer: tuple[Mapping[str, Entries], SourceError | None], name: str, address: str) -> Entries:
+    configs, fault = answer
     if name not in configs:
-        raise ProtocolError(f"{address}: DescribeConfigs told nothing of {name}")
+        raise fault or ProtocolError(f"{address}: DescribeConfigs returned nothing about {name}")
     return configs[name]
 
 

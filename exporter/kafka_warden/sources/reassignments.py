@@ -5,7 +5,6 @@ from typing import Any
 
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.network import remaining
 from kafka_warden.clients.kafka.requests import ListPartitionReassignmentsRequest
 
 
@@ -27,8 +26,8 @@ async def read_reassignments(link: BrokerLink, timeout_at: float) -> Reassignmen
     Raises:
         SourceError: the broker or the controller behind it did not answer, or may not.
     """
-    patience = int(1000 * remaining(timeout_at))
-    reply = await link.ask(ListPartitionReassignmentsRequest(timeout_ms=patience, topics=None), timeout_at)
+    left = int(1000 * max(0.0, timeout_at - link.now()))
+    reply = await link.ask(ListPartitionReassignmentsRequest(timeout_ms=left, topics=None), timeout_at)
     fault = error_code_fault(reply.error_code, reply.error_message, link.address)
     if fault:
         raise fault

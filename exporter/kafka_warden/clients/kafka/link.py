@@ -1,63 +1,31 @@
-"""One raw connection to one broker or controller, at most one outstanding request, and the one function that sends.
+"""The link to one broker or controller: a connection, made when it is needed and again after a failure."""
 
-Why not kafka-python's connection manager: it forgets a broker once it is fenced, keeps an authentication failure for
-ever, and one shared client lets a broker that hangs hold all others.
-"""
-
-import contextlib
+import asyncio
 import socket
-import ssl
-import time
-from typing import Any, Final
+from typing import Any
 
-from kafka.net.connection import KafkaConnection
-from kafka.net.inet import KafkaNetSocket
-from kafka.protocol.api_key import ApiKey
-
-from kafka_warden.clients.kafka.faults import closed_fault, connect_fault, handshake_fault, request_fault
-from kafka_warden.clients.kafka.network import Network, remaining
+from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault
+from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.login import log_in
+from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
-from kafka_warden.clients.kafka.repeated import Repeated, Sending
-from kafka_warden.clients.kafka.transport import TcpTransport, TlsTransport
-from kafka_warden.errors import ForbiddenRequestError
-
-READ_ONLY: Final = frozenset(
-    {
-        ApiKey.ApiVersions,
-        ApiKey.SaslHandshake,
-        ApiKey.SaslAuthenticate,
-        ApiKey.Metadata,
-        ApiKey.ListOffsets,
-        ApiKey.DescribeCluster,
-        ApiKey.DescribeConfigs,
-        ApiKey.DescribeLogDirs,
-        ApiKey.DescribeClientQuotas,
-        ApiKey.DescribeQuorum,
-        ApiKey.ListPartitionReassignments,
-    },
-)
-"""Every request that this program may send. None of them changes anything."""
-
-
-class ReadOnlyConnection(KafkaConnection):  # type: ignore[misc]  # kafka-python ships no types
-    """A connection that refuses to send anything that is not on the allow-list."""
-
-    def _send_request(self, request: Any, future: Any = None, timeout_at: float | None = None) -> Any:
-        if request.API_KEY not in READ_ONLY:
-            raise ForbiddenRequestError(f"{type(request).__name__} is not a read-only request and was not sent")
-        return super()._send_request(request, future=future, timeout_at=timeout_at)
+from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, UnsupportedError
 
 
 class BrokerLink:
-    """A connection, made when it is needed and anew after any failure. Use it on the network's loop only."""
+    """Asks one question at a time; others wait for their turn. Use it on the network's loop only."""
 
     def __init__(self, network: Network, settings: KafkaClientSettings, host: str, port: int) -> None:
         self._network = network
         self._settings = settings
         self.host = host
         self.port = port
-        self._connection: ReadOnlyConnection | None = None
-        self._asking = False
+        self._connection: Connection | None = None
+        self._turn = asyncio.Lock()
+        self._log_in_at: float | None = None
+        self._quiet_until = 0.0
+        self._longest_throttle = 0.0
 
     @property
     def address(self) -> str:
@@ -66,128 +34,175 @@ class BrokerLink:
 
     @property
     def kafka_version(self) -> str | None:
-        """The release that the API versions of the broker tell, such as `4.1`; `None` before the first connection."""
-        data = self._connection.broker_version_data if self._connection is not None else None
-        return None if data is None else ".".join(map(str, data.broker_version))
+        """The release that the API versions of the broker belong to, such as `4.1`; `None` without a connection."""
+        known = self._connection.kafka_version if self._connection is not None else ()
+        return ".".join(map(str, known)) or None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a question is under way."""
+        return self._turn.locked()
+
+    def take_throttle_time(self) -> float:
+        """Return the longest pause in seconds that the broker asked for since the previous call."""
+        longest, self._longest_throttle = self._longest_throttle, 0.0
+        return longest
 
     async def ask(self, request: Any, timeout_at: float) -> Any:
         """Send one read-only request and wait for its decoded reply.
 
         Args:
-            request: one of kafka-python's request classes, or one of them as `Repeated`; its version is settled with
-                the broker.
+            request: one of kafka-python's request objects, or one of them as `Repeated`; the version of the protocol is
+                settled with the broker.
             timeout_at: monotonic time at which to give up; the connection is closed then.
 
         Raises:
             SourceError: whatever went wrong, by its class.
         """
-        if self._asking:
-            raise ForbiddenRequestError(f"{self.address} has an outstanding request already")
-        self._asking = True
+        await self._take_turn(timeout_at)
         try:
             connection = await self._connected(timeout_at)
-            return await self._exchange(connection, request, timeout_at)
+            await self._wait_while_throttled(timeout_at)
+            return await self._exchange(connection, request, self._limited(timeout_at, self._settings.request_timeout))
         finally:
-            self._asking = False
+            self._turn.release()
 
     async def supports(self, request_class: Any, version: int, timeout_at: float) -> bool:
-        """Tell whether the broker knows this version of a request."""
-        connection = await self._connected(timeout_at)
-        versions = connection.broker_version_data.api_versions
-        return bool(versions.get(request_class.API_KEY, (0, -1))[1] >= version)
+        """Return whether the broker knows this version of a request.
 
-    async def _exchange(self, connection: ReadOnlyConnection, request: Any, timeout_at: float) -> Any:
-        left = timeout_at - time.monotonic()
+        Raises:
+            SourceError: it could not be connected to.
+        """
+        await self._take_turn(timeout_at)
         try:
-            if isinstance(request, Repeated):
-                request = Sending(request, connection.broker_version_data.api_version(request.request_class))
-            return await connection.send_request(request, request_timeout_ms=1000 * left)
-        except ForbiddenRequestError:
-            raise
-        except Exception as failure:
-            self._drop(connection)
-            raise request_fault(failure, self.address) from failure
+            return (await self._connected(timeout_at)).newest(request_class) >= version
+        finally:
+            self._turn.release()
 
-    async def _connected(self, timeout_at: float) -> ReadOnlyConnection:
-        if self._connection is not None and self._connection.connected:
-            return self._connection
-        self.close()
-        transport = await self._transport(timeout_at)
-        connection = ReadOnlyConnection(self._network.selector, **self._settings.connection_options())
-        try:
-            connection.connection_made(transport)
-            await connection.initialize(timeout_at=timeout_at)
-            await connection
-        except Exception as failure:
-            self._drop(connection)
-            raise handshake_fault(failure, self.address) from failure
-        self._connection = connection
-        return connection
-
-    async def _transport(self, timeout_at: float) -> Any:
-        context = self._settings.ssl_context()
-        plain = await self._socket(timeout_at)
-        if context is None:
-            return TcpTransport(self._network.selector, plain, host=self.host)
-        transport = TlsTransport(self._network.selector, plain, host=self.host, ssl_context=context)
-        try:
-            await self._handshake(transport, timeout_at)
-        except Exception as failure:
-            transport.abort()
-            raise handshake_fault(failure, self.address) from failure
-        return transport
-
-    async def _socket(self, timeout_at: float) -> socket.socket:
-        failure: Exception | None = None
-        try:
-            addresses = await self._network.resolve(self.host, self.port, timeout_at)
-            for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
-                # Each its share of the time, or one family that is dropped on the way would take it all.
-                until = time.monotonic() + remaining(timeout_at) / left
-                try:
-                    return await self._connect(address, until)
-                except Exception as fault:  # noqa: BLE001  # the next address may do
-                    failure = fault
-        except OSError as fault:
-            failure = fault
-        raise connect_fault(failure, self.address) from failure
-
-    async def _connect(self, address: Any, timeout_at: float) -> socket.socket:
-        family, kind, protocol, _, where = address
-        connecting = socket.socket(family, kind, protocol)
-        try:
-            connecting.settimeout(0)
-            connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connecting.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            await KafkaNetSocket().sock_connect(self._network.selector, connecting, where, timeout_at=timeout_at)
-        except BaseException:
-            connecting.close()
-            raise
-        return connecting
-
-    async def _handshake(self, transport: Any, timeout_at: float) -> None:
-        # KafkaSSLTransport.handshake() waits without a limit for a broker that accepted and says nothing.
-        wrapped, selector = transport._sock, self._network.selector  # noqa: SLF001
-        while True:
-            try:
-                wrapped.do_handshake()
-            except ssl.SSLWantReadError:
-                await selector.wait_read(wrapped, timeout_at=timeout_at)
-            except ssl.SSLWantWriteError:
-                await selector.wait_write(wrapped, timeout_at=timeout_at)
-            else:
-                return
-
-    def _drop(self, connection: ReadOnlyConnection) -> None:
-        """Leave a connection that failed: nobody waits for anything over it any more."""
-        if connection is self._connection:
-            self._connection = None
-        if not connection.closed:
-            with contextlib.suppress(Exception):
-                connection.close(closed_fault(self.address))
+    def now(self) -> float:
+        """Return the monotonic time that deadlines are given in."""
+        return self._network.clock.monotonic()
 
     def close(self) -> None:
         """Close the connection, if there is one. The next question opens a new one."""
         connection, self._connection = self._connection, None
-        if connection is not None and not connection.closed:
+        if connection is not None:
             connection.close()
+
+    async def _take_turn(self, timeout_at: float) -> None:
+        try:
+            async with asyncio.timeout_at(timeout_at):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise AnswerTimeoutError(f"{self.address} did not answer the question before this one in time") from None
+
+    async def _wait_while_throttled(self, timeout_at: float) -> None:
+        """Wait for as long as the broker asked for; it does not read from this connection before."""
+        now = self.now()
+        if self._quiet_until > timeout_at:
+            raise AnswerTimeoutError(
+                f"{self.address} asks for a pause of {self._quiet_until - now:.1f} s (throttle_time_ms), longer"
+                " than the poll may take; raise the request quota of this user, or poll.interval",
+            )
+        if self._quiet_until > now:
+            await asyncio.sleep(self._quiet_until - now)
+
+    async def _exchange(self, connection: Connection, request: Any, timeout_at: float) -> Any:
+        try:
+            async with asyncio.timeout_at(timeout_at):
+                if self._log_in_at is not None and self.now() >= self._log_in_at:
+                    await self._log_in(connection)
+                reply = await connection.send(request)
+        except (ForbiddenRequestError, UnsupportedError):
+            raise  # nothing was sent: the connection is as good as before
+        except BaseException as failure:
+            self.close()
+            if isinstance(failure, Exception):
+                raise request_fault(failure, self.address) from failure
+            raise
+        self._note_throttle(connection)
+        return reply
+
+    async def _connected(self, timeout_at: float) -> Connection:
+        if self._connection is not None and self._connection.connected:
+            return self._connection
+        self.close()
+        try:
+            context = self._settings.ssl_context()
+            plain = await self._open_socket(self._limited(timeout_at, self._settings.connect_timeout))
+            async with asyncio.timeout_at(timeout_at):
+                self._connection = await self._established(plain, context)
+        except BaseException as failure:
+            self.close()
+            if isinstance(failure, Exception):
+                raise handshake_fault(failure, self.address) from failure
+            raise
+        return self._connection
+
+    async def _established(self, plain: socket.socket, context: Any) -> Connection:
+        """Make a connection of a socket: TLS, API versions, login."""
+        try:
+            _, frames = await asyncio.get_running_loop().create_connection(
+                Frames, sock=plain, ssl=context, server_hostname=self.host if context is not None else None
+            )
+        except BaseException:
+            plain.close()
+            raise
+        connection = Connection(frames, self._settings.client_id, self.address)
+        try:
+            await connection.negotiate()
+            await self._log_in(connection)
+        except BaseException:
+            connection.close()
+            raise
+        connection.allow_large_replies(self._settings.receive_message_max_bytes)
+        self._note_throttle(connection)
+        return connection
+
+    async def _log_in(self, connection: Connection) -> None:
+        self._log_in_at = None
+        mechanism, login = self._settings.sasl_mechanism, self._settings.login()
+        if mechanism is None or login is None:
+            return
+        again_in = await log_in(connection, self._network, mechanism, *login)
+        if again_in is not None:
+            self._log_in_at = self.now() + again_in
+
+    def _note_throttle(self, connection: Connection) -> None:
+        self._quiet_until = self.now() + connection.throttle_time
+        self._longest_throttle = max(self._longest_throttle, connection.throttle_time)
+
+    async def _open_socket(self, timeout_at: float) -> socket.socket:
+        failure: Exception | None = None
+        try:
+            async with asyncio.timeout_at(timeout_at):
+                addresses = await self._network.resolve(self.host, self.port)
+            for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
+                # Each its share of the time, or one family whose packets are dropped would take it all.
+                until = self.now() + (timeout_at - self.now()) / left
+                try:
+                    return await _connect(address, until)
+                except Exception as fault:  # noqa: BLE001  # the next address may do
+                    failure = fault
+        except (OSError, ValueError, OverflowError) as fault:
+            failure = fault
+        raise connect_fault(failure, self.address) from failure
+
+    def _limited(self, timeout_at: float, seconds: float | None) -> float:
+        """Return the earlier of a deadline and so many seconds from now."""
+        return timeout_at if seconds is None else min(timeout_at, self.now() + seconds)
+
+
+async def _connect(address: Any, timeout_at: float) -> socket.socket:
+    family, kind, protocol, _, where = address
+    connecting = socket.socket(family, kind, protocol)
+    try:
+        connecting.settimeout(0)
+        connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connecting.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        async with asyncio.timeout_at(timeout_at):
+            await asyncio.get_running_loop().sock_connect(connecting, where)
+    except BaseException:
+        connecting.close()
+        raise
+    return connecting

@@ -1,94 +1,120 @@
-"""The event loop that all broker links share, in a thread of its own. Touches kafka-python's internals."""
+"""The event loop that all broker links share, in a thread of its own, and threads for calls that block."""
 
+import asyncio
+import contextlib
 import socket
-import time
-from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future as ThreadFuture
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from typing import Any, Final, TypeVar
 
-from kafka.future import Future
-from kafka.net.selector import NetworkSelector
+from kafka_warden.clock import Clock, SystemClock
+from kafka_warden.errors import PollAbandonedError
 
 T = TypeVar("T")
 
 RESOLVERS: Final = 4
-"""Names are resolved on threads, since getaddrinfo blocks for as long as the resolver likes."""
+"""Names that are looked up at a time: getaddrinfo blocks for as long as the resolver likes."""
+
+HASHERS: Final = 2
+"""Passwords that are hashed at a time."""
+
+STOP_WITHIN: Final = 1.0
+"""Seconds to wait for the loop's thread at the end."""
 
 
 class Network:
-    """kafka-python's selector with the few verbs that sources need. All `timeout_at` are monotonic seconds."""
+    """An event loop in a thread. All `timeout_at` are seconds of its clock's monotonic time."""
 
-    def __init__(self, client_id: str) -> None:
-        # A reply of 10,000 partitions takes longer to decode than the 0.1 s that the selector warns about.
-        self.selector: Any = NetworkSelector(client_id=client_id, slow_task_threshold_secs=0)
-        self._resolver = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="resolve")
-        self.selector.start()
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
+        self._loop = self.clock.new_event_loop()
+        self._resolvers = DaemonThreads(RESOLVERS, "resolve")
+        self._hashers = DaemonThreads(HASHERS, "hash")
+        self._thread = threading.Thread(target=self._run_loop, name="network", daemon=True)
+        self._thread.start()
 
     def run(self, coroutine: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine on the loop and wait for it, from any other thread."""
-        result: T = self.selector.run(coroutine)
-        return result
-
-    def spawn(self, coroutine: Callable[[], Coroutine[Any, Any, T]]) -> Awaitable[T]:
-        """Start a coroutine on the loop; await the result as often as you like, from the loop."""
-        started: Awaitable[T] = self.selector.call_soon_with_future(coroutine)
-        return started
-
-    def event(self) -> Any:
-        """Return a one-shot event: `success(value)` sets it, `await` waits for it."""
-        return Future()
-
-    async def first(self, awaitable: Any, timeout_at: float) -> None:
-        """Wait until a future of `spawn` or `event` is done or the time has come, whichever is first. Never raises."""
-        if awaitable.is_done:
-            return
-        either = Future()
-
-        def settle(_: Any = None) -> None:
-            if not either.is_done:
-                either.success(None)
-
-        awaitable.add_both(settle)
-        timer = self.selector.call_at(timeout_at, settle)
-        await either
-        self.selector.cancel(timer)
-
-    async def resolve(self, host: str, port: int, timeout_at: float) -> list[Any]:
-        """Addresses of a name, as `socket.getaddrinfo` gives them.
+        """Run a coroutine on the loop and wait for its result, from any other thread.
 
         Raises:
-            OSError: the name does not resolve, or not in time.
+            PollAbandonedError: the network was closed meanwhile.
+        """
+        started = coroutine()
+        try:
+            return asyncio.run_coroutine_threadsafe(started, self._loop).result()
+        except (CancelledError, asyncio.CancelledError):
+            raise PollAbandonedError("the network was closed") from None
+        except RuntimeError:
+            started.close()
+            if self._loop.is_closed():
+                raise PollAbandonedError("the network was closed") from None
+            raise
+
+    async def resolve(self, host: str, port: int) -> list[Any]:
+        """Return the addresses of a name, as `socket.getaddrinfo` does. The caller limits the time.
+
+        Raises:
+            OSError: the name does not resolve.
         """
         try:
             return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
         except socket.gaierror:
-            return await self._resolve_name(host, port, timeout_at)
+            return await self._resolvers.run(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
 
-    async def _resolve_name(self, host: str, port: int, timeout_at: float) -> list[Any]:
-        resolved = Future()
-
-        def publish(done: ThreadFuture[list[Any]]) -> None:
-            if not done.cancelled():
-                self.selector.call_soon_threadsafe(lambda: None if resolved.is_done else resolved.success(done))
-
-        lookup = self._resolver.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-        lookup.add_done_callback(publish)
-        await self.first(resolved, timeout_at)
-        if not resolved.is_done:
-            # One that has not begun must not wait in front of the next poll's, for a resolver that is down.
-            lookup.cancel()
-            raise TimeoutError(f"no answer to the look-up of {host!r} in time")
-        addresses: list[Any] = resolved.value.result()
-        return addresses
+    async def hash(self, work: Callable[[], bytes]) -> bytes:
+        """Compute a password hash without holding up the loop."""
+        return await self._hashers.run(work)
 
     def close(self) -> None:
-        """Stop the loop. Open links must be closed before."""
-        self._resolver.shutdown(wait=False, cancel_futures=True)
-        self.selector.stop(timeout_ms=1000)
-        self.selector.close()
+        """Stop the loop and cancel what still runs on it. Open links must be closed before."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_WITHIN)
+
+    def _run_loop(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.close()
 
 
-def remaining(timeout_at: float) -> float:
-    """Seconds until a monotonic time, never negative."""
-    return max(0.0, timeout_at - time.monotonic())
+class DaemonThreads:
+    """Runs blocking calls on daemon threads, a limited number at a time.
+
+    The loop's default executor would do the same, but the interpreter waits for its threads at exit.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._name = name
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call."""
+        await self._free.acquire()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+
+        def settle(result: T | None, failure: Exception | None) -> None:
+            self._free.release()
+            if done.done():
+                return
+            if failure is not None:
+                done.set_exception(failure)
+            else:
+                done.set_result(result)  # type: ignore[arg-type]  # None only beside a failure
+
+        def work() -> None:
+            result, failure = None, None
+            try:
+                result = call()
+            except Exception as raised:  # noqa: BLE001  # handed to the caller
+                failure = raised
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(settle, result, failure)
+
+        threading.Thread(target=work, name=self._name, daemon=True).start()
+        return await done

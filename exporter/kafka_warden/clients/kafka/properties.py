@@ -1,4 +1,4 @@
-"""One set of standard Kafka client properties, for kafka-python and for confluent-kafka.
+"""One set of standard Kafka client properties, for the links of this room and for confluent-kafka.
 
 The spellings of librdkafka and of Java are both understood. A property that is known and has no effect here (a
 consumer's, say) is kept in `ignored`, which the application logs once; an unknown one is an error.
@@ -40,7 +40,7 @@ SECRET_PROPERTIES: Final = frozenset(
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 DEFAULT_PORT: Final = 9092
 LARGEST_REPLY: Final = 1 << 28
-"""Bytes. The 1 MB of kafka-python is too little for the metadata of a large cluster."""
+"""Bytes: enough for the metadata of a cluster with a million partitions."""
 _INT_MAX: Final = (1 << 31) - 1
 
 _EFFECTIVE: Final = SSL_EFFECTIVE | {
@@ -91,36 +91,34 @@ class KafkaClientSettings:
     _last_login: list[tuple[str, Secret]]
 
     def ssl_context(self) -> Any:
-        """Return the `ssl.SSLContext` for a new connection, made anew when a file changed; `None` without TLS."""
+        """Return the `ssl.SSLContext` for a new connection, from the files as they are now; `None` without TLS.
+
+        Raises:
+            TlsError: a file changed and cannot be used.
+        """
         return self.tls.context() if self.tls else None
 
-    def connection_options(self) -> dict[str, Any]:
-        """Return the arguments of a new kafka-python KafkaConnection, with the password as it is now."""
-        options: dict[str, Any] = {
-            "client_id": self.client_id,
-            "security_protocol": self.security_protocol,
-            "receive_message_max_bytes": self.receive_message_max_bytes,
-        }
-        if self.request_timeout is not None:
-            options["request_timeout_ms"] = int(1000 * self.request_timeout)
-        if self.credentials is not None:
-            username, password = self._login(self.credentials)
-            options["sasl_mechanism"] = self.sasl_mechanism
-            options["sasl_plain_username"], options["sasl_plain_password"] = username, password.reveal()
-        return options
+    def login(self) -> tuple[str, Secret] | None:
+        """Return user name and password as they are now; `None` without SASL.
+
+        While a file is gone or half written, as during a rotation, the last good ones are used: the next change is
+        noticed.
+
+        Raises:
+            SecretError: they cannot be read and never could.
+        """
+        if self.credentials is None:
+            return None
+        try:
+            self._last_login[:] = [self.credentials.read()]
+        except SecretError:
+            if not self._last_login:
+                raise
+        return self._last_login[0]
 
     def changed(self) -> bool:
         """Tell whether a file with a secret, key or certificate changed since the previous call."""
         return self._watch.changed()
-
-    def _login(self, credentials: Credentials) -> tuple[str, Secret]:
-        try:
-            self._last_login[:] = [credentials.read()]
-        except SecretError:
-            # A file that is gone or half written for a moment, as during a rotation: the next change is noticed.
-            if not self._last_login:
-                raise
-        return self._last_login[0]
 
 
 def canonical(name: str) -> str:

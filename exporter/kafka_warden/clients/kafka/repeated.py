@@ -1,8 +1,7 @@
 """Requests that every poll repeats: encoded once, and their replies decoded only as far as they are wanted.
 
 With 10,005 partitions x 3 replicas, building and encoding the same six ListOffsets requests took 84 ms of CPU a poll,
-and decoding metadata that had not changed another 30. Touches kafka-python's internals: what follows speaks to a
-connection as `kafka.protocol.sasl.SaslBytesRequest` does.
+and decoding metadata that had not changed another 30.
 """
 
 import io
@@ -12,8 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-
-from kafka.protocol.api_header import RequestHeader
 
 from kafka_warden.errors import ProtocolError
 
@@ -40,36 +37,6 @@ class Repeated:
         return self._bodies[version]
 
 
-class Sending:
-    """One sending of a `Repeated`, in the version that was settled with the broker: what a connection is given."""
-
-    def __init__(self, repeated: Repeated, version: int) -> None:
-        self.API_KEY = repeated.request_class.API_KEY
-        self.API_VERSION = version
-        self.header: Any = None
-        self._repeated = repeated
-
-    def with_header(self, correlation_id: int, client_id: str) -> None:
-        """Take the header that the connection has in mind."""
-        header = RequestHeader(
-            request_api_key=self.API_KEY,
-            request_api_version=self.API_VERSION,
-            correlation_id=correlation_id,
-            client_id=client_id,
-        )
-        self.header = _Expected(header) if self._repeated.undecoded else header
-
-    def encode(self, **_: bool) -> bytes:
-        """Return the frame; what kafka-python passes asks for a header and for the length before it."""
-        flexible = self._repeated.request_class.flexible_version_q(self.API_VERSION)
-        message: bytes = self.header.encode(flexible=flexible) + self._repeated.body(self.API_VERSION)
-        return struct.pack(">i", len(message)) + message
-
-    def expect_response(self) -> bool:
-        """Tell that there will be a reply."""
-        return True
-
-
 @dataclass(frozen=True, slots=True)
 class Undecoded:
     """A reply without its header, as it came."""
@@ -80,7 +47,7 @@ class Undecoded:
 
     @property
     def throttle_time_ms(self) -> int:
-        """What the connection looks for in every reply: for how long the broker wants to be left alone."""
+        """How long the broker wants to be left alone; the first field of most replies."""
         first = self._fields()[0]
         return int.from_bytes(self.body[:4], "big", signed=True) if first.name == "throttle_time_ms" else 0
 
@@ -92,7 +59,7 @@ class Undecoded:
         """
         buffer, flexible = io.BytesIO(self.body), self.response_class.flexible_version_q(self.version)
         before = itertools.takewhile(lambda field: field.name != name, self._fields())
-        with self._decoding():
+        with decoding(self.response_class):
             values = {
                 field.name: field.decode(buffer, version=self.version, compact=flexible, tagged=flexible)
                 for field in before
@@ -105,39 +72,26 @@ class Undecoded:
         Raises:
             ProtocolError: it cannot be decoded.
         """
-        with self._decoding():
+        with decoding(self.response_class):
             return self.response_class.decode(self.body)
 
     def _fields(self) -> Sequence[Any]:
         fields: Sequence[Any] = self.response_class._struct.untagged_fields(self.version)  # noqa: SLF001  # this room may
         return fields
 
-    @contextmanager
-    def _decoding(self) -> Iterator[None]:
-        try:
-            yield
-        except (ValueError, IndexError, struct.error) as failure:
-            raise ProtocolError(f"a {self.response_class.__name__} cannot be decoded: {failure}") from failure
 
-
-class _Expected:
-    """A request's header that makes an `Undecoded` of the reply."""
-
-    def __init__(self, header: Any) -> None:
-        self.correlation_id = header.correlation_id
-        self.api_version = header.request_api_version
-        self._header = header
-        self._response_class = header.get_response_class()
-
-    def encode(self, *, flexible: bool) -> bytes:
-        encoded: bytes = self._header.encode(flexible=flexible)
-        return encoded
-
-    def get_response_class(self) -> "_Expected":
-        return self
-
-    def parse_header(self, buffer: Any) -> Any:
-        return self._response_class.parse_header(buffer)
-
-    def decode(self, buffer: Any) -> Undecoded:
-        return Undecoded(self.api_version, buffer.read(), self._response_class)
+@contextmanager
+def decoding(response_class: Any) -> Iterator[None]:
+    """Turn whatever a decoder raises into a `ProtocolError`."""
+    try:
+        yield
+    except (
+        AssertionError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        struct.error,
+    ) as failure:
+        raise ProtocolError(f"a {response_class.__name__} cannot be decoded: {failure!r}") from failure

@@ -1,11 +1,11 @@
-"""The TLS side of Kafka client properties: PEM files in, one `ssl.SSLContext` out, made anew when a file changes."""
+"""The TLS side of Kafka client properties: PEM files in, one `ssl.SSLContext` out, a new one when a file changes."""
 
 import ssl
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_warden.errors import ConfigError
+from kafka_warden.errors import ConfigError, TlsError
 from kafka_warden.settings.secrets import FileWatch, SecretSource
 from kafka_warden.settings.strict import reason
 
@@ -91,25 +91,25 @@ def _unusable(what: str, where: Path | str, failure: Exception) -> ConfigError:
 
 
 class TlsClient:
-    """The context of `files` as they are now. When new ones are unusable the context before them stays."""
+    """The context of `files` as they are now."""
 
     def __init__(self, files: TlsFiles) -> None:
         self.files = files
         self._lock = threading.Lock()
         self._watch = FileWatch(files.paths())
-        self._context = files.context()
-        self.problem: str | None = None
-        """Why the files as they are now are not in use; `None` when they are."""
+        self._context: ssl.SSLContext | None = files.context()
 
     def context(self) -> ssl.SSLContext:
-        """Return the context for a new connection."""
-        with self._lock:
-            if self._watch.changed():
-                self._renew()
-            return self._context
+        """Return the context for a new connection.
 
-    def _renew(self) -> None:
-        try:
-            self._context, self.problem = self.files.context(), None
-        except ConfigError as failure:
-            self.problem = str(failure)
+        Raises:
+            TlsError: a file changed and cannot be used. It is read again for every connection until it can be.
+        """
+        with self._lock:
+            if self._watch.changed() or self._context is None:
+                self._context = None
+                try:
+                    self._context = self.files.context()
+                except ConfigError as failure:
+                    raise TlsError(f"the TLS files changed and cannot be used: {failure}") from None
+            return self._context

@@ -1,6 +1,6 @@
-"""What the poller remembers from one poll to the next: brokers, last good answers, and when each was asked last."""
+"""What the poller keeps from one poll to the next: brokers, last good answers, and when each question was answered."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -22,7 +22,7 @@ from kafka_warden.sources.metadata import Layout, MetadataQuestion
 from kafka_warden.sources.reassignments import Reassignments
 
 EARLY: Final = 0.9
-"""Part of the interval after which a question is due: polls do not begin on the dot, and a missed one costs a poll."""
+"""Part of the interval after which a question is due: polls start a little early or late."""
 
 
 class Cadence:
@@ -33,7 +33,7 @@ class Cadence:
         self._asked: dict[object, float] = {}
 
     def due(self, key: object, clock: float) -> bool:
-        """Tell whether the interval has passed since the last answer; true for a key that never had one."""
+        """Return whether the interval has passed since the last answer; true for a key that never had one."""
         return clock - self._asked.get(key, float("-inf")) >= EARLY * self._interval
 
     def done(self, key: object, clock: float) -> None:
@@ -41,13 +41,13 @@ class Cadence:
         self._asked[key] = clock
 
     def forget(self, key: object) -> None:
-        """Make it due at once, should it ever come back."""
+        """Make it due at once, in case it comes back."""
         self._asked.pop(key, None)
 
 
 @dataclass(slots=True)
-class Memory:
-    """Last good answers."""
+class LastAnswers:
+    """Brokers and the last good answer to each question."""
 
     metadata: MetadataQuestion = field(default_factory=MetadataQuestion)
     layout: Layout | None = None
@@ -61,11 +61,13 @@ class Memory:
     window: ControllerWindow | None = None
     """As configured, for controllers that cannot be read."""
     windows: dict[int, ControllerWindow] = field(default_factory=dict)
-    """By node id, as each told when it was the active controller."""
+    """By node id, as each answered when it was the active controller."""
     broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
-    _topics_told: dict[str, float] = field(default_factory=dict)
-    """By topic, when its configuration was last told."""
+    refused_topics: frozenset[str] | set[str] = frozenset()
+    """Topics that were asked about and not answered, for example for lack of an ACL."""
+    _topics_answered: dict[str, float] = field(default_factory=dict)
+    """By topic, when its configuration was last answered."""
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
     future: dict[int, tuple[FutureReplica, ...]] = field(default_factory=dict)
     log_gaps: dict[int, LogGaps] = field(default_factory=dict)
@@ -73,27 +75,28 @@ class Memory:
     """Of each broker, topic and partition of the watched logs with their directories."""
     broker_beans: dict[int, ProcessBeans] = field(default_factory=dict)
     controller_beans: dict[str, ProcessBeans] = field(default_factory=dict)
-    _heard: dict[object, float] = field(default_factory=dict)
+    _answered: dict[object, float] = field(default_factory=dict)
 
-    def hear(self, what: object, clock: float) -> None:
+    def mark_answered(self, question: object, clock: float) -> None:
         """Note that a question was answered, at a monotonic time."""
-        self._heard[what] = clock
+        self._answered[question] = clock
 
-    def tell_topics(self, told: Mapping[str, TopicConfig], clock: float) -> None:
-        """Take over configurations that were told at a monotonic time."""
-        self.topic_configs.update(told)
-        self._topics_told.update(dict.fromkeys(told, clock))
+    def store_topic_configs(self, configs: Mapping[str, TopicConfig], asked: Collection[str], clock: float) -> None:
+        """Store the configurations of the topics that were asked about, as answered at a monotonic time."""
+        self.topic_configs.update(configs)
+        self._topics_answered.update(dict.fromkeys(configs, clock))
+        self.refused_topics = (self.refused_topics | set(asked)) - configs.keys()
 
     def topic_configs_since(self, oldest: float) -> dict[str, TopicConfig]:
-        """Return the configurations that were told since a monotonic time."""
-        return {name: config for name, config in self.topic_configs.items() if self._topics_told[name] >= oldest}
+        """Return the configurations that were answered since a monotonic time."""
+        return {name: config for name, config in self.topic_configs.items() if self._topics_answered[name] >= oldest}
 
-    def heard_since(self, what: object, oldest: float) -> bool:
-        """Tell whether a question was answered since a monotonic time."""
-        return self._heard.get(what, float("-inf")) >= oldest
+    def answered_since(self, question: object, oldest: float) -> bool:
+        """Return whether a question was answered since a monotonic time."""
+        return self._answered.get(question, float("-inf")) >= oldest
 
     def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
-        """Return the quota window of the active controller; what another one told is not its own."""
+        """Return the quota window of the active controller. The window of another controller is not used for it."""
         return self.window if quorum is None else self.windows.get(quorum.leader, self.window)
 
     def copied_topics(self) -> frozenset[str]:
@@ -105,7 +108,7 @@ class Memory:
         )
 
     def adopt(self, layout: Layout) -> Layout:
-        """Take a new layout over; while the rows stay the same their columns are shared, not copied."""
+        """Take a new layout over. While the rows stay the same their columns are shared, not copied."""
         old = self.layout
         if old is not None and self.rows is not None and layout.keys().same(old.keys()):
             shared = replace(
@@ -130,44 +133,47 @@ class Memory:
         return layout
 
     def _forget_topics(self, old: Layout, layout: Layout) -> None:
-        """Drop configurations of topics that are gone; one made anew under the same name is another topic."""
+        """Drop configurations of deleted topics, also of those that were created again under the same name."""
         same = set(zip(old.topics, old.topic_ids, strict=True)) & set(zip(layout.topics, layout.topic_ids, strict=True))
         names = {name for name, _ in same}
         self.topic_configs = {name: config for name, config in self.topic_configs.items() if name in names}
-        self._topics_told = {name: told for name, told in self._topics_told.items() if name in names}
+        self._topics_answered = {name: at for name, at in self._topics_answered.items() if name in names}
+        self.refused_topics = {name for name in self.refused_topics if name in names}
 
-    def meet(self, active: Mapping[int, Broker], fenced: Mapping[int, Broker], assigned: frozenset[int]) -> list[int]:
-        """Update the remembered brokers; return those that are forgotten: not listed, and no replica is assigned."""
+    def update_brokers(
+        self, active: Mapping[int, Broker], fenced: Mapping[int, Broker], assigned: frozenset[int]
+    ) -> list[int]:
+        """Update the known brokers; return those that are dropped: not listed, and without an assigned replica."""
         listed = {**fenced, **active}
         missing = {
             broker: replace(self.brokers.get(broker, Broker(broker, "", 0)), fenced=False, gone=True)
             for broker in assigned - listed.keys()
         }
-        forgotten = [broker for broker in self.brokers if broker not in listed and broker not in missing]
+        dropped = [broker for broker in self.brokers if broker not in listed and broker not in missing]
         self.brokers = dict(sorted({**listed, **missing}.items()))
-        for broker in forgotten:
-            told = (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.placed, self.broker_beans)
-            for answers in told:
+        for broker in dropped:
+            kept = (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.placed, self.broker_beans)
+            for answers in kept:
                 answers.pop(broker, None)
-        return forgotten
+        return dropped
 
-    def keep_log_dirs(self, broker: int, told: LogDirs, asked: set[tuple[str, int]] | None) -> None:
-        """Keep what one broker told of its directories.
+    def keep_log_dirs(self, broker: int, answer: LogDirs, asked: set[tuple[str, int]] | None) -> None:
+        """Keep one broker's answer about its log directories.
 
         Args:
             broker: its id.
-            told: its answer.
+            answer: of that broker.
             asked: topic and partition of the replicas that it was asked about, `None` for all: only then are the
                 bytes per directory complete.
         """
-        self.placed[broker] = told.placed
+        self.placed[broker] = answer.placed
         if asked is None:
-            self.log_dirs[broker] = tuple(told.directories)
-            self.future[broker] = tuple(told.future)
+            self.log_dirs[broker] = tuple(answer.directories)
+            self.future[broker] = tuple(answer.future)
             return
         used = {directory.path: directory.bytes for directory in self.log_dirs.get(broker, ())}
         self.log_dirs[broker] = tuple(
-            replace(directory, bytes=used.get(directory.path, directory.bytes)) for directory in told.directories
+            replace(directory, bytes=used.get(directory.path, directory.bytes)) for directory in answer.directories
         )
         others = (moving for moving in self.future.get(broker, ()) if (moving.topic, moving.partition) not in asked)
-        self.future[broker] = (*others, *told.future)
+        self.future[broker] = (*others, *answer.future)

@@ -1,0 +1,161 @@
+"""The Kafka protocol over one connection: the one function that sends, API versions, and what replies say of pauses."""
+
+import io
+from typing import Any, Final
+
+from kafka.errors import IncompatibleBrokerVersion
+from kafka.protocol.api_header import RequestHeader
+from kafka.protocol.api_key import ApiKey
+from kafka.protocol.broker_version_data import BrokerVersionData
+from kafka.protocol.metadata import ApiVersionsRequest
+
+from kafka_warden.clients.kafka import bounds  # noqa: F401  # limits the decoders of all messages
+from kafka_warden.clients.kafka.faults import error_code_fault
+from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.repeated import Repeated, Undecoded, decoding
+from kafka_warden.errors import ForbiddenRequestError, ProtocolError, UnsupportedError
+
+READ_ONLY: Final = frozenset(
+    {
+        ApiKey.ApiVersions,
+        ApiKey.SaslHandshake,
+        ApiKey.SaslAuthenticate,
+        ApiKey.Metadata,
+        ApiKey.ListOffsets,
+        ApiKey.DescribeCluster,
+        ApiKey.DescribeConfigs,
+        ApiKey.DescribeLogDirs,
+        ApiKey.DescribeClientQuotas,
+        ApiKey.DescribeQuorum,
+        ApiKey.ListPartitionReassignments,
+    },
+)
+"""Every request that this program may send. None of them changes anything."""
+
+UNSUPPORTED_VERSION: Final = 35
+MUTED_BY_CLIENT: Final = (2, 0)
+"""First release whose brokers answer at once and leave it to the client to wait (KIP-219)."""
+
+_CORRELATIONS: Final = 1 << 31
+
+
+class Connection:
+    """Sends requests and decodes their replies, one at a time.
+
+    Args:
+        frames: an open connection.
+        client_id: sent with every request.
+        address: for messages.
+    """
+
+    def __init__(self, frames: Frames, client_id: str, address: str) -> None:
+        self.address = address
+        self.throttle_time = 0.0
+        """Seconds that the last reply asks the client to wait before the next request."""
+        self._frames = frames
+        self._client_id = client_id
+        self._correlation = 0
+        self._versions: BrokerVersionData | None = None
+
+    @property
+    def kafka_version(self) -> tuple[int, ...]:
+        """The release that the broker's API versions belong to, such as `(4, 1)`; empty before they are known."""
+        return tuple(self._versions.broker_version) if self._versions is not None else ()
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection is still there."""
+        return self._frames.connected
+
+    def close(self) -> None:
+        """Close the connection at once."""
+        self._frames.abort()
+
+    def allow_large_replies(self, limit: int) -> None:
+        """Accept replies of so many bytes from now on."""
+        self._frames.limit = limit
+
+    def newest(self, request_class: Any) -> int:
+        """Return the newest version of a request that the broker knows, -1 where it does not know the request."""
+        versions = self._versions.api_versions if self._versions is not None else {}
+        return int(versions.get(request_class.API_KEY, (0, -1))[1])
+
+    async def send(self, request: Any, version: int | None = None) -> Any:
+        """Send one read-only request and return its decoded reply.
+
+        Args:
+            request: one of kafka-python's request objects, or a `Repeated`.
+            version: of the protocol; by default the newest that both sides know.
+
+        Raises:
+            ForbiddenRequestError: the request is not on the list; nothing was sent.
+            UnsupportedError: the broker does not know the request; nothing was sent.
+            ProtocolError: the reply cannot be decoded, or belongs to another request.
+        """
+        repeated = request if isinstance(request, Repeated) else None
+        request_class = repeated.request_class if repeated is not None else type(request)
+        if request_class.API_KEY not in READ_ONLY:
+            raise ForbiddenRequestError(f"{request_class.__name__} is not a read-only request and was not sent")
+        if version is None:
+            version = self._agreed(request_class)
+        self._correlation = (self._correlation + 1) % _CORRELATIONS
+        header = RequestHeader(
+            request_api_key=request_class.API_KEY,
+            request_api_version=version,
+            correlation_id=self._correlation,
+            client_id=self._client_id,
+        )
+        head = header.encode(flexible=request_class.flexible_version_q(version))
+        body = repeated.body(version) if repeated is not None else request.encode(version=version)
+        frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
+        reply = decode_reply(frame, header, undecoded=repeated is not None and repeated.undecoded)
+        self._note_throttle(getattr(reply, "throttle_time_ms", 0))
+        return reply
+
+    async def negotiate(self) -> None:
+        """Ask for the broker's API versions: in the newest version first, and in one that it knows if it refuses that.
+
+        Raises:
+            SourceError: the broker did not answer usefully.
+        """
+        version = ApiVersionsRequest.max_version
+        request = ApiVersionsRequest(client_software_name="kafka-warden", client_software_version="unknown")
+        reply = await self.send(request, version)
+        if reply.error_code == UNSUPPORTED_VERSION:
+            known = {each.api_key: each.max_version for each in reply.api_keys}
+            version = min(max(known.get(ApiVersionsRequest.API_KEY, 0), 0), version)
+            reply = await self.send(request, version)
+        if fault := error_code_fault(reply.error_code, None, self.address):
+            raise fault
+        with decoding(type(reply)):
+            ranges = {each.api_key: (each.min_version, each.max_version) for each in reply.api_keys}
+            self._versions = BrokerVersionData(api_versions=ranges)
+
+    def _agreed(self, request_class: Any) -> int:
+        if self._versions is None:
+            raise ProtocolError(f"{self.address}: no API versions are known yet")
+        try:
+            return int(self._versions.api_version(request_class))
+        except IncompatibleBrokerVersion as failure:
+            raise UnsupportedError(f"{self.address} does not know this request ({failure})") from None
+
+    def _note_throttle(self, milliseconds: int) -> None:
+        muted = self.kafka_version >= MUTED_BY_CLIENT
+        self.throttle_time = max(milliseconds, 0) / 1000 if muted else 0.0
+
+
+def decode_reply(frame: bytes, header: RequestHeader, *, undecoded: bool = False) -> Any:
+    """Decode the reply to the request with this header; with `undecoded` only as far as its header.
+
+    Raises:
+        ProtocolError: it cannot be decoded, or belongs to another request.
+    """
+    response_class = header.get_response_class()
+    buffer = io.BytesIO(frame)
+    with decoding(response_class):
+        correlation = response_class.parse_header(buffer).correlation_id
+        if correlation != header.correlation_id:
+            raise ProtocolError(f"the reply has correlation id {correlation}, not {header.correlation_id}")
+        body = frame[buffer.tell() :]
+        version = header.request_api_version
+        return Undecoded(version, body, response_class) if undecoded else response_class.decode(body)

@@ -1,0 +1,108 @@
+"""The client's side of SCRAM (RFC 5802) as Kafka uses it: no channel binding, no authorization identity."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from kafka_warden.errors import AuthenticationError, ProtocolError
+
+HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+LEAST_ITERATIONS: Final = 4096
+"""Kafka's own minimum. A broker that asks for fewer makes the password easy to guess from the exchange."""
+MOST_ITERATIONS: Final = 1_000_000
+"""About half a second of CPU; Kafka's own tools create at most 16,384."""
+
+_NO_BINDING: Final = "biws"
+"""`n,,` in base 64."""
+
+
+class ScramClient:
+    """One login.
+
+    Args:
+        mechanism: a key of `HASHES`.
+        username: as configured.
+        password: as configured.
+        hashed: runs the expensive hash without holding up the event loop.
+        nonce: for tests.
+    """
+
+    def __init__(
+        self,
+        mechanism: str,
+        username: str,
+        password: str,
+        hashed: Callable[[Callable[[], bytes]], Awaitable[bytes]],
+        nonce: str | None = None,
+    ) -> None:
+        self._hash = HASHES[mechanism]
+        self._password = password.encode()
+        self._hashed = hashed
+        self._nonce = nonce or secrets.token_urlsafe(24)
+        name = username.replace("=", "=3D").replace(",", "=2C")
+        self._first = f"n={name},r={self._nonce}"
+        self._server_signature = b""
+
+    def first_message(self) -> bytes:
+        """Return the client's first message."""
+        return f"n,,{self._first}".encode()
+
+    async def final_message(self, server_first: bytes) -> bytes:
+        """Return the client's proof for the server's first message.
+
+        Raises:
+            AuthenticationError: the server's message would weaken the login.
+            ProtocolError: it cannot be decoded.
+        """
+        values = _values(server_first)
+        nonce, salt, iterations = values.get("r", ""), _base64(values.get("s", "")), values.get("i", "")
+        if not nonce.startswith(self._nonce) or nonce == self._nonce:
+            raise AuthenticationError("the broker's SCRAM nonce does not continue ours; is something in between?")
+        if not (iterations.isascii() and iterations.isdigit() and len(iterations) <= len(str(MOST_ITERATIONS))):
+            raise ProtocolError("the broker's SCRAM iterations are no number")
+        if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
+            raise AuthenticationError(
+                f"the broker asks for {iterations} SCRAM iterations; from {LEAST_ITERATIONS} to {MOST_ITERATIONS} are"
+                " accepted. Set the user's password again with kafka-configs and more iterations",
+            )
+        salted = await self._hashed(
+            lambda: hashlib.pbkdf2_hmac(self._hash, self._password, salt, int(iterations)),
+        )
+        without_proof = f"c={_NO_BINDING},r={nonce}"
+        exchanged = b",".join([self._first.encode(), server_first, without_proof.encode()])
+        client_key = self._hmac(salted, b"Client Key")
+        signature = self._hmac(hashlib.new(self._hash, client_key).digest(), exchanged)
+        self._server_signature = self._hmac(self._hmac(salted, b"Server Key"), exchanged)
+        proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
+        return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
+
+    def check(self, server_final: bytes) -> None:
+        """Check that the server knows the password, too.
+
+        Raises:
+            AuthenticationError: it does not.
+        """
+        signature = _base64(_values(server_final).get("v", ""))
+        if not hmac.compare_digest(signature, self._server_signature):
+            raise AuthenticationError("the broker's SCRAM signature is wrong: it does not know the password")
+
+    def _hmac(self, key: bytes, message: bytes) -> bytes:
+        return hmac.digest(key, message, self._hash)
+
+
+def _values(message: bytes) -> dict[str, str]:
+    try:
+        return {part[:1]: part[2:] for part in message.decode().split(",") if part[1:2] == "="}
+    except UnicodeDecodeError:
+        raise ProtocolError("the broker's SCRAM message is not UTF-8") from None
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ProtocolError("the broker's SCRAM message has a value that is not base 64") from None

@@ -1,0 +1,176 @@
+"""No reply keeps the decoders busy, and what they raise is a `ProtocolError`. The limits belong to one kafka-python."""
+
+import contextlib
+import importlib.metadata
+import random
+import struct
+import time
+from typing import Any, Final
+
+import pytest
+from kafka.protocol.admin import DescribeConfigsResponse, DescribeLogDirsResponse
+from kafka.protocol.api_header import RequestHeader
+from kafka.protocol.consumer import ListOffsetsResponse
+from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
+from kafka.protocol.sasl import SaslHandshakeResponse
+
+from kafka_warden.clients.kafka.bounds import BoundedContext, Reader
+from kafka_warden.clients.kafka.connection import decode_reply
+from kafka_warden.errors import ProtocolError
+from tests.sources.test_replies import RECORDED
+
+MEBIBYTE: Final = 1 << 20
+QUICK: Final = 2.0
+"""Seconds of CPU; without the limits it takes minutes, or all memory."""
+CLASSES: Final = (
+    ApiVersionsResponse,
+    DescribeConfigsResponse,
+    DescribeLogDirsResponse,
+    ListOffsetsResponse,
+    MetadataResponse,
+)
+
+
+def decode(response_class: Any, body: bytes, version: int | None = None) -> Any:
+    """Decode a reply that has this body, in the newest version by default."""
+    version = response_class.max_version if version is None else version
+    header = RequestHeader(
+        request_api_key=response_class.API_KEY, request_api_version=version, correlation_id=7, client_id="test"
+    )
+    flexible = response_class.flexible_version_q(version) and response_class is not ApiVersionsResponse
+    return decode_reply(struct.pack(">i", 7) + (b"\0" if flexible else b"") + body, header)
+
+
+def source(response_class: Any) -> str:
+    """The decoder that is generated for the newest version."""
+    context = BoundedContext()
+    version = response_class.max_version
+    flexible = response_class.flexible_version_q(version)
+    response_class._struct.emit_decode_from(context, "obj", "", version=version, compact=flexible, tagged=flexible)
+    text: str = context.source()
+    return text
+
+
+def test_the_limits_are_written_for_the_installed_kafka_python() -> None:
+    """Another version may generate other lines, which would come without a check: look at `bounds.py` again."""
+    assert importlib.metadata.version("kafka-python") == "3.0.12"
+
+
+@pytest.mark.parametrize("response_class", CLASSES, ids=lambda each: each.__name__)
+def test_every_varint_and_every_array_is_checked(response_class: Any) -> None:
+    """As many checks as there are loops; and no tagged field is read from a copy."""
+    text = source(response_class)
+    assert text.count("a varint is too long") == text.count("while True:") > 0
+    assert text.count("more elements than") == text.count(" in range(") > 0
+    assert "_BytesIO(" not in text
+
+
+@pytest.mark.parametrize("response_class", CLASSES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("byte", [0x00, 0x01, 0x7F, 0x80, 0xFF])
+def test_a_mebibyte_of_one_byte_ends_quickly(response_class: Any, byte: int) -> None:
+    """In an answer or in a ProtocolError, in every version."""
+    body = bytes([byte]) * MEBIBYTE
+    for version in range(response_class.max_version + 1):
+        began = time.process_time()
+        with contextlib.suppress(ProtocolError):
+            decode(response_class, body, version)
+        assert time.process_time() - began < QUICK
+
+
+def test_tagged_fields_are_read_in_linear_time() -> None:
+    """Half a mebibyte of elements, each with a tag that nobody knows."""
+    element = struct.pack(">hhh", 18, 0, 4) + bytes([1, 99, 0])
+    count = 50_000
+    body = struct.pack(">h", 0) + varint(count + 1) + element * count + struct.pack(">i", 0) + b"\0"
+    began = time.process_time()
+    assert len(decode(ApiVersionsResponse, body).api_keys) == count
+    assert time.process_time() - began < QUICK
+
+
+def test_an_array_cannot_have_more_elements_than_bytes() -> None:
+    """The count is refused before the first element is made."""
+    with pytest.raises(ProtocolError, match="more elements than the reply has bytes"):
+        decode(ListOffsetsResponse, struct.pack(">ii", 0, 1 << 30), 1 + 1)
+
+
+def test_a_string_that_ends_after_the_reply_is_refused() -> None:
+    """Python's slices would shorten it silently, here the last field of the reply."""
+    head = struct.pack(">hi", 0, 1)
+    assert decode(SaslHandshakeResponse, head + struct.pack(">h", 5) + b"PLAIN").mechanisms == ["PLAIN"]
+    with pytest.raises(ProtocolError, match="cut off"):
+        decode(SaslHandshakeResponse, head + struct.pack(">h", 900) + b"PLAIN")
+
+
+@pytest.mark.parametrize("version", [0, 1, 8])
+def test_a_name_that_must_not_be_null_is_refused(version: int) -> None:
+    """The name of a topic; from version 12 on it may be null."""
+    topic = MetadataResponse.MetadataResponseTopic(version=version, error_code=0, name=None, partitions=[])
+    fields: dict[str, Any] = {} if version == 0 else {"controller_id": 1}
+    body = MetadataResponse(version=version, brokers=[], topics=[topic], **fields).encode(version=version)
+    with pytest.raises(ProtocolError, match="name is null"):
+        decode(MetadataResponse, body, version)
+
+
+def test_a_reply_to_another_request_is_refused() -> None:
+    """Its correlation id is another."""
+    header = RequestHeader(request_api_key=3, request_api_version=1, correlation_id=8, client_id="test")
+    with pytest.raises(ProtocolError, match="correlation id 7, not 8"):
+        decode_reply(struct.pack(">i", 7), header)
+
+
+def test_a_reader_reads_no_further_than_its_end() -> None:
+    """Fewer bytes at the end, none after it; a negative size is refused."""
+    reader = Reader(memoryview(b"abcdef"), 2)
+    assert (reader.read(3), reader.tell(), reader.read(3), reader.read(1), reader.tell()) == (b"cde", 3, b"f", b"", 4)
+    with pytest.raises(ValueError, match="negative"):
+        reader.read(-1)
+
+
+@pytest.mark.parametrize("file", sorted(RECORDED.glob("kafka-*.bin")), ids=lambda file: file.stem)
+def test_mutated_replies_are_answers_or_protocol_errors(file: Any) -> None:
+    """Bytes of real replies changed, cut off or doubled, 300 times each."""
+    name, _, version = file.stem.rpartition("-v")
+    keys = {
+        "metadata": 3,
+        "ends": 2,
+        "starts": 2,
+        "log_dirs": 35,
+        "quorum": 55,
+        "quotas": 48,
+        "reassignments": 46,
+        "cluster": 60,
+    }
+    key = keys.get(name.rpartition("-")[2], 32)
+    header = RequestHeader(request_api_key=key, request_api_version=int(version), correlation_id=0, client_id="test")
+    whole, generator = file.read_bytes(), random.Random(file.stem)
+    header.correlation_id = int.from_bytes(whole[:4], "big")
+    decode_reply(whole, header)
+    for _ in range(300):
+        try:
+            decode_reply(whole[:4] + mutated(whole[4:], generator), header)
+        except ProtocolError:
+            continue
+
+
+def mutated(body: bytes, generator: random.Random) -> bytes:
+    """A reply with one to three faults."""
+    changed = bytearray(body)
+    for _ in range(generator.randint(1, 3)):
+        place = generator.randrange(len(changed) or 1)
+        match generator.randrange(3):
+            case 0:
+                changed[place : place + 1] = generator.randbytes(generator.randint(1, 5))
+            case 1:
+                del changed[place:]
+            case _:
+                changed[place:place] = changed[place : place + 64]
+    return bytes(changed)
+
+
+def varint(value: int) -> bytes:
+    """An unsigned varint."""
+    encoded = b""
+    while value > 0x7F:
+        encoded += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return encoded + bytes([value])

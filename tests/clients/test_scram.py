@@ -1,0 +1,96 @@
+"""SCRAM on the client's side: the worked example of RFC 7677, and servers that are not to be trusted."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from kafka_warden.clients.kafka.scram import ScramClient
+from kafka_warden.errors import AuthenticationError, ProtocolError
+
+NONCE: Final = "rOprNGfwEbeRWgbNEkqO"
+SERVER_FIRST: Final = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+PROOF: Final = (
+    b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+)
+
+
+async def hashed(work: Callable[[], bytes]) -> bytes:
+    """Compute at once."""
+    return work()
+
+
+def client(mechanism: str = "SCRAM-SHA-256", username: str = "user") -> ScramClient:
+    """A login with the RFC's nonce."""
+    return ScramClient(mechanism, username, "pencil", hashed, NONCE)
+
+
+def final(login: ScramClient, server_first: bytes) -> bytes:
+    """The client's answer to the server's first message."""
+    return asyncio.run(login.final_message(server_first))
+
+
+def test_the_example_of_the_rfc() -> None:
+    """Section 3 of RFC 7677, byte by byte."""
+    login = client()
+    assert login.first_message() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    assert final(login, SERVER_FIRST) == PROOF
+    login.check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+
+
+def test_sha_512_is_what_the_rfc_computes() -> None:
+    """The proof, computed here step by step from RFC 5802."""
+    salted = hashlib.pbkdf2_hmac("sha512", b"pencil", base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="), 4096)
+    client_key = hmac.digest(salted, b"Client Key", "sha512")
+    message = b",".join([b"n=user,r=" + NONCE.encode(), SERVER_FIRST, PROOF.rpartition(b",")[0]])
+    signature = hmac.digest(hashlib.sha512(client_key).digest(), message, "sha512")
+    proof = base64.b64encode(bytes(a ^ b for a, b in zip(client_key, signature, strict=True)))
+    assert final(client("SCRAM-SHA-512"), SERVER_FIRST).rpartition(b",p=")[2] == proof
+
+
+def test_special_characters_of_a_user_name_are_escaped() -> None:
+    """A comma ends a field, and an equals sign begins an escape."""
+    assert client(username="a,b=c").first_message().startswith(b"n,,n=a=2Cb=3Dc,r=")
+
+
+@pytest.mark.parametrize("iterations", [1, 4095, 1_000_001])
+def test_too_few_and_too_many_iterations_are_refused(iterations: int) -> None:
+    """Few make the password easy to guess, many keep the sidecar busy."""
+    with pytest.raises(AuthenticationError, match="iterations"):
+        final(client(), SERVER_FIRST.replace(b"4096", str(iterations).encode()))
+
+
+@pytest.mark.parametrize("nonce", [b"r=other", b"r=" + NONCE.encode()])
+def test_a_nonce_that_does_not_continue_ours_is_refused(nonce: bytes) -> None:
+    """An old exchange that is played again, or a server without a nonce of its own."""
+    with pytest.raises(AuthenticationError, match="nonce"):
+        final(client(), nonce + b",s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
+
+
+def test_a_wrong_signature_is_an_authentication_error() -> None:
+    """The server does not know the password."""
+    login = client()
+    final(login, SERVER_FIRST)
+    for wrong in (b"v=" + base64.b64encode(bytes(32)), b"e=other-error", b""):
+        with pytest.raises(AuthenticationError, match="signature is wrong"):
+            login.check(wrong)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"\xff\xfe",
+        SERVER_FIRST.replace(b"4096", b"many"),
+        SERVER_FIRST.replace(b"4096", "\u0664\u0660\u0669\u0666".encode()),
+        SERVER_FIRST.replace(b"4096", b"9" * 5000),
+        SERVER_FIRST.replace(b"W22", b"***"),
+    ],
+)
+def test_a_message_that_is_no_scram_is_a_protocol_error(message: bytes) -> None:
+    """Not UTF-8, no number, no base 64."""
+    with pytest.raises(ProtocolError):
+        final(client(), message)
