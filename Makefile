@@ -6,8 +6,11 @@ SHELL := /bin/bash
 VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
+# The tests of a file run in one process, since they share fixtures.
+PYTEST := $(VENV)/python -m pytest -n 2 --dist loadgroup
+CORE := not (full_kafka or full_pipeline or full_alerts)
 
-.PHONY: help setup run lint test unit test-long test-pipeline test-pipeline-long test-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,23 +30,36 @@ lint: setup ## style and types
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
 
-unit: setup ## the tests that need no Kafka
-	$(VENV)/python -m pytest -m 'not cluster and not long and not spark' $(ARGS)
+unit: setup ## the tests without Kafka and Spark
+	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
 
-test: tools lint ## style, types and every test of less than minutes, on real Kafka clusters
-	$(VENV)/python -m pytest -m 'not long and not matrix and not spark' $(ARGS)
+cluster: tools setup ## the core of the tests on real Kafka clusters
+	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
 
-test-long: tools setup ## the tests that take minutes: real moves against the law of docs/throttle-law.md
-	$(VENV)/python -m pytest -m 'long and not spark and not recording' $(ARGS)
+spark: setup ## the core of the tests that start Spark
+	$(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
 
-test-pipeline: setup ## the tests that start Spark, without those that take minutes
-	$(VENV)/python -m pytest -m 'spark and not long and not cluster' $(ARGS)
+wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
+	scripts/try-wheel
 
-test-pipeline-long: tools setup ## the others: real clusters, kills, a week, the demo; half an hour
-	$(VENV)/python -m pytest -m 'spark and (long or cluster) or recording' $(ARGS)
+test: tools setup ## style, types, the core of all tests, the wheel: 20 minutes on two cores
+	@scripts/step make lint
+	@scripts/step make unit
+	@scripts/step make cluster
+	@scripts/step make spark
+	@scripts/step make wheel
 
-test-alerts: tools setup ## every alert and every panel, by a real fault; a quarter of an hour. ALERT_MATRIX=write writes down what was seen
-	$(VENV)/python -m pytest -m matrix $(ARGS)
+# What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.
+full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.2
+	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE) and not spark' $(ARGS)
+	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
+
+full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo
+	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE) and spark' $(ARGS)
+	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_pipeline $(ARGS)
+
+full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_MATRIX=write writes down the result
+	@scripts/step $(VENV)/python -m pytest -m full_alerts $(ARGS)
 
 demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays
 	$(VENV)/python -m sandbox.demo $(ARGS)

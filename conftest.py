@@ -1,5 +1,6 @@
-"""What pytest takes from the top of the repository only: the option `--update-golden`, and hypothesis' profile."""
+"""What pytest takes from the top of the repository only: plugins, the option `--update-golden`, hypothesis' profile."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,12 @@ from hypothesis import HealthCheck, settings
 GOLDEN = Path(__file__).parent / "tests" / "golden"
 """Pages that the tests compare with."""
 
-# Unit tests share two cores with Kafka clusters: an example that takes long says nothing of the code.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("house")
+pytest_plugins = ["pytester", "tests.support.suite"]
+
+# Tests share two cores with Kafka clusters: a slow example is no defect of the code.
+settings.register_profile("fixed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("fresh", settings.get_profile("fixed"), derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

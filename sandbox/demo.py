@@ -31,6 +31,7 @@ from sandbox.monitoring import ALERTS, Alert, Alertmanager, Prometheus
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_sidecar import Sidecar
 from sandbox.monitoring_tools import tools
+from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from sandbox.settings import ClusterSettings
 
 SCRAPE_SECONDS = 2.0
@@ -73,7 +74,7 @@ class Demo:
     def __init__(self, screen: Screen, directory: Path, stack: ExitStack) -> None:
         self._screen = screen
         self._board = Board([move for transfer in scene.TRANSFERS for move in transfer.moves])
-        settings = ClusterSettings(tiered=False)
+        settings = ClusterSettings(tiered=False, broker_properties=DEFAULT_QUOTA_WINDOW)
         self._say(f"Looking for Kafka, Prometheus and Alertmanager; a first run fetches them into {cache_directory()}")
         jars(settings.version)
         programs = tools()

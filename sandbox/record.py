@@ -26,6 +26,7 @@ from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Screen
 from sandbox.errors import SandboxError
 from sandbox.monitoring_sidecar import Sidecar
+from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from sandbox.record_scene import Scene
 from sandbox.record_truth import Diary
 from sandbox.record_watch import Watch
@@ -54,7 +55,7 @@ def record(out: Path, directory: Path, screen: Screen) -> None:
     """
     history = directory / "history"
     screen.say("Starting a Kafka cluster: three brokers and a controller, each a process of its own")
-    with Cluster(ClusterSettings(tiered=False)) as cluster, ExitStack() as load:
+    with Cluster(ClusterSettings(tiered=False, broker_properties=DEFAULT_QUOTA_WINDOW)) as cluster, ExitStack() as load:
         scene = Scene(cluster, Diary(cluster.cluster_id), screen.say, load)
         scene.prepare()
         with _sidecar(cluster, directory, history) as sidecar:

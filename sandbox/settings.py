@@ -29,7 +29,7 @@ class ClusterSettings:
     Attributes:
         brokers: Number of brokers; their ids are 1, 2, 3 ...
         controllers: Number of controllers, each a process of its own; their ids are 101, 102, 103 ...
-        version: Version of Kafka: 4.1.1 or 3.9.1 are tried.
+        version: Version of Kafka: 3.9.1, 4.1.1 and 4.2.0 are tested.
         profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks
             ...); `default` leaves Kafka's own values.
         jmx: Whether every node has a JMX port.

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
+from tests.support.suite import LEFT_BEHIND, SHARDS
 
 RUN_VARIABLE = "SANDBOX_TEST_RUN"
 LINGER_SECONDS = 20.0
+OTHER_VERSIONS = ("3.9.1", "4.2.0")
+"""Of Kafka, besides the default one."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,7 +29,7 @@ def no_process_left() -> Iterator[None]:
     try:
         wait_for(lambda: not processes_of(run), LINGER_SECONDS)
     except WaitTimeoutError:
-        pytest.fail(f"left behind by this run: {processes_of(run)}")
+        pytest.fail(f"{LEFT_BEHIND}: {processes_of(run)}")
 
 
 def processes_of(run: str) -> dict[int, str]:
@@ -42,10 +45,20 @@ def processes_of(run: str) -> dict[int, str]:
     return found
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests marked `versions` on the other versions of Kafka, too, as part of `make full-kafka`."""
+    marks = {mark.name for mark in metafunc.definition.iter_markers()}
+    if "versions" in marks and not marks & set(SHARDS) and "shared_cluster" in metafunc.fixturenames:
+        # None is the version of all other tests: the same value, and so the same cluster.
+        versions = [pytest.param(None, id=ClusterSettings().version)]
+        versions += [pytest.param(version, marks=pytest.mark.full_kafka) for version in OTHER_VERSIONS]
+        metafunc.parametrize("shared_cluster", versions, indirect=True, scope="session")
+
+
 @pytest.fixture(scope="session")
-def shared_cluster(no_process_left: None) -> Iterator[Cluster]:
-    """The cluster behind `cluster`."""
-    with Cluster(ClusterSettings()) as cluster:
+def shared_cluster(no_process_left: None, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The cluster behind `cluster`; the parameter is a version of Kafka."""
+    with Cluster(ClusterSettings(version=getattr(request, "param", None) or ClusterSettings().version)) as cluster:
         yield cluster
 
 

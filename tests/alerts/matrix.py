@@ -9,7 +9,7 @@ from alerts.render import README
 
 RECORD: Final = Path(__file__).parent / "recorded" / "fired.json"
 """`FIRED` or `MUTED` by fault and alert: written by a run only."""
-BEGIN: Final = "<!-- matrix: made by `ALERT_MATRIX=write make test-alerts` -->\n"
+BEGIN: Final = "<!-- matrix: made by `ALERT_MATRIX=write make full-alerts` -->\n"
 END: Final = "<!-- end of matrix -->\n"
 FIRED, MUTED = "fired", "muted"
 SIGNS: Final = {FIRED: "●", MUTED: "○"}

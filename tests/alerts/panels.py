@@ -16,7 +16,7 @@ INTRO: Final = """\
 
 Every query of the dashboards, and the faults of [alerts/README.md](../alerts/README.md) that it shows.
 
-`make test-alerts` causes each fault on a real cluster, and before it is undone asks a real Prometheus the queries
+`make full-alerts` causes each fault on a real cluster, and before it is undone asks a real Prometheus the queries
 that stand beside it here: each must have had a value other than 0 since the fault began, one series of a panel of
 states two of them, and what is 0 by nature (`grafana/quiet.py`) any value at all. A query without a fault fails.
 

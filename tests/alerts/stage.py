@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -17,6 +17,7 @@ from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_sidecar import Sidecar
 from sandbox.program import READY_SECONDS, STOP_SECONDS
+from sandbox.properties import DEFAULT_QUOTA_WINDOW
 
 CLUSTER: Final = "matrix"
 SCALE: Final = 1 / 90
@@ -96,7 +97,9 @@ class Stage:
     def __init__(self, directory: Path, settings: ClusterSettings) -> None:
         self._directory = directory
         self._stack = ExitStack()
-        self.cluster = Cluster(settings)
+        # Faults and their throttles are chosen for Kafka's own quota window.
+        properties = {**DEFAULT_QUOTA_WINDOW, **settings.broker_properties}
+        self.cluster = Cluster(replace(settings, broker_properties=properties))
 
     def __enter__(self) -> Self:
         try:

@@ -21,7 +21,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> It
 
 
 @pytest.mark.cluster
-@pytest.mark.matrix
+@pytest.mark.full_alerts
 @pytest.mark.parametrize("scene", ROUNDS, ids=lambda scene: scene.name)
 def test_faults_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
     """Prometheus fires and Alertmanager holds just what the faults must bring; all resolve once they are undone."""

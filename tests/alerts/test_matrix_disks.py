@@ -10,7 +10,7 @@ from tests.alerts.faults_disks import TWO_DIRECTORIES
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
-pytestmark = [pytest.mark.cluster, pytest.mark.matrix]
+pytestmark = [pytest.mark.cluster, pytest.mark.full_alerts]
 
 
 @pytest.fixture(scope="module")

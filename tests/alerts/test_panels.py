@@ -11,7 +11,7 @@ def test_every_query_has_its_fault() -> None:
     """Every query of every dashboard is moved by a fault that there is, and no other stands in the table."""
     committed = panels.read()
     assert len(set(panels.every_query())) == len(panels.every_query())
-    assert panels.FILE.read_text() == panels.render(committed), "ALERT_MATRIX=write make test-alerts writes it"
+    assert panels.FILE.read_text() == panels.render(committed), "ALERT_MATRIX=write make full-alerts writes it"
     assert {key for key, faults in committed.items() if not faults} == set()
     assert {fault for faults in committed.values() for fault in faults} <= {fault.name for fault in FAULTS}
 

@@ -125,6 +125,7 @@ def test_a_stopped_broker_holds_up_nobody(cluster: Cluster, session: JmxSession)
     assert set(read(session, asked)) == {target.key for target in asked}
 
 
+@pytest.mark.full_kafka
 def test_a_poll_is_cheap(cluster: Cluster, session: JmxSession) -> None:
     """The child spends no more than 25 ms of CPU on one broker and poll, its JVM warm."""
     asked = targets(cluster)[: len(cluster.broker_ids)]
@@ -140,6 +141,7 @@ def test_a_poll_is_cheap(cluster: Cluster, session: JmxSession) -> None:
     assert cpu <= CPU_LIMIT
 
 
+@pytest.mark.full_kafka
 def test_another_jmx_client_reads_the_same(cluster: Cluster, session: JmxSession) -> None:
     """What jmxquery, a client of its own, reads of a quiet broker is what we read."""
     attributes = [bean for bean in BEANS if bean.where == "broker" and bean.name not in LAZY]
@@ -163,6 +165,7 @@ def test_another_jmx_client_reads_the_same(cluster: Cluster, session: JmxSession
             assert ours[bean.name] == pytest.approx(value), bean.name
 
 
+@pytest.mark.full_kafka
 def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -> None:
     """With certificates and the right user everybody tells everything; without the user nobody does."""
     cluster = make_cluster(brokers=1, jmx_password=True, jmx_tls=True, jmx_client_certificate=True)

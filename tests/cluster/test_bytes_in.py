@@ -14,7 +14,7 @@ from sandbox.admin_topics import EARLIEST_LOCAL
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 WITHIN = 0.05
 SPAN = 20.0

@@ -14,7 +14,7 @@ from tests.cluster.forwarder import Forwarder
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 OWN = ("offsets", "log_dirs", "configs", "jmx")
 """Sources that ask every broker about itself."""

@@ -10,7 +10,7 @@ from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 MEGABYTE = 1_000_000
 RECORD = 10_000
@@ -22,6 +22,7 @@ ETA_WITHIN = 12.0
 """Seconds. A move begins with all that a quota window of 11 s lets through, and then waits for as long."""
 
 
+@pytest.mark.full_kafka
 def test_a_compacted_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
     """Of 2,000 records the cleaner left 20, and 3,000 came after them: two fifths of the offsets weigh nothing."""
     cluster.admin.create_topic(TOPIC, assignment={0: [1]}, config=COMPACTED)

@@ -14,7 +14,7 @@ from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.watching import Watch, problems
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 MEGABYTE = 1_000_000
 MISSING, STRAY = "broker_replicas_without_log", "broker_stray_replicas"
@@ -38,6 +38,7 @@ def cluster(two_dirs: Cluster) -> Iterator[Cluster]:
     two_dirs.reset()
 
 
+@pytest.mark.full_kafka
 def test_topics_that_come_and_go_leave_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """Metadata and disks are told at two times, and each of these topics is in one before the other: nobody is told."""
     with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
@@ -55,6 +56,7 @@ def test_topics_that_come_and_go_leave_nothing(cluster: Cluster, tmp_path: Path)
         assert _counts(pages[-1], name) == dict.fromkeys(cluster.broker_ids, 0)
 
 
+@pytest.mark.full_kafka
 def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(cluster: Cluster, tmp_path: Path) -> None:
     """The metadata has thousands of replicas before the broker has made their logs: these count until it has."""
     with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
@@ -75,6 +77,7 @@ def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(cluster: Cluster
     assert set(_counts(after[-1], MISSING).values()) == {0}
 
 
+@pytest.mark.full_kafka
 def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -> None:
     """Folders of a broker that was down: a deleted topic's is set aside, a lost one comes again, a copy is a stray."""
     cluster.admin.create_topic("keep", assignment={0: [1, 2], 1: [2, 1]})
@@ -111,6 +114,7 @@ def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -
     assert set(_counts(after[-1], MISSING).values()) == {0}
 
 
+@pytest.mark.full_kafka
 def test_a_directory_that_is_offline_makes_what_is_missing_unknown(cluster: Cluster, tmp_path: Path) -> None:
     """Logs that a broker cannot read are not missing: the directory is offline, and says so itself."""
     cluster.admin.create_topic("keep", assignment={number: [2] for number in range(4)})
@@ -163,6 +167,7 @@ def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_pat
     assert {number for page in pages for number in _states(page, "halved")} == gone
 
 
+@pytest.mark.full_kafka
 def test_a_limit_for_moves_between_directories_that_is_wrong(cluster: Cluster, tmp_path: Path) -> None:
     """Of 0 it blocks what moves; when nothing moves it is idle; set right or taken away, all is well."""
     cluster.admin.create_topic("between", assignment={0: [1, 2]})

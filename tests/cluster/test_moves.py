@@ -10,7 +10,7 @@ from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, L
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 MEGABYTE = 1_000_000
 HEALTHY = {"topic": "healthy", "partition": 0, "broker": 2}

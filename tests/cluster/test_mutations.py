@@ -10,7 +10,7 @@ from tests.cluster.beans import read_beans
 from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_topic
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 QUANTILES = ("0.5", "0.75", "0.95", "0.98", "0.99", "0.999")
 ODD_NAMES = ('a "quoted" \\ client, type=*?:', "größe/😀", "%41 per cent", "two\nlines")

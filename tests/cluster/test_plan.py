@@ -18,7 +18,7 @@ from sandbox import Cluster, wait_for
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE, _neutral, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 MEGABYTE = 1_000_000
 REMOTE_LOG = "__remote_log_metadata"

@@ -12,7 +12,7 @@ from tests.cluster.followers import LARGEST_OVERHEAD, TO_AGREE, TO_KNOW, Followe
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 RECORD = 1000
 MEGABYTE = 1_000_000
@@ -107,7 +107,7 @@ def test_moving_when_a_replica_takes_the_place_of_another(cluster: Cluster, tmp_
     _assert_added(cluster, tmp_path, "moved", [BROKER], "moving")
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 @pytest.mark.parametrize("side", ["follower", "leader"])
 def test_throttled_when_a_throttle_holds_it_back(cluster: Cluster, tmp_path: Path, side: str) -> None:
     """A listed follower outside the ISR, the throttle of either side used up: throttled, and over when it is lifted."""

@@ -9,7 +9,7 @@ from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 OUT = {"topic": "orphan", "partition": 1, "broker": 3}
 TARGET_DOWN = {("3", "target_down", "0", "orphan"): 1}

@@ -15,7 +15,7 @@ from tests.cluster.followers import count_by_state
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 TOPIC = "rolling"
 PARTITIONS = 6
@@ -61,6 +61,7 @@ class Truth:
         return self.looks[max(bisect_left(times, began) - 1, 0) : bisect_right(times, ended) + 1]
 
 
+@pytest.mark.full_kafka
 def test_a_rolling_restart_raises_nothing_but_what_is_true(cluster: Cluster, tmp_path: Path) -> None:
     """Out of sync is who is missing from the brokers' own ISR, offline whose broker is down; nobody is slow."""
     cluster.admin.create_topic(TOPIC, partitions=PARTITIONS, replication_factor=3, config={"min.insync.replicas": 2})

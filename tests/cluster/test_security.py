@@ -13,7 +13,7 @@ from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_to
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 EVERY_SOURCE = {"metadata", "offsets", "log_dirs", "configs", "reassignments", "quotas", "quorum", "jmx"}
 FAILED_LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
@@ -44,6 +44,7 @@ def test_a_monitor_reads_everything_with_scram(scram: Cluster, tmp_path: Path) -
     scram.admin.clear_client_quotas()
 
 
+@pytest.mark.full_kafka
 @pytest.mark.parametrize("security", [Security.SASL_SSL_PLAIN, Security.MTLS], ids=lambda security: security.value)
 def test_a_monitor_reads_everything(make_cluster: Callable[..., Cluster], tmp_path: Path, security: Security) -> None:
     """The same with SASL/PLAIN, and with a client certificate in place of a password."""

@@ -14,7 +14,7 @@ from tests.cluster.followers import TO_AGREE, TO_KNOW, Follower, Limits, count_b
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 LEADER, BROKER = 1, 2
 RECORD = 10_000
@@ -46,6 +46,7 @@ def small(small_cluster: Cluster) -> Iterator[Cluster]:
     small_cluster.reset()
 
 
+@pytest.mark.full_kafka
 def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: Path) -> None:
     """A follower that runs a tenth of the time: slow, and nothing else, until it may run again; then it recovers."""
     limits = Limits.of(small)
@@ -106,6 +107,7 @@ def test_stuck_while_it_stands_still(small: Cluster, tmp_path: Path) -> None:
     assert count_by_state(over.page, BROKER) == {}
 
 
+@pytest.mark.full_kafka
 def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> None:
     """A follower that comes back from a long stop to records of a quota window ago: recovering until it is in sync."""
     missing = 8000

@@ -19,7 +19,7 @@ from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes
 from tests.support.small_disks import need_mount
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 MEGABYTE = 1_000_000
 TURNS = 5
@@ -50,7 +50,7 @@ def patient(patient_cluster: Cluster) -> Iterator[Cluster]:
     patient_cluster.reset()
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
     """Damaged files on disk, one after the other kind: four moves stand still, each for a cause of its own.
 
@@ -99,7 +99,7 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
             watch.for_polls(3, "the throttle is cleared")
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_path: Path) -> None:
     """Between the same two brokers: the one is stuck once everybody had five turns, the other one never is."""
     throttle = 2 * MEGABYTE
@@ -165,7 +165,7 @@ def test_facts_are_told_at_once(cluster: Cluster, tmp_path: Path) -> None:
         watch.for_polls(5, "they get on")
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
     """Under SIGSTOP, and not fenced: a leader is unresponsive, a target is down; with SIGCONT they are not."""
     _fill(patient, "hanging", [1], 40)
@@ -188,7 +188,7 @@ def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
             watch.for_polls(3, "it gets on")
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tmp_path: Path) -> None:
     """What moves to the other directory of the same broker is not stuck, and comes to its end."""
     numbers = range(4)
@@ -219,7 +219,7 @@ def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tm
         watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
     """A full directory, then one that is too small, then neither: what is left is that the leader's log is rotten.
 
@@ -250,7 +250,7 @@ def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
             watch.until(lambda page: page["reassigning_partitions"] == 0, "it has moved")
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tmp_path: Path) -> None:
     """Each waits for its turn for longer than two quota windows, and gets it."""
     numbers = range(100)

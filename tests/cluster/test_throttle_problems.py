@@ -17,7 +17,7 @@ from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 MEGABYTE = 1_000_000
 POLLS = 3
@@ -28,6 +28,7 @@ TWO_WINDOWS = 22.0
 GRACE = 3.0
 
 
+@pytest.mark.full_kafka
 def test_a_healthy_throttled_move_has_none(cluster: Cluster, tmp_path: Path) -> None:
     """From its start to its end and beyond: one replica is done in a fifth of the time that its sibling takes."""
     cluster.admin.create_topic("grown", assignment={0: [1]})
@@ -107,6 +108,7 @@ def test_what_is_set_wrongly_while_something_moves(cluster: Cluster, tmp_path: P
         assert watch.page["reassigning_partitions"] == 1
 
 
+@pytest.mark.full_kafka
 def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
     """The lists of another topic are in use, and what moves goes past the throttle."""
     for topic in ("named", "unnamed"):
@@ -127,6 +129,7 @@ def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
             watch.problems = {(1, "leader", "lopsided"), (2, "follower", "lopsided")}
 
 
+@pytest.mark.full_kafka
 def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster, tmp_path: Path) -> None:
     """What is produced into the one that no list names is more than the limit, and is not held against the other."""
     for topic in ("named", "unnamed"):
@@ -225,6 +228,7 @@ def test_a_throttle_below_what_is_produced(cluster: Cluster, tmp_path: Path) -> 
         watch.until(lambda page: page["reassigning_partitions"] == 0, "it has moved")
 
 
+@pytest.mark.full_kafka
 def test_a_throttle_that_holds_originals_back(cluster: Cluster, tmp_path: Path) -> None:
     """A follower that was in sync under the throttle comes back, and may not catch up faster than a move may."""
     cluster.admin.create_topic("original", assignment={0: [1, 2]})
@@ -251,6 +255,7 @@ def test_a_throttle_that_holds_originals_back(cluster: Cluster, tmp_path: Path) 
         watch.for_polls(POLLS, "nothing comes back")
 
 
+@pytest.mark.full_kafka
 def test_a_leader_that_its_list_does_not_name(cluster: Cluster, tmp_path: Path) -> None:
     """The other replica is elected while the move goes on: nothing holds back what it sends."""
     cluster.admin.create_topic("elected", assignment={0: [1, 2]})

@@ -13,7 +13,7 @@ from sandbox.admin_topics import EARLIEST_LOCAL, LATEST, LATEST_TIERED
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 COPY_QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 FETCH_QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
@@ -30,6 +30,7 @@ def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: P
     _follow_a_low_copy_quota(cluster, tmp_path, overdue=8 * MIB)
 
 
+@pytest.mark.full_kafka
 def test_kafka_3_9_tells_what_is_overdue_too(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     """`ListOffsets -5` came with 3.9, the quotas with 3.8."""
     _follow_a_low_copy_quota(make_cluster(brokers=2, version="3.9.1"), tmp_path, overdue=4 * MIB)
@@ -67,6 +68,7 @@ def _follow_a_low_copy_quota(cluster: Cluster, folder: Path, overdue: float) -> 
     assert {frozenset(page.all("tiered_storage_problem_seconds")) for page in complete} == {_everything(cluster)}
 
 
+@pytest.mark.full_kafka
 def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tmp_path: Path) -> None:
     """While every copy fails the seconds grow without an end and errors are counted; no quota is blamed."""
     cluster.admin.alter_broker_config("", {COPY_QUOTA: 10 * MIB})
@@ -95,6 +97,7 @@ def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tm
     assert after[-1].one(STALLED, topic=TOPIC) == 0
 
 
+@pytest.mark.full_kafka
 def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     """A broker that has just begun to lead tells `-5` late: what was copied is not overdue because of that.
 
@@ -168,6 +171,7 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
     assert {key for page in [first, *large, *small, *pages] for key in _problems(page)} <= allowed
 
 
+@pytest.mark.full_kafka
 def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path) -> None:
     """A consumer that reads what is no longer local is held back; once it has read all, nobody is."""
     cluster.admin.alter_broker_config("", {FETCH_QUOTA: 150_000})

@@ -8,7 +8,7 @@ from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 
 def test_a_deleted_topic_is_gone_in_the_next_page(cluster: Cluster, tmp_path: Path) -> None:

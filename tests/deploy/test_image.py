@@ -199,7 +199,7 @@ def copy(words: list[str], source: Path) -> None:
             shutil.copy(ROOT / name, source / target)
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_steps_build_the_command(built: Path) -> None:
     """In a clean directory the steps leave the command, at the versions of constraints.txt, and no pip."""
     command = built / "kafka-warden" / "bin" / "kafka-warden"
@@ -217,7 +217,7 @@ def test_steps_build_the_command(built: Path) -> None:
     assert not [line for line in installed if line.startswith(("pip=", "setuptools="))]
 
 
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_java_runtime_is_enough(built: Path) -> None:
     """The JMX child, with TLS and passwords too, works on the modules that jlink puts together."""
     java = built / "jre"

@@ -19,7 +19,7 @@ from kafka_warden.formulas.forecast_trend import Kind
 from kafka_warden.formulas.ops import Floats
 from tests.formulas.growth import HORIZON
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full_pipeline
 
 SEEDS: Final = 200
 LEVEL: Final = 0.9

@@ -24,7 +24,7 @@ SHAPES = (
 
 
 @pytest.mark.cluster
-@pytest.mark.long
+@pytest.mark.full_kafka
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name.replace(" ", "-"))
 def test_replicas_move_at_the_rate_of_the_law(shape: Shape, capsys: pytest.CaptureFixture[str]) -> None:
     """The gross rate is within 15 % of the law, and of KIP-73's quota where that and the law agree."""

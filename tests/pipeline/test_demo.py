@@ -92,7 +92,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.long
+@pytest.mark.full_pipeline
 def test_it_leaves_what_it_promises(tmp_path: Path) -> None:
     """In place of an older run: a page with every section, a plan that is possible, and no mart missing."""
     (tmp_path / "demo").mkdir()

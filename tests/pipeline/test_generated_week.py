@@ -24,7 +24,7 @@ from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.report.numbers import count, share
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full_pipeline
 
 ROOT = Path(__file__).parents[2]
 PARTITIONS = "14"

@@ -21,7 +21,7 @@ from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.history.replay import Rows, differences, in_order_of, written
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.full_pipeline]
 
 MEGABYTE = 1_000_000
 THROTTLE = MEGABYTE // 2

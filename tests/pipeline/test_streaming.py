@@ -60,7 +60,10 @@ def test_stream_equals_batch(spark: SparkSession, source: Path, expected: dict[s
     "step",
     [
         "last mart",
-        *(pytest.param(step, marks=pytest.mark.long) for step in ("staging", "first mart", "before the books")),
+        *(
+            pytest.param(step, marks=pytest.mark.full_pipeline)
+            for step in ("staging", "first mart", "before the books")
+        ),
         "after the books",
     ],
 )

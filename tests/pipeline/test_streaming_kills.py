@@ -23,7 +23,7 @@ from tests.pipeline.killed import (
     running_in,
 )
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
 
 STEPS = (rows_staged, first_mart_begun, last_mart_begun, books_written)
 

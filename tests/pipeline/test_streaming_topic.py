@@ -22,7 +22,7 @@ from tests.history.places import write
 from tests.pipeline.arrivals import contents, history_polls, rolled
 from tests.pipeline.killed import finished, killed_in, last_mart_begun, rows_staged
 
-pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.full_pipeline]
 
 TOPIC = "kafka-warden-history"
 SECONDS = 60.0

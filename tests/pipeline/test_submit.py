@@ -24,7 +24,7 @@ from sandbox.spark import Room, standalone
 from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
 from tests.pipeline.killed import PLAIN, ROOT
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
 
 
 @pytest.fixture(scope="module")

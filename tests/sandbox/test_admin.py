@@ -25,6 +25,7 @@ def test_a_topic_comes_and_goes(cluster: Cluster) -> None:
     assert cluster.admin.topics() == ()
 
 
+@pytest.mark.full_kafka
 def test_more_partitions_than_one_request_may_make(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """A topic of many partitions is made in several requests, and keeps its assignment."""
     assert MOST_PARTITIONS_PER_REQUEST < 10_000
@@ -37,6 +38,7 @@ def test_more_partitions_than_one_request_may_make(cluster: Cluster, monkeypatch
     assert len(cluster.admin.describe("more")) == 7
 
 
+@pytest.mark.full_kafka
 def test_configs_have_layers(cluster: Cluster) -> None:
     """A broker's own value wins over the default of all, and None takes it away."""
     key = "log.cleaner.backoff.ms"
@@ -50,6 +52,7 @@ def test_configs_have_layers(cluster: Cluster) -> None:
     wait_for(lambda: cluster.admin.broker_config(1, [key]) == {key: "20000"}, what="the default of all")
 
 
+@pytest.mark.full_kafka
 def test_client_quotas_by_entity(cluster: Cluster) -> None:
     """Users, client ids, both and their defaults each have quotas of their own."""
     entities = [(None, "c"), (None, DEFAULT), ("u", None), (DEFAULT, None), ("u", "c"), (DEFAULT, DEFAULT)]
@@ -64,6 +67,7 @@ def test_client_quotas_by_entity(cluster: Cluster) -> None:
     wait_for(lambda: not cluster.admin.client_quotas(), what="no quota")
 
 
+@pytest.mark.full_kafka
 def test_load_counts_what_was_acknowledged(cluster: Cluster) -> None:
     """Records or bytes per partition: just so many are in the log."""
     cluster.admin.create_topic("load", partitions=2, replication_factor=2)
@@ -76,6 +80,7 @@ def test_load_counts_what_was_acknowledged(cluster: Cluster) -> None:
         cluster.load.produce("load")
 
 
+@pytest.mark.full_kafka
 def test_background_load_keeps_its_rate(cluster: Cluster) -> None:
     """The acknowledged bytes follow the rate, spread evenly over the partitions."""
     cluster.admin.create_topic("steady", partitions=4)
@@ -90,6 +95,7 @@ def test_background_load_keeps_its_rate(cluster: Cluster) -> None:
     assert producer.acked_bytes <= 500_000 * taken
 
 
+@pytest.mark.full_kafka
 def test_a_broker_that_does_not_run_answers_at_once(cluster: Cluster) -> None:
     """Asking a broker that was killed or paused in particular is an error, not a wait."""
     cluster.pause(3)
@@ -98,6 +104,7 @@ def test_a_broker_that_does_not_run_answers_at_once(cluster: Cluster) -> None:
     assert cluster.admin.topics() == ()
 
 
+@pytest.mark.full_kafka
 def test_tiered_segments_leave_the_brokers(cluster: Cluster) -> None:
     """A tiered topic's closed segments are copied away and deleted locally, and still read from the beginning."""
     cluster.admin.create_tiered_topic("tiered", replication_factor=2)

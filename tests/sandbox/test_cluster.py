@@ -17,6 +17,7 @@ def test_it_is_ready_when_the_block_begins(cluster: Cluster) -> None:
     assert cluster.active_controller() == 101
 
 
+@pytest.mark.full_kafka
 def test_a_paused_broker_is_fenced_and_comes_back(cluster: Cluster) -> None:
     """SIGSTOP lets a broker's session end; after SIGCONT it is back in every ISR."""
     cluster.admin.create_topic("paused", partitions=3, replication_factor=3)
@@ -41,6 +42,7 @@ def test_a_killed_follower_lacks_exactly_what_was_produced_since(cluster: Cluste
     assert cluster.admin.offsets("exact", replica_id=-2) == {0: 177}
 
 
+@pytest.mark.full_kafka
 def test_a_wiped_broker_bootstraps_from_the_others(cluster: Cluster) -> None:
     """A broker with new, empty disks fetches everything again."""
     cluster.admin.create_topic("wiped", assignment={0: [1, 2]})
@@ -57,6 +59,7 @@ def test_a_wiped_broker_bootstraps_from_the_others(cluster: Cluster) -> None:
     assert cluster.admin.offsets("wiped", node=2, replica_id=-2) == {0: 500}
 
 
+@pytest.mark.full_kafka
 def test_a_rolling_restart_loses_no_record(cluster: Cluster) -> None:
     """Every broker is restarted under load, and every acknowledged record is there."""
     cluster.admin.create_topic("rolling", partitions=3, replication_factor=3, config={"min.insync.replicas": 2})
@@ -71,6 +74,7 @@ def test_a_rolling_restart_loses_no_record(cluster: Cluster) -> None:
     assert all(0 < records <= ends[partition] for partition, records in producer.acked.items())
 
 
+@pytest.mark.full_kafka
 def test_leaders_come_back_to_the_preferred_replicas(cluster: Cluster) -> None:
     """A restart moves leaders away, and a preferred election brings them back."""
     cluster.admin.create_topic("led", assignment={0: [1, 2]})
@@ -101,6 +105,7 @@ def test_reset_brings_everything_back(cluster: Cluster) -> None:
     assert {1, 2, 3} == set(cluster.admin.brokers())
 
 
+@pytest.mark.full_kafka
 def test_another_controller_takes_over(make_cluster: Callable[..., Cluster]) -> None:
     """With three controllers, the active one may die, and comes back as a follower that has caught up."""
     cluster = make_cluster(brokers=1, controllers=3, tiered=False)
@@ -115,6 +120,7 @@ def test_another_controller_takes_over(make_cluster: Callable[..., Cluster]) -> 
     assert cluster.active_controller() != first
 
 
+@pytest.mark.full_kafka
 def test_a_broker_that_cannot_start_says_why(make_cluster: Callable[..., Cluster]) -> None:
     """A node that ends while starting is an error with the end of its log."""
     with pytest.raises(SandboxError, match=r"exit code 1(.|\n)*num.io.threads"):

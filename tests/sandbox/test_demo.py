@@ -125,6 +125,7 @@ def of_moves(title: str) -> Target:
     return next(target for target in targets() if (target.board, target.panel) == ("moves", title))
 
 
+@pytest.mark.full_kafka
 @pytest.mark.cluster
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> None:
@@ -138,7 +139,7 @@ def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> Non
 
 
 @pytest.mark.cluster
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_an_interrupted_demo_can_be_looked_at(tmp_path: Path) -> None:
     """After Ctrl-C during the moves what Prometheus has seen of them is served again."""
     with start_demo(tmp_path) as demo:
@@ -158,7 +159,7 @@ def test_an_interrupted_demo_can_be_looked_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.long
+@pytest.mark.full_kafka
 def test_the_whole_demo(tmp_path: Path) -> None:
     """The demo ends by itself with exit code 0, having shown the alert with its cause, both ends and the all-clear.
 

@@ -11,7 +11,7 @@ from sandbox import Cluster
 from sandbox.__main__ import describe
 from sandbox.sidecar import sidecar_config
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
 READER = """
 import sys, jpype

@@ -84,6 +84,7 @@ def node_pids(facts: dict[str, str]) -> list[int]:
     return [int(pair.partition("=")[2]) for pair in facts["processes"].split()]
 
 
+@pytest.mark.full_kafka
 @pytest.mark.cluster
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 def test_it_leaves_nothing_behind(started: subprocess.Popen[str], ending: signal.Signals) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sandbox import AdminError, Cluster, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, Reassignment
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 RATE = 100_000
 RATES = (LEADER_RATE, FOLLOWER_RATE)
 LISTS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)

@@ -91,8 +91,7 @@ def test_another_recording_is_not_overwritten(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.cluster
-@pytest.mark.long
-@pytest.mark.recording
+@pytest.mark.full_pipeline
 def test_a_whole_recording(tmp_path: Path) -> None:
     """The scene happens on a real cluster, and what is left is a history and its truth, and nothing else."""
     command = [sys.executable, "-m", "sandbox.record", "--out", str(tmp_path / "out")]

@@ -13,7 +13,7 @@ from sandbox.admin_principals import MONITORING
 from sandbox.link import NoAnswerError, ask
 from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 CLUSTER_AUTHORIZATION_FAILED = 31
 WINDOW = "controller.quota.window.num"
 

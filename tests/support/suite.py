@@ -1,0 +1,74 @@
+"""Rules for every test: one shard at most, a time limit, one process per file, and a retry only for `realtime`.
+
+The rules are a pytest plugin, which `conftest.py` at the top of the repository loads.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+SHARDS: Final = ("full_kafka", "full_pipeline", "full_alerts")
+"""Markers of what `make test` leaves out; `make full-kafka` runs `full_kafka`, and so on."""
+
+SECONDS: Final = {"cluster": 900, "spark": 600}
+"""Time limits of tests that have a marker and no limit of their own; all others have `timeout` in pyproject.toml."""
+
+MOST_FLAKY: Final = 2
+"""Retried tests that a run may have."""
+
+LEFT_BEHIND: Final = "left behind by this run"
+"""In the message about processes that outlive the tests: a retry would hide them."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give a test its time limit, its group for xdist and, if it depends on real time, its one retry."""
+    shards = {mark.name for mark in item.iter_markers() if mark.name in SHARDS}
+    if len(shards) > 1:
+        raise pytest.UsageError(f"{item.nodeid} is in more than one shard: {', '.join(sorted(shards))}")
+    if item.get_closest_marker("timeout") is None:
+        limits = [seconds for name, seconds in SECONDS.items() if item.get_closest_marker(name)]
+        if limits:
+            item.add_marker(pytest.mark.timeout(max(limits)))
+    if item.get_closest_marker("realtime"):
+        item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=LEFT_BEHIND))
+    item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _group(item: pytest.Item) -> str:
+    """Tests of a file share fixtures; those on another version of Kafka share one cluster."""
+    version = item.callspec.params.get("shared_cluster") if hasattr(item, "callspec") else None
+    return f"kafka-{version}" if version else item.nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Count retries where the reports come together."""
+    config.pluginmanager.register(Retries(), "retries")
+
+
+class Retries:
+    """Print every test that was retried as FLAKY, and fail a run that has more than `MOST_FLAKY`."""
+
+    def __init__(self) -> None:
+        self.tests: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember what is run again."""
+        if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # pytest-rerunfailures adds it
+            self.tests.append(report.nodeid)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        """Fail the run after more retries than allowed."""
+        if len(self.tests) > MOST_FLAKY and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return (yield)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the tests."""
+        for test in self.tests:
+            terminalreporter.write_line(f"FLAKY {test}", yellow=True)
+        if len(self.tests) > MOST_FLAKY:
+            terminalreporter.write_line(f"{len(self.tests)} retries; at most {MOST_FLAKY} are allowed", red=True)

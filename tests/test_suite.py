@@ -1,0 +1,172 @@
+"""Rules of the suite itself: shards, time limits, retries, `.ci/run`."""
+
+import itertools
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from _pytest.mark.expression import Expression
+
+from tests.support.suite import LEFT_BEHIND, MOST_FLAKY, SHARDS
+
+ROOT: Final = Path(__file__).parents[1]
+FLAKY: Final = """
+    import pytest
+    runs = []
+
+    @pytest.mark.realtime
+    @pytest.mark.parametrize("number", range({tests}))
+    def test_fails_once(number):
+        runs.append(number)
+        assert runs.count(number) > 1
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A pytest with the rules of this suite; `pytester` is its directory."""
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'exporter'}")
+    markers = "".join(f"  {name}: \n" for name in ("realtime", "cluster", "spark", *SHARDS))
+    pytester.makeini(f"[pytest]\naddopts = -p tests.support.suite -p no:randomly\ntimeout = 60\nmarkers =\n{markers}")
+    return pytester
+
+
+def targets(name: str) -> list[str]:
+    """Marker expressions of the pytest commands of a target of the Makefile and of the targets that it calls."""
+    done = subprocess.run(["make", "-n", name], cwd=ROOT, capture_output=True, text=True, check=True)
+    called = re.findall(r"^scripts/step make (\w+)", done.stdout, re.MULTILINE)
+    found = re.findall(r"-m pytest .*-m '?([^'\n]+?)'?\s*$", done.stdout, re.MULTILINE)
+    return [*found, *(expression for target in called for expression in targets(target))]
+
+
+def test_every_test_is_in_one_place() -> None:
+    """Whatever its markers, `make test` or exactly one shard selects a test, once."""
+    places = {name: targets(name) for name in ("test", "full-kafka", "full-pipeline", "full-alerts")}
+    again = [e for e in itertools.chain(*places.values()) if "hypothesis" in e]
+    assert len(again) == 2, "property tests run once more in the shards"
+    for shard in ((), *((name,) for name in SHARDS)):
+        for kinds in itertools.product((False, True), repeat=2):
+            marks = {*shard, *itertools.compress(("cluster", "spark"), kinds)}
+            chosen = [
+                place
+                for place, expressions in places.items()
+                for expression in expressions
+                if expression not in again and Expression.compile(expression).evaluate(_among(marks))
+            ]
+            assert chosen == [shard[0].replace("_", "-") if shard else "test"], marks
+
+
+def _among(marks: set[str]) -> Callable[..., bool]:
+    return lambda name, **_: name in marks
+
+
+def test_no_test_is_in_two_shards(run: pytest.Pytester) -> None:
+    """A second shard is an error that names the test."""
+    run.makepyfile("""
+        import pytest
+
+        @pytest.mark.full_kafka
+        @pytest.mark.full_alerts
+        def test_in_two():
+            pass
+    """)
+    result = run.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*test_in_two is in more than one shard: full_alerts, full_kafka"])
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "2", "--dist", "loadgroup")], ids=["one process", "two processes"])
+@pytest.mark.parametrize("tests", [MOST_FLAKY, MOST_FLAKY + 1])
+def test_flaky_tests_are_printed_and_few(run: pytest.Pytester, tests: int, processes: tuple[str, ...]) -> None:
+    """A test that passes when retried is printed; a third one fails the run."""
+    run.makepyfile(FLAKY.format(tests=tests))
+    result = run.runpytest_subprocess(*processes)
+    assert result.parseoutcomes() == {"passed": tests, "rerun": tests}
+    result.stdout.fnmatch_lines(["FLAKY *test_fails_once?0?*", "FLAKY *test_fails_once?1?*"])
+    assert result.ret == (pytest.ExitCode.OK if tests <= MOST_FLAKY else pytest.ExitCode.TESTS_FAILED)
+
+
+def test_other_tests_are_not_retried(run: pytest.Pytester) -> None:
+    """Without the marker the first failure counts, and with it the second."""
+    run.makepyfile("""
+        import pytest
+
+        def test_once():
+            assert False
+
+        @pytest.mark.realtime
+        def test_twice():
+            assert False
+    """)
+    result = run.runpytest_subprocess()
+    assert result.parseoutcomes() == {"failed": 2, "rerun": 1}
+    result.stdout.fnmatch_lines(["FLAKY *test_twice"])
+
+
+def test_a_process_that_is_left_is_an_error(run: pytest.Pytester) -> None:
+    """It is reported after the last test, which is not retried for it."""
+    run.makeconftest(f"""
+        import pytest
+
+        @pytest.fixture(scope="session", autouse=True)
+        def no_process_left():
+            yield
+            pytest.fail("{LEFT_BEHIND}: sleep")
+    """)
+    run.makepyfile("""
+        import pytest
+
+        @pytest.mark.realtime
+        def test_passes():
+            pass
+    """)
+    result = run.runpytest_subprocess()
+    assert result.parseoutcomes() == {"passed": 1, "errors": 1}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_time_limits(run: pytest.Pytester) -> None:
+    """A test that takes too long fails with the stacks of its threads; a limit of its own wins over its marker's."""
+    run.makepyfile("""
+        import time
+
+        import pytest
+
+        @pytest.mark.timeout(0.2)
+        @pytest.mark.cluster
+        def test_hangs():
+            time.sleep(30)
+
+        @pytest.mark.cluster
+        def test_is_on_a_cluster(request):
+            assert request.node.get_closest_marker("timeout").args == (900,)
+    """)
+    result = run.runpytest_subprocess()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Timeout*0.2*"])
+
+
+def test_property_tests_repeat_in_make_test_only(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs draw the same examples, unless the profile is `fresh`."""
+    run.makeconftest(re.sub("^pytest_plugins = .*", "", (ROOT / "conftest.py").read_text(), flags=re.MULTILINE))
+    run.makepyfile("""
+        from hypothesis import given, strategies
+
+        @given(strategies.integers(0, 10**30))
+        def test_any(number):
+            with open("drawn", "a") as file:
+                print(number, file=file)
+    """)
+
+    def drawn() -> str:
+        file = run.path / "drawn"
+        file.unlink(missing_ok=True)
+        assert run.runpytest_subprocess().ret == pytest.ExitCode.OK
+        return file.read_text()
+
+    assert drawn() == drawn()
+    monkeypatch.setenv("HYPOTHESIS_PROFILE", "fresh")
+    assert drawn() != drawn()
