@@ -16,8 +16,8 @@ Version {VERSION}. Generated from `exporter/kafka_warden/history/` by `make docs
 [history.md](history.md) describes how to turn history on, and which rows may be missing.
 
 - **Unknown is null, unlimited is infinite, a known zero is 0.** Types are those of Spark SQL; NaN is never written.
-- Times in *Unix s* are for people and for joins. Times in *monotonic s* are comparable within one `run` only. `time` and
-  `clock` of a row are the same moment on both clocks.
+- Times in *Unix s* are for people and for joins. Times in *monotonic s* are comparable within one `run` only. `time`
+  and `clock` of a row are the same moment on both clocks.
 - *Raw* values are reported by brokers or set by the user. *Derived* values are computed from them by the sidecar. A
   replay of the polls of a `run`, in the order of `sequence`, computes the same derived values
   (`exporter/kafka_warden/history/replay.py`).
