@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from kafka_warden.history.tables.partitions import PARTITIONS
 from kafka_warden.history.tables.polls import POLLS, RESTORED
 from kafka_warden.history.tables.quotas import QUOTAS
 from kafka_warden.history.tables.replicas import REPLICAS
+from kafka_warden.model import Snapshot
 
 VERSION: Final = 1
 """Grows with any change of the tables. A reader accepts its own version and older ones."""
@@ -45,50 +47,27 @@ TABLES: Final[tuple[Table[Any], ...]] = (*_OTHERS, replace(POLLS, columns=(*POLL
 BY_NAME: Final = {table.name: table for table in TABLES}
 
 
-def _common(
-    name: str, type_: ColumnType, unit: str, text: str, sources: tuple[str, ...], read: Callable[[Poll], PythonValue]
-) -> Column[Any]:
+def _common(name: str, type_: ColumnType, unit: str, text: str, read: Callable[[Poll], PythonValue]) -> Column[Any]:
     def values(rows: Any) -> DictionaryColumn:
         return DictionaryColumn(np.zeros(len(rows), np.int32), [read(rows.poll)])
 
+    sources = (f"snapshot.{name}",) if name in Snapshot.__slots__ else ()
     return Column(name, Role.KEY, unit, text, sources, type_, values)
 
 
 COMMON: Final[tuple[Column[Any], ...]] = (
-    _common("schema_version", INT, "", "version of these tables", (), lambda _: VERSION),
-    _common(
-        "cluster_id",
-        STRING,
-        "",
-        "cluster id that Kafka reports",
-        ("snapshot.cluster_id",),
-        lambda poll: poll.snapshot.cluster_id,
-    ),
-    _common(
-        "run",
-        STRING,
-        "",
-        "id of the process that wrote the row; monotonic times are comparable within one run",
-        (),
-        lambda p: p.run,
-    ),
+    _common("schema_version", INT, "", "version of these tables", lambda _: VERSION),
+    _common("cluster_id", STRING, "", "cluster id that Kafka reports", attrgetter("snapshot.cluster_id")),
+    _common("run", STRING, "", "id of the process; monotonic times are comparable within one", attrgetter("run")),
     _common(
         "sequence",
         BIGINT,
         "",
         "number of earlier evaluated polls of this run; a gap is a poll that was left out or lost",
-        (),
-        lambda poll: poll.sequence,
+        attrgetter("sequence"),
     ),
-    _common("time", DOUBLE, "Unix s", "start of the poll", ("snapshot.time",), lambda poll: poll.snapshot.time),
-    _common(
-        "clock",
-        DOUBLE,
-        "monotonic s",
-        "start of the poll on the monotonic clock of the run",
-        ("snapshot.clock",),
-        lambda poll: poll.snapshot.clock,
-    ),
+    _common("time", DOUBLE, "Unix s", "start of the poll", attrgetter("snapshot.time")),
+    _common("clock", DOUBLE, "monotonic s", "start of the poll on the clock of the run", attrgetter("snapshot.clock")),
 )
 """First columns of every table. They are equal for all rows of a poll."""
 

@@ -67,7 +67,7 @@ class Folder:
         Raises:
             SinkError: the file may be missing. A second try has the same name, so the rows are there once.
         """
-        directory = self.path / table / _date(hour) / f"hour={hour % 24:02d}"
+        directory = self.path / table / f"{dt.datetime.fromtimestamp(hour * SECONDS, dt.UTC):date=%Y-%m-%d/hour=%H}"
         beside = directory / f".{name}.tmp"
         try:
             _make(directory)
@@ -183,10 +183,6 @@ def translated(problem: OSError, path: Path) -> SinkError:
     if problem.errno in _REFUSED:
         return SinkNotWritableError(f"{path}: {why}; history.parquet.path must be a folder that this user can write")
     return SinkError(f"{path}: {why}")
-
-
-def _date(hour: int) -> str:
-    return f"date={dt.datetime.fromtimestamp(hour * SECONDS, dt.UTC):%Y-%m-%d}"
 
 
 def _directories(path: Path) -> list[Path]:

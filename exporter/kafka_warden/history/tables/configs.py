@@ -58,8 +58,8 @@ CONFIGS: Final = Table(
             lambda _, item: "topic" if item.topic is not None else "broker",
             Role.KEY,
         ),
-        column("broker", OPTIONAL_INT, "", "broker id", (), lambda _, item: item.broker, Role.KEY),
-        column("topic", OPTIONAL_STRING, "", "topic name", (), lambda _, item: item.topic, Role.KEY),
+        column("broker", OPTIONAL_INT, "", "broker id", role=Role.KEY),
+        column("topic", OPTIONAL_STRING, "", "topic name", role=Role.KEY),
         column(
             "topic_id",
             OPTIONAL_STRING,

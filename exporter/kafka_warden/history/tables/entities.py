@@ -33,14 +33,15 @@ def column(
     type_: ColumnType,
     unit: str,
     text: str,
-    sources: tuple[str, ...],
-    read: Callable[[Poll, Any], Any],
+    sources: tuple[str, ...] = (),
+    read: Callable[[Poll, Any], Any] | None = None,
     role: Role = Role.RAW,
 ) -> Column[Any]:
-    """Make a column; `read` returns a value of the model."""
+    """Make a column; `read` returns a value of the model, by default the attribute of the item with the same name."""
+    value = read or (lambda _, item: getattr(item, name))
 
     def values(rows: Entities[Any]) -> list[PythonValue]:
-        return [type_.write(read(rows.poll, item)) for item in rows.items]
+        return [type_.write(value(rows.poll, item)) for item in rows.items]
 
     return Column(name, role, unit, text, sources, type_, values)
 

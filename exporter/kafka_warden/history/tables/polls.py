@@ -185,9 +185,9 @@ RESTORED: Final = Table(
     "The state file that a process started with, in pieces. Only for polls with `restored` in `polls.remembered`.",
     ("part",),
     (
-        column("part", INT, "", "number of the piece", (), lambda _, item: item.part, Role.KEY),
-        column("parts", INT, "", "number of pieces", (), lambda _, item: item.parts),
-        column("text", STRING, "", "JSON", (), lambda _, item: item.text),
+        column("part", INT, "", "number of the piece", role=Role.KEY),
+        column("parts", INT, "", "number of pieces"),
+        column("text", STRING, "", "JSON"),
     ),
     _parts,
 )
