@@ -1,16 +1,25 @@
 """When a move is stuck, and the order of its causes."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kafka_warden.formulas.folds import Stall
 from kafka_warden.formulas.law import Verdict, Window
-from kafka_warden.formulas.stuck import Cause, MoveFacts, cause, is_settled, is_stuck, single_stall_limit, stall_limit
+from kafka_warden.formulas.stuck import (
+    Cause,
+    MoveFacts,
+    cause,
+    fact,
+    holding,
+    is_settled,
+    is_stuck,
+    single_stall_limit,
+    stall_limit,
+)
 
 MIB = 1 << 20
 Facts = dict[str, Any]
@@ -110,15 +119,30 @@ def test_every_cause_has_a_row() -> None:
     assert {expected for _, expected in CAUSES} == set(Cause)
 
 
-@given(st.lists(st.sampled_from(CAUSES[:16]), min_size=1, max_size=5))
-def test_the_first_cause_wins(chosen: list[tuple[Facts, Cause]]) -> None:
-    """Where several facts hold, the one that comes first in the list of causes is named."""
-    facts: Facts = {}
-    for each, _ in chosen:
-        facts = each | facts
-    order = list(Cause)
-    single = [cause(replace(NOTHING, **{name: value})) for name, value in facts.items()]
-    named = cause(replace(NOTHING, **facts))
+FIRST_OF = {expected: facts for facts, expected in reversed(CAUSES) if expected is not Cause.NO_PROGRESS}
+"""The first row of each cause."""
 
-    assert order.index(named) <= max(map(order.index, single))
-    assert named in {*single, Cause.NO_LEADER, Cause.NO_PROGRESS}
+PAIRS = [
+    pair
+    for pair in combinations(FIRST_OF, 2)
+    # Without a leader none can be unresponsive.
+    if set(pair) != {Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER}
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_the_first_cause_wins(pair: tuple[Cause, Cause]) -> None:
+    """Of two causes that hold, the one that comes first in the list of causes is named."""
+    first, second = sorted(pair, key=list(Cause).index)
+    facts = MoveFacts(**{**asdict(NOTHING), **FIRST_OF[second], **FIRST_OF[first]})
+
+    assert cause(facts) is first
+    assert holding(facts)[0] is first
+
+
+def test_a_fact_is_named_before_a_cause_that_needs_waiting() -> None:
+    """A disk that is too small does not hide that the throttle is 0."""
+    facts = replace(NOTHING, usable_bytes=0.0, leader_limit=0.0)
+
+    assert cause(facts) is Cause.LOG_DIR_FULL
+    assert fact(facts) is Cause.THROTTLE_BLOCKED
