@@ -1,7 +1,7 @@
 """Finds words that the project does not use (`words.txt`) in every file under version control: part of `make lint`.
 
-`words-exceptions.txt` names the rooms that are not clean yet, the files that others wrote, and the frozen texts. Each line of it
-must be needed, so the file only gets shorter.
+`words-exceptions.txt` names the rooms that are not clean yet, the files that others wrote, and the frozen texts.
+Each line of it must be needed, so the file only gets shorter.
 """
 
 import re

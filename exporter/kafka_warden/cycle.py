@@ -155,6 +155,7 @@ class Cycle:
             self._build,
             snapshot.time if snapshot is not None else None,
             sinks=self._history.status if self._history is not None else {},
+            throttle_times=self._poller.throttle_times,
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:

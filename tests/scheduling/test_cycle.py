@@ -23,6 +23,7 @@ class Polled:
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self.status: Any = {}
+        self.throttle_times: Any = {}
         self.last: Snapshot | None = None
         self.answers = True
         self.raises: type[Exception] | None = None

@@ -48,6 +48,8 @@ class Sidecar:
     """Family to the series that the budget left out in the last rendering."""
     sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
     """Destinations of history, by the name of the sink."""
+    throttle_times: Mapping[int, float] = field(default_factory=dict)
+    """Broker to the longest pause in seconds that it asked for in the last poll."""
 
 
 @dataclass(frozen=True, slots=True)

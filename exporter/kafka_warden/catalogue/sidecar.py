@@ -30,6 +30,11 @@ def _errors(sidecar: Sidecar) -> Iterator[Sample]:
             yield (source, broker, reason), count
 
 
+def _throttle(sidecar: Sidecar) -> Iterator[Sample]:
+    for broker, seconds in sidecar.throttle_times.items():
+        yield (str(broker),), seconds
+
+
 def _snapshot_time(sidecar: Sidecar) -> Iterator[Sample]:
     if sidecar.snapshot_time is not None:
         yield (), sidecar.snapshot_time
@@ -72,20 +77,31 @@ def _clamped(view: View) -> Iterator[Sample]:
 
 
 SIDECAR = (
-    SidecarMetric("up", "1 when the last request of this kind was answered", SOURCE, _up),
-    SidecarMetric("source_duration_seconds", "Duration of the last request of this kind", SOURCE, _duration),
+    SidecarMetric("up", "1 when all requests of this kind were answered in the last poll that sent some", SOURCE, _up),
+    SidecarMetric(
+        "source_duration_seconds",
+        "Total duration of the requests of this kind in the last poll that sent some",
+        SOURCE,
+        _duration,
+    ),
     SidecarMetric(
         "source_last_success_timestamp_seconds",
-        "When a request of this kind was last answered",
+        "When all requests of this kind in a poll were last answered",
         SOURCE,
         _last_success,
     ),
     SidecarMetric(
         "source_errors_total",
-        "Requests of this kind that were not answered, by reason",
+        "Polls in which a request of this kind was not answered, by reason",
         (*SOURCE, "reason"),
         _errors,
         Kind.COUNTER,
+    ),
+    SidecarMetric(
+        "broker_throttle_seconds",
+        "Longest pause that the broker asked the sidecar for in the last poll (throttle_time_ms, KIP-219); 0 is none",
+        ("broker",),
+        _throttle,
     ),
     SidecarMetric(
         "snapshot_timestamp_seconds",

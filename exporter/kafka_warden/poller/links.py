@@ -23,7 +23,7 @@ class _Refusal:
 class Links:
     """Makes links when they are needed, a new one when an address changes, all of them when a secret does.
 
-    Use it on the network's loop, except `close`.
+    Use it on the network's loop, except `close`, and except between polls.
     """
 
     network: Network
@@ -79,6 +79,14 @@ class Links:
         link = self._links.pop(f"broker {broker}", None)
         if link is not None:
             link.close()
+
+    def take_throttle_times(self) -> dict[int, float]:
+        """Return, by broker, the longest pause that it asked for since the previous call. Seconds."""
+        return {
+            int(key.removeprefix("broker ")): longest
+            for key, link in self._links.items()
+            if key.startswith("broker ") and (longest := link.take_throttle_time()) is not None
+        }
 
     def refused(self, link: BrokerLink, clock: float) -> AuthenticationError | None:
         """Return why this address must not be tried yet, if so."""

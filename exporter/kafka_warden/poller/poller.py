@@ -74,6 +74,8 @@ class Poller:
             controllers=settings.controllers,
         )
         self._last: Snapshot | None = None
+        self.throttle_times: Mapping[int, float] = {}
+        """Broker to the longest pause in seconds that it asked for in the last poll."""
 
     def poll(self) -> Snapshot | None:
         """Ask all brokers and return the answers.
@@ -93,6 +95,7 @@ class Poller:
                 raise PollAbandonedError("the sidecar is stopping") from None
             raise
         asked.publish()
+        self.throttle_times = self._state.links.take_throttle_times()
         metadata = asked.outcomes[Source.METADATA, NO_BROKER]
         if asked.layout is None and metadata.fault is not None:
             # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.

@@ -25,7 +25,7 @@ class BrokerLink:
         self._turn = asyncio.Lock()
         self._log_in_at: float | None = None
         self._quiet_until = 0.0
-        self._longest_throttle = 0.0
+        self._longest_throttle: float | None = None
 
     @property
     def address(self) -> str:
@@ -43,9 +43,9 @@ class BrokerLink:
         """Whether a question is under way."""
         return self._turn.locked()
 
-    def take_throttle_time(self) -> float:
-        """Return the longest pause in seconds that the broker asked for since the previous call."""
-        longest, self._longest_throttle = self._longest_throttle, 0.0
+    def take_throttle_time(self) -> float | None:
+        """Return the longest pause in seconds that the broker asked for since the previous call; `None` if silent."""
+        longest, self._longest_throttle = self._longest_throttle, None
         return longest
 
     async def ask(self, request: Any, timeout_at: float) -> Any:
@@ -170,7 +170,7 @@ class BrokerLink:
 
     def _note_throttle(self, connection: Connection) -> None:
         self._quiet_until = self.now() + connection.throttle_time
-        self._longest_throttle = max(self._longest_throttle, connection.throttle_time)
+        self._longest_throttle = max(self._longest_throttle or 0.0, connection.throttle_time)
 
     async def _open_socket(self, timeout_at: float) -> socket.socket:
         failure: Exception | None = None
