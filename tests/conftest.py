@@ -1,4 +1,4 @@
-"""Fixtures for every room: real clusters, and the promise that no process outlives the tests."""
+"""Fixtures for every room: real clusters, scripted brokers, and the promise that no process outlives the tests."""
 
 import os
 import uuid
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
+from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.support.suite import LEFT_BEHIND, SHARDS
 
 RUN_VARIABLE = "SANDBOX_TEST_RUN"
@@ -77,3 +78,24 @@ def make_cluster(no_process_left: None) -> Iterator[Callable[..., Cluster]]:
     """Start clusters of one's own, with the arguments of ClusterSettings; they end with the test."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(Cluster(ClusterSettings(**settings)))
+
+
+@pytest.fixture(scope="session")
+def scripted_process(no_process_left: None) -> Iterator[ScriptedCluster]:
+    """The process behind `brokers`."""
+    with ScriptedCluster() as brokers:
+        yield brokers
+
+
+@pytest.fixture
+def brokers(scripted_process: ScriptedCluster) -> Iterator[ScriptedCluster]:
+    """Three scripted brokers without topics, as new for each test (tests/support/scripted)."""
+    scripted_process.reset()
+    yield scripted_process
+    scripted_process.check()
+
+
+@pytest.fixture
+def clock(brokers: ScriptedCluster) -> VirtualClock:
+    """A clock that the scripted brokers follow."""
+    return VirtualClock(brokers)

@@ -103,14 +103,14 @@ class Commands:
         """Set the server's clock; from then on it stands still until it is set again."""
         self._brokers.time.set(now)
 
-    async def idle(self) -> int:
-        """Wait until nothing moves; return how much has moved since the start."""
+    async def idle(self) -> float | None:
+        """Wait until nothing moves; return the time at which something will."""
         still, before = 0, -1
         while still < ROUNDS:
             await asyncio.sleep(0)
             still = still + 1 if self._brokers.moved == before and not self._brokers.busy else 0
             before = self._brokers.moved
-        return before
+        return self._brokers.time.next()
 
     async def seen(self) -> list[dict[str, Any]]:
         """Return the requests since the last call of `forget`."""
@@ -120,9 +120,15 @@ class Commands:
         """Empty the log of requests."""
         self._brokers.seen.clear()
 
+    async def reset(self) -> None:
+        """Close everything and start again without brokers."""
+        await self._brokers.stop()
+        self._brokers = Brokers()
+
     async def problems(self) -> list[str]:
-        """Return what went wrong in this program."""
-        return self._brokers.problems
+        """Return what went wrong in this program since the last call."""
+        problems, self._brokers.problems = self._brokers.problems, []
+        return problems
 
     async def received(self) -> Mapping[str, int]:
         """Return how many requests of each kind arrived since the start."""

@@ -51,6 +51,10 @@ class Time:
                 waiting.set_result(None)
         self._waiting = [each for each in self._waiting if not each[1].done()]
 
+    def next(self) -> float | None:
+        """Return when the first wait ends, of those that end when a test sets the time."""
+        return min((until for until, waiting in self._waiting if not waiting.done()), default=None)
+
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         if seconds > 0 and self._set is None:
@@ -130,6 +134,11 @@ class Brokers:
             server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24)
             self._listeners[broker] = server
             node.port = server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Close everything."""
+        for broker in list(self._listeners):
+            await self.refuse(broker)
 
     async def refuse(self, broker: int) -> None:
         """Close a broker's listener and its connections."""
@@ -322,6 +331,7 @@ def _changed(made: Any, request: Request, rule: Rule, now: float) -> bytes:
     reply = made
     if isinstance(made, Patched):
         reply = KINDS[request.key][2].decode(made.at(now), version=request.version)
+        reply._header = None  # which kafka-python leaves unset, and wants when it encodes
     if rule.error:
         set_errors(reply, rule.error)
     changes = rule.changes | ({"throttle_time_ms": rule.throttle_ms} if rule.throttle_ms else {})

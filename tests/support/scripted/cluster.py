@@ -35,7 +35,7 @@ class ScriptedCluster:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.brokers(*({"id": broker} for broker in self._ids))
+        self.reset()
         return self
 
     def __exit__(
@@ -45,14 +45,24 @@ class ScriptedCluster:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            problems = self.do("problems")
+            self.check()
             self._process.stdin.close()
             self._process.wait(WITHIN)
         finally:
             self._process.kill()
             self._process.wait()
             self._process.stdout.close()
+
+    def check(self) -> None:
+        """Fail when the brokers' own code raised an exception."""
+        problems = self.do("problems")
         assert not problems, "\n".join(problems)
+
+    def reset(self) -> None:
+        """Start again with brokers of the same ids, on other ports."""
+        self.do("reset")
+        self.ports.clear()
+        self.brokers(*({"id": broker} for broker in self._ids))
 
     @property
     def bootstrap(self) -> str:

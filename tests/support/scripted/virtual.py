@@ -52,11 +52,14 @@ class VirtualClock:
         """Set the wall clock forward by so many seconds; back when negative."""
         self._wall += seconds
 
-    def idle(self) -> bool:
-        """Wait until the brokers have done all that they can do now; return whether no thread works for the loop."""
-        if self._brokers is not None:
-            self._brokers.do("idle")
-        return not any(thread.name in HELPERS for thread in threading.enumerate())
+    def busy(self) -> bool:
+        """Return whether a thread works for the loop."""
+        return any(thread.name in HELPERS for thread in threading.enumerate())
+
+    def brokers_sleep_for(self) -> float:
+        """Wait until the brokers have done all that they can do now; return in how many seconds they do more."""
+        until = self._brokers.do("idle") if self._brokers is not None else None
+        return float("inf") if until is None else max(until - self._monotonic, 0.0)
 
 
 class _VirtualLoop(asyncio.SelectorEventLoop):
@@ -81,8 +84,9 @@ class _JumpingSelector(selectors.PollSelector):
             return super().select(timeout)
         looks = 0
         while looks < LOOKS:
-            looks = looks + 1 if self._clock.idle() else 0
+            looks = 0 if self._clock.busy() else looks + 1
+            sleep = self._clock.brokers_sleep_for()
             if ready := super().select(LOOK_SECONDS):
                 return ready
-        self._clock.advance(timeout)
+        self._clock.advance(min(timeout, sleep))
         return []

@@ -1,0 +1,73 @@
+"""A poller on scripted brokers and virtual time."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.model import Snapshot, Source, SourceStatus
+from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.settings.secrets import Secret
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+INTERVAL, DEADLINE = 10.0, 5.0
+CONNECTED = "connected"
+
+
+@dataclass(slots=True)
+class Polling:
+    """A poller with its brokers. `took` are the seconds of the last poll."""
+
+    brokers: ScriptedCluster
+    clock: VirtualClock
+    poller: Poller
+    took: float = 0.0
+
+    def poll(self, after: float = INTERVAL) -> Snapshot:
+        """Poll once, so many seconds after the end of the poll before; the cluster has been known before."""
+        snapshot = self.poll_any(after)
+        assert snapshot is not None
+        return snapshot
+
+    def poll_any(self, after: float = INTERVAL) -> Snapshot | None:
+        """Poll as `poll` does, of a cluster that may never have answered."""
+        self.clock.advance(after)
+        self.brokers.do("forget")
+        started = self.clock.monotonic()
+        snapshot = self.poller.poll()
+        self.took = self.clock.monotonic() - started
+        return snapshot
+
+    def down(self) -> dict[str, str]:
+        """Return the sources that the last poll did not get, each with the latest reason; brokers by id."""
+        return {
+            f"{source}{broker}": ",".join(status.errors)
+            for (source, broker), status in self.poller.status.items()
+            if not status.up
+        }
+
+    def connections(self) -> int:
+        """Return how many connections were opened since the start."""
+        return int(self.brokers.do("received").get(CONNECTED, 0))
+
+    def status(self, source: Source, broker: str = "") -> SourceStatus:
+        """Return how a source fares."""
+        found: SourceStatus = self.poller.status[source, broker]
+        return found
+
+
+@contextmanager
+def polling(
+    brokers: ScriptedCluster, clock: VirtualClock, properties: Mapping[str, str] | None = None, **settings: Any
+) -> Iterator[Polling]:
+    """A poller that has not polled yet."""
+    kafka = {"bootstrap.servers": brokers.bootstrap, **(properties or {})}
+    secrets = {"sasl.password": Secret("secret")} if properties and "sasl.mechanism" in properties else {}
+    poller = Poller(
+        PollerSettings(interval=INTERVAL, deadline=DEADLINE, **settings), translate(kafka, secrets), None, clock
+    )
+    try:
+        yield Polling(brokers, clock, poller)
+    finally:
+        poller.close()

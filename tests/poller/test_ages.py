@@ -1,0 +1,57 @@
+"""For how long answers are used that no newer one replaces."""
+
+import pytest
+
+from tests.poller.polling import INTERVAL, Polling
+
+MOVE = {0: {"adding": [3], "removing": [2]}}
+
+
+@pytest.fixture
+def moving(polled: Polling) -> Polling:
+    """With a reassignment."""
+    polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], isr=[[1, 2], [2, 3, 1], [3, 1, 2]], moves=MOVE)
+    snapshot = polled.poll()
+    assert snapshot.reassignments_known
+    assert snapshot.partitions.reassigning.tolist() == [True, False, False]
+    return polled
+
+
+@pytest.mark.parametrize("rule", [{"error": 41}, {"hang": True}])
+def test_reassignments_are_unknown_after_three_intervals(moving: Polling, rule: dict[str, object]) -> None:
+    """Whether the controller answers with an error or not at all; the other numbers stay."""
+    moving.brokers.rule(None, "ListPartitionReassignments", **rule)
+    began = moving.clock.monotonic()
+    known = []
+    for number in range(1, 5):
+        snapshot = moving.poll(began + number * INTERVAL - moving.clock.monotonic())
+        known.append(snapshot.reassignments_known)
+        assert set(snapshot.offsets_at) == {1, 2, 3}
+    assert known == [True, True, True, False]
+
+    moving.brokers.do("clear")
+    assert moving.poll().reassignments_known
+
+
+def test_the_quorum_is_unknown_after_three_intervals(polled: Polling) -> None:
+    """And with it the active controller."""
+    polled.brokers.rule(None, "DescribeQuorum", error=41)
+    known = [polled.poll().controller for _ in range(4)]
+    assert known == [100, 100, 100, None]
+
+
+def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
+    """They are asked for once a minute."""
+    polled.brokers.rule(None, "DescribeClientQuotas", error=31)
+    known = [polled.poll().quotas is not None for _ in range(19)]
+    assert known == [True] * 18 + [False]
+
+
+def test_the_last_snapshot_is_returned_when_no_broker_answers(polled: Polling) -> None:
+    """With its old time: whoever shows it knows its age."""
+    before = polled.poll()
+    for broker in (1, 2, 3):
+        polled.brokers.do("refuse", broker=broker)
+    snapshot = polled.poll()
+    assert (snapshot.clock, snapshot.time) == (before.clock, before.time)
+    assert not any(status.up for status in snapshot.status.values())

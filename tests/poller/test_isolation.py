@@ -1,0 +1,188 @@
+"""What fails costs its own numbers only."""
+
+import struct
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from kafka_warden.model import Source
+from tests.poller.polling import CONNECTED, DEADLINE, INTERVAL, Polling
+
+MINUTE = 61.0
+"""Seconds after which all questions are due."""
+
+
+@pytest.mark.parametrize("broker", [1, 2, 3])
+@pytest.mark.parametrize("after", [INTERVAL, MINUTE])
+def test_a_broker_that_hangs_costs_its_own_numbers_only(polled: Polling, broker: int, after: float) -> None:
+    """From the first poll on, whichever broker it is and whatever is due; questions about the cluster included."""
+    polled.brokers.rule(broker, hang=True)
+    others = {1, 2, 3} - {broker}
+    snapshot = polled.poll(after)
+
+    own = {f"{source}{broker}" for source in ("offsets", "log_dirs", "configs")}
+    assert polled.down() == dict.fromkeys(own, "timeout")
+    assert set(snapshot.offsets_at) == others
+    followed = snapshot.replicas.end[[place for place, host in enumerate(snapshot.replicas.broker) if host in others]]
+    assert followed.min() > 0
+    assert snapshot.quotas
+    assert snapshot.quorum is not None
+    assert polled.took <= DEADLINE
+
+    polled.poll(after)
+    assert polled.down().keys() == own
+    assert polled.took <= 0.6 * DEADLINE
+
+    polled.brokers.do("clear")
+    polled.poll(after)
+    assert polled.down() == {}
+
+
+@pytest.mark.parametrize("broker", [1, 3])
+def test_a_broker_that_refuses_connections_costs_its_own_numbers_and_no_time(polled: Polling, broker: int) -> None:
+    """It is asked again in every poll, so that the first one after its return has its numbers."""
+    polled.brokers.do("refuse", broker=broker)
+    for _ in range(2):
+        snapshot = polled.poll()
+        assert set(polled.down()) == {f"{source}{broker}" for source in ("offsets", "log_dirs", "configs")}
+        assert set(snapshot.offsets_at) == {1, 2, 3} - {broker}
+        assert polled.took == 0.0
+
+    polled.brokers.do("accept", broker=broker)
+    assert set(polled.poll().offsets_at) == {1, 2, 3}
+    assert polled.down() == {}
+
+
+@pytest.mark.parametrize(
+    ("request_name", "down"),
+    [
+        ("DescribeClientQuotas", {"quotas"}),
+        ("DescribeLogDirs", {"log_dirs1", "log_dirs2", "log_dirs3"}),
+        ("DescribeQuorum", {"quorum"}),
+        ("ListPartitionReassignments", {"reassignments"}),
+    ],
+)
+@pytest.mark.parametrize(("error", "reason"), [(31, "authorization"), (-1, "protocol")])
+def test_an_error_of_one_source_leaves_the_others(
+    polled: Polling, request_name: str, down: set[str], error: int, reason: str
+) -> None:
+    """A missing ACL, and an error that the broker cannot explain."""
+    polled.brokers.rule(None, request_name, error=error)
+    snapshot = polled.poll(MINUTE)
+    assert polled.down() == dict.fromkeys(down, reason)
+    assert set(snapshot.offsets_at) == {1, 2, 3}
+
+
+def length(size: int) -> bytes:
+    """The four bytes before a frame of that size."""
+    return struct.pack(">i", size)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"body": b""},
+        {"body": b"\xff", "repeat": 1 << 20},
+        {"body": b"\x00\x00\x00\x00\xfe\xff\xff\xff\x0f"},
+        {"raw": b"\xff", "repeat": 1 << 20},
+        {"raw": length(-5)},
+        {"raw": length((1 << 31) - 1)},
+        {"raw": b"HTTP/1.1 400 Bad Request\r\n\r\n"},
+        {"half": True},
+        {"drop": True},
+        {"recorded": "tests/sources/recorded/kafka-4.1.1-ends-v10.bin"},
+    ],
+    ids=["empty", "megabyte", "count", "no frame", "negative", "huge", "http", "half", "closed", "other request"],
+)
+@pytest.mark.parametrize("request_name", ["ListOffsets", "Metadata"])
+def test_a_malformed_reply_is_contained(polled: Polling, request_name: str, rule: dict[str, Any]) -> None:
+    """It costs the numbers of this broker; memory and CPU time are bounded; the next poll has everything."""
+    polled.brokers.rule(2, request_name, **rule)
+    polled.poller._state.lead = 2  # asked for the metadata first
+    tracemalloc.start()
+    began = time.process_time()
+    snapshot = polled.poll(MINUTE)
+    spent, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert {1, 3} <= set(snapshot.offsets_at)
+    assert {source for source in polled.down() if not source.endswith("2")} <= {"quorum"}
+    assert spent < 5.0
+    assert peak < 30 << 20
+
+    polled.brokers.do("clear")
+    polled.poll(MINUTE)
+    assert polled.down() == {}
+
+
+@pytest.mark.parametrize("value", ["many", "", "1e3"])
+def test_a_value_that_cannot_be_read_is_contained(polled: Polling, value: str) -> None:
+    """The reply is as the protocol says, what it says is not."""
+    polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], config={"segment.bytes": value})
+    with capture_logs() as logs:
+        snapshot = polled.poll(MINUTE)
+    assert polled.down() == {"configs": "protocol"}
+    assert "unexpected shape" in logs[0]["event"]
+    assert set(snapshot.offsets_at) == {1, 2, 3}
+
+
+def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Polling) -> None:
+    """Poll after poll; and it is not sent."""
+    for broker in (1, 2, 3):
+        polled.brokers.do("versions", broker=broker, versions={"DescribeQuorum": (0, -1)})
+        polled.brokers.do("disconnect", broker=broker)
+    polled.poll()
+    before = polled.connections()
+    for _ in range(3):
+        polled.poll()
+    assert polled.down() == {"quorum": "unsupported"}
+    assert polled.brokers.seen("DescribeQuorum") == []
+    assert polled.connections() == before
+
+
+def test_an_old_broker_is_asked_in_its_own_versions(polled: Polling) -> None:
+    """It answers ApiVersions with error 35 first."""
+    old = {"ApiVersions": (0, 2), "Metadata": (0, 8), "ListOffsets": (1, 5), "DescribeLogDirs": (0, 1)}
+    for broker in (1, 2, 3):
+        polled.brokers.do("versions", broker=broker, versions=old)
+        polled.brokers.do("disconnect", broker=broker)
+    snapshot = polled.poll(MINUTE)
+    versions = {(each["request"], each["version"]) for each in polled.brokers.seen()}
+    assert {("Metadata", 8), ("ListOffsets", 5), ("ApiVersions", 2)} <= versions
+    assert polled.down() == {}
+    assert set(snapshot.offsets_at) == {1, 2, 3}
+
+
+def test_a_throttled_broker_is_waited_for_and_keeps_its_connection(polled: Polling) -> None:
+    """`throttle_time_ms`: the numbers of that reply count, and the next request comes after the pause."""
+    polled.brokers.rule(2, "ListOffsets", side="followers", throttle_ms=800)
+    before = polled.connections()
+    for _ in range(2):
+        snapshot = polled.poll()
+        assert polled.down() == {}
+        assert set(snapshot.offsets_at) == {1, 2, 3}
+        first, second = (each["at"] for each in polled.brokers.seen("ListOffsets") if each["broker"] == 2)
+        assert second - first == pytest.approx(0.8)
+    assert polled.connections() == before
+
+
+def test_a_pause_longer_than_the_poll_costs_that_broker_only(polled: Polling) -> None:
+    """It is waited out: nothing is sent before its end, and the connection stays."""
+    polled.brokers.rule(2, "ListOffsets", side="followers", throttle_ms=11_000, times=1)
+    before = polled.connections()
+    polled.poll()
+    assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
+    polled.poll()
+    assert polled.down() == {}
+    assert polled.connections() == before
+    assert polled.brokers.seen(CONNECTED) == []
+
+
+def test_durations_are_those_of_all_questions(polled: Polling) -> None:
+    """Offsets of a broker: both rounds together."""
+    polled.brokers.rule(1, "ListOffsets", delay=0.5)
+    polled.poll()
+    assert polled.status(Source.OFFSETS, "1").duration == pytest.approx(1.0)

@@ -1,0 +1,82 @@
+"""Logins that brokers refuse, and sessions that end."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_warden.model import Source
+from tests.poller.polling import CONNECTED, Polling, polling
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+@pytest.fixture(params=MECHANISMS)
+def login(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
+    """A poller that logs in as `warden` with the password `secret`. It has not polled yet."""
+    brokers.topic("a", [[1, 2, 3]])
+    properties = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": request.param,
+        "sasl.username": "warden",
+    }
+    brokers.do("accounts", mechanism=request.param, users={"warden": "secret"})
+    with polling(brokers, clock, properties) as made:
+        yield made
+
+
+def set_password(login: Polling, password: str, **given: int) -> None:
+    """Change the password at the brokers, and close all connections."""
+    mechanism = login.poller._state.links.settings.sasl_mechanism
+    login.brokers.do("accounts", mechanism=mechanism, users={"warden": password}, **given)
+    for broker in (1, 2, 3):
+        login.brokers.do("disconnect", broker=broker)
+
+
+def test_the_right_password_is_accepted(login: Polling) -> None:
+    """By each mechanism."""
+    assert set(login.poll().offsets_at) == {1, 2, 3}
+    assert login.down() == {}
+
+
+def test_a_refused_password_is_an_authentication_failure(login: Polling) -> None:
+    """Although the broker closes the connection together with the error."""
+    set_password(login, "another")
+    assert login.poll_any() is None
+    assert set(login.down().values()) == {"auth"}
+
+
+def test_a_refused_password_is_not_tried_again_for_a_minute(login: Polling) -> None:
+    """One attempt per address, or an account is locked; the reason is shown all the time."""
+    set_password(login, "another")
+    login.poll_any()
+    attempts = len(login.brokers.seen(CONNECTED))
+    assert attempts == 3
+    for _ in range(5):
+        login.poll_any()
+        assert login.brokers.seen() == []
+        assert login.status(Source.METADATA).errors.keys() == {"auth"}
+
+    set_password(login, "secret")
+    assert login.poll_any(5.0) is None
+    assert login.poll_any(10.0) is not None
+    assert login.down() == {}
+
+
+def test_a_session_that_ends_is_renewed_on_the_same_connection(login: Polling) -> None:
+    """KIP-368: brokers close a connection that goes on after its session's lifetime."""
+    set_password(login, "secret", session_ms=60_000)
+    login.poll()
+    before = login.connections()
+    for _ in range(15):
+        login.poll()
+        assert login.down() == {}
+    assert login.connections() == before
+    assert login.brokers.do("received")["SaslAuthenticate"] >= 2 * 3
+
+
+def test_a_broker_that_offers_another_mechanism_is_an_authentication_failure(login: Polling) -> None:
+    """It answers the handshake with the mechanisms that it has."""
+    login.brokers.do("accounts", mechanism="GSSAPI", users={})
+    assert login.poll_any() is None
+    assert set(login.down().values()) == {"auth"}
