@@ -19,7 +19,7 @@ CLOCK = {"kafka_warden.clock"}
 ROOMS: dict[str, set[str]] = {
     "kafka_warden.clock": set(),
     "kafka_warden.errors": set(),
-    "kafka_warden.model": set(),
+    "kafka_warden.model": {"kafka_warden.formulas"},
     "kafka_warden.formulas": set(),
     "kafka_warden.settings": OPEN,
     "kafka_warden.clients": OPEN | CLOCK | SETTINGS,
