@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -160,11 +161,15 @@ def run(rounds: int, *, kill: bool) -> Run:
                 _fault(seen, f"broker {broker} is killed")
                 cluster.kill(broker)
                 # One that starts earlier is in the ISR again while its old session lasts and its port is still closed.
-                wait_for(lambda gone=broker: gone not in cluster.admin.brokers(), FENCED_SECONDS, "it is fenced")
+                wait_for(partial(_is_gone, cluster, broker), FENCED_SECONDS, "it is fenced")
                 cluster.start(broker)
                 _fault(seen, f"broker {broker} starts")
                 _settle(cluster, seen)
     return seen
+
+
+def _is_gone(cluster: Cluster, broker: int) -> bool:
+    return broker not in cluster.admin.brokers()
 
 
 def _settle(cluster: Cluster, seen: Run) -> None:

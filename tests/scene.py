@@ -138,8 +138,9 @@ def config(broker: int) -> BrokerConfig:
         Side.FOLLOWER: Limit(4e6, Origin.CLUSTER_DEFAULT),
         Side.LOG_DIRS: Limit(),
     }
-    quotas = {"remote_copy_quota": 1e6, "remote_fetch_quota": UNLIMITED} if broker == 3 else {}
-    return BrokerConfig(limits=limits, **quotas)
+    if broker != 3:
+        return BrokerConfig(limits=limits)
+    return BrokerConfig(limits=limits, remote_copy_quota=1e6, remote_fetch_quota=UNLIMITED)
 
 
 def beans(clock: float) -> ProcessBeans:

@@ -67,7 +67,7 @@ def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
 @pytest.mark.parametrize("alert", sorted(SEVERITIES))
 def test_alert_goes_to_the_receiver_of_its_severity(alert: str) -> None:
     """What is critical pages, warnings go to who is on call, the rest is for information."""
-    command = [tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}"]
+    command: list[str | Path] = [tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}"]
     labels = [f"alertname={alert}", f"severity={SEVERITIES[alert]}", "cluster=prod"]
     done = subprocess.run([*command, *labels], capture_output=True, text=True, check=True, timeout=60)
     receivers = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kafka-info"}

@@ -97,6 +97,7 @@ def evaluate(node: ast.expr) -> float:
     if isinstance(node, ast.UnaryOp):
         return -evaluate(node.operand)
     assert isinstance(node, ast.Constant)
+    assert isinstance(node.value, int | float)
     return float(node.value)
 
 
@@ -258,13 +259,17 @@ def test_throttles_are_spoken_of(page: Path) -> None:
         assert "throttle" in text.lower()
 
 
+KINDS: list[type[SinkError]] = [SinkError, *SinkError.__subclasses__()]
+SINK_REASONS = {kind.reason for kind in KINDS}
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [
         ("KafkaReassignmentStuck", set(Cause)),
         ("KafkaPartitionUnderReplicated", set(ReplicaState) - {"unknown", "in_sync", "moving"}),
         ("KafkaWardenPageStale", set(REASONS)),
-        ("KafkaWardenHistoryLost", {kind.reason for kind in (SinkError, *SinkError.__subclasses__())} | {"stopped"}),
+        ("KafkaWardenHistoryLost", SINK_REASONS | {"stopped"}),
         ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),
     ],
 )

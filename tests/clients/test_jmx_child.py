@@ -206,7 +206,7 @@ def test_the_parent_imports_no_jpype() -> None:
 def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:
     """The compiled classes that the JVM gets are byte for byte what javac makes of the sources beside them."""
     sources = sorted((jvm.CLASSES / "warden").glob("*.java"))
-    options = ["--release", "11", "-g:none", "-d", tmp_path]
+    options: list[str | Path] = ["--release", "11", "-g:none", "-d", tmp_path]
     subprocess.run(["javac", *options, *sources], check=True, capture_output=True)
     built = {path.name: path.read_bytes() for path in (tmp_path / "warden").iterdir()}
     assert built == {path.name: path.read_bytes() for path in (jvm.CLASSES / "warden").glob("*.class")}

@@ -4,10 +4,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import jmxquery
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
 from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
@@ -186,7 +188,7 @@ def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -
 
 def _target(key: str, address: str, cluster: Cluster) -> JmxTarget:
     host, _, port = address.rpartition(":")
-    kind = "controller" if key == "controller" else "broker"
+    kind: Literal["broker", "controller"] = "controller" if key == "controller" else "broker"
     password = SecretFile(cluster.jmx_password_file) if cluster.jmx_password_file else None
     return JmxTarget(key, host, int(port), cluster.jmx_user, password, kind)
 

@@ -72,7 +72,8 @@ def consume(cluster: Cluster, topic: str, partitions: list[int]) -> list[bytes]:
         found: list[bytes] = []
         until = time.monotonic() + 60
         while len(found) < wanted and time.monotonic() < until:
-            found += [message.value() for message in consumer.consume(wanted - len(found), 1.0) if not message.error()]
+            messages = consumer.consume(wanted - len(found), 1.0)
+            found += [value for message in messages if not message.error() and (value := message.value()) is not None]
         assert len(found) == wanted
         return found
     finally:

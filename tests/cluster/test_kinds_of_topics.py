@@ -49,7 +49,12 @@ def _follow(cluster: Cluster, folder: Path, throttle: int) -> None:
         watch.until(lambda page: not page.down(), "everybody answers")
         cluster.admin.reassign({(TOPIC, 0): [2]}, throttle=throttle)
         pages: list[Page] = []
-        watch.until(lambda page: pages.append(page) or _is_over(pages), "it has moved")
+
+        def over(page: Page) -> bool:
+            pages.append(page)
+            return _is_over(pages)
+
+        watch.until(over, "it has moved")
         cluster.admin.clear_throttle([TOPIC])
 
     moving = [page for page in pages if _remaining(page)]

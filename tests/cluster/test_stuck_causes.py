@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -242,7 +243,7 @@ def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
                 watch.causes["large"] |= {cause}
                 _resize(small, size)
                 fill(room)
-                watch.until(lambda page, cause=cause: set(causes(page).values()) == {cause}, cause)
+                watch.until(partial(_has_cause, cause), cause)
                 watch.causes["large"] = {cause}
             repair()
             watch.until(lambda page: not causes(page), "it gets on")
@@ -391,6 +392,10 @@ def _stalled(page: Page, move: tuple[str, int, int]) -> float:
 
 def _is_stuck(page: Page, topic: str) -> bool:
     return any(move[0] == topic for move in causes(page))
+
+
+def _has_cause(cause: str, page: Page) -> bool:
+    return set(causes(page).values()) == {cause}
 
 
 def _is_zero(page: Page) -> bool:

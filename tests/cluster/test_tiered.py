@@ -3,6 +3,7 @@
 import itertools
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
         _create(cluster, topic, brokers, local=20 * MIB)
         cluster.load.produce(topic, bytes=6 * MIB)
     for topic in topics:
-        wait_for(lambda topic=topic: _tiered(cluster, topic) > 5 * 1000, what="the segments are copied")
+        wait_for(partial(_is_copied, cluster, topic), what="the segments are copied")
     told: dict[str, list[int]] = {topic: [] for topic in topics}
 
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
@@ -211,6 +212,10 @@ def _create(cluster: Cluster, topic: str, brokers: list[int], segment: int = MIB
 
 def _tiered(cluster: Cluster, topic: str = TOPIC) -> int:
     return cluster.admin.offsets(topic, LATEST_TIERED)[0]
+
+
+def _is_copied(cluster: Cluster, topic: str) -> bool:
+    return _tiered(cluster, topic) > 5 * 1000
 
 
 def _assert_overdue_is_what_the_brokers_tell(cluster: Cluster, sidecar: Sidecar) -> None:

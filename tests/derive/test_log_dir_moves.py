@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def copying(**sizes: float) -> tuple[FutureReplica, ...]:
     )
 
 
-def see(watch: Watch, **fields: object) -> Derived:
+def see(watch: Watch, **fields: Any) -> Derived:
     """See two partitions of 100 MB on brokers 1 and 2, at rest."""
     return watch.see(
         {"t": [Partition(replicas=(1, 2), end=1_000_000), Partition(replicas=(1, 2), end=1_000_000)]}, **fields

@@ -124,6 +124,7 @@ def test_a_cleaning_is_no_progress_and_stops_no_move() -> None:
     assert left[:8] == [190, 188, 186, 184, 182, 184, 182, 180]
     # 178 of 216 MB were to be copied, and as large a share of the 108 that are left is.
     assert left[8] == pytest.approx(178 / 2, rel=0.03)
+    assert left[8] is not None
     assert left[9:] == [pytest.approx(left[8] - 2 * number, abs=1e-3) for number in range(1, 8)]
     assert stuck(judged(make, range(16))) == []
 

@@ -106,8 +106,8 @@ def test_the_room_that_counts_is_where_the_replica_lies() -> None:
     """A full directory is a cause although another one of the broker has room, and the other way round it is none."""
     dirs = (directory(ONLINE), directory(OFFLINE, usable=1000))
     for path, cause in {ONLINE: "no_progress", OFFLINE: "log_dir_full"}.items():
-        placed = {2: {("t", 0): path}}
-        causes = judged(lambda _: {"t": [standing()]}, lambda _, p=placed: {"log_dirs": dirs, "placed": p})
+        fields: dict[str, Any] = {"log_dirs": dirs, "placed": {2: {("t", 0): path}}}
+        causes = judged(lambda _: {"t": [standing()]}, dict.fromkeys(range(1000), fields).__getitem__)
         assert of(causes)[-1] == cause
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def moving(left: int = 100_000, end: int = 200_000, **changes: object) -> Topics
 RESTING: Topics = {"t": [Partition(replicas=(1, 3), end=200_000)]}
 
 
-def tool(rate: float = 2 * MB, lists: TopicConfig = TOOL) -> dict[str, object]:
+def tool(rate: float = 2 * MB, lists: TopicConfig = TOOL) -> dict[str, Any]:
     """Configure what kafka-reassign-partitions does: one rate on all brokers of the move, both sides."""
     return {"broker_configs": rates({1: rate, 2: rate, 3: rate}), "topic_configs": {"t": lists}}
 
@@ -44,7 +45,7 @@ def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
         leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
         follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
     )
-    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
 
     assert watch.problems(plan(0, parts, 0, begun=False), polls=4) == set()
     assert watch.problems(plan(0, parts, 0, begun=False), **configured) == set()
@@ -66,7 +67,7 @@ def lives(draw: st.DrawFn) -> list[Topics]:
     targets = draw(st.lists(st.permutations(ALL), min_size=1, max_size=5))
     ends = draw(st.lists(st.integers(3, 14), min_size=len(targets), max_size=len(targets)))
     leads = draw(st.lists(st.integers(0, 1), min_size=15, max_size=15))
-    polls = []
+    polls: list[Topics] = []
     for number in range(15):
         parts = []
         for (first, second, third, _), end in zip(targets, ends, strict=True):
@@ -96,7 +97,7 @@ def test_no_healthy_plan_has_a_problem_in_any_poll(polls: list[Topics]) -> None:
         leader_throttled=",".join(f"{part}:{b}" for part, move in enumerate(first) for b in move.replicas[:2]),
         follower_throttled=",".join(f"{part}:{move.replicas[2]}" for part, move in enumerate(first)),
     )
-    configured = {
+    configured: dict[str, Any] = {
         "broker_configs": rates(everywhere(4 * MB)),
         "topic_configs": {"t": lists},
         "broker_beans": {broker: throttled_rates(leader=4 * MB, follower=4 * MB) for broker in ALL},
@@ -112,7 +113,7 @@ def test_a_part_of_a_plan_on_brokers_of_its_own_is_not_left_behind() -> None:
     for left in range(200_000, 0, -10_000):
         done = Partition(replicas=(2,), end=1000)
         going = Partition(replicas=(3, 4), adding=(4,), removing=(3,), end=10**6, lag={4: left})
-        configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": lists}
+        configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": lists}
         assert watch.problems({"a": [done], "b": [going]}, **configured) == set()
 
 
@@ -123,7 +124,7 @@ def test_a_sidecar_that_starts_in_the_middle_of_a_move_sees_no_problem() -> None
         leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
         follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
     )
-    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
     for left in range(100_000, 0, -10_000):
         assert watch.problems(plan(2, parts, left), **configured) == set()
     assert watch.problems(plan(parts, parts, 0), polls=5, **configured) == set()
@@ -161,7 +162,7 @@ def test_a_bootstrapping_broker_is_no_problem() -> None:
                 Partition(replicas=(2, 4), end=100),
             ]
         }
-        configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": wild}}
+        configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": wild}}
         assert watch.problems(topics, **configured) == set()
 
 
@@ -177,7 +178,7 @@ def test_blocked(side: str, broker: int) -> None:
     watch.problems(moving(), polls=3, **tool())
     zero = {"leader": everywhere(2 * MB), "follower": everywhere(2 * MB)}
     zero[side] = {**zero[side], broker: 0.0}
-    configured = {**tool(), "broker_configs": rates(**zero)}
+    configured: dict[str, Any] = {**tool(), "broker_configs": rates(**zero)}
 
     assert watch.problems(moving(), polls=2, **configured) == set()
     raised = watch.problems(moving(), **configured)
@@ -227,7 +228,7 @@ class Producing:
     def __init__(self, rate: float) -> None:
         self._watch, self._step, self._number = Watch(), int(rate / 10), 0
 
-    def problems(self, polls: int, **configured: object) -> Found:
+    def problems(self, polls: int, **configured: Any) -> Found:
         """Tell the problems after some polls."""
         for _ in range(polls):
             self._number += 1
@@ -246,7 +247,10 @@ def test_below_inbound() -> None:
 
 def test_below_inbound_names_the_side_that_is_too_low() -> None:
     """The leader lets enough through."""
-    configured = {"broker_configs": rates(everywhere(50 * MB), everywhere(1 * MB)), "topic_configs": {"t": TOOL}}
+    configured: dict[str, Any] = {
+        "broker_configs": rates(everywhere(50 * MB), everywhere(1 * MB)),
+        "topic_configs": {"t": TOOL},
+    }
     assert Producing(5 * MB).problems(8, **configured) == of("below_inbound", (3, "follower"))
 
 
@@ -270,7 +274,7 @@ def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], 
     """Limits differ between brokers of one move and side; even again, it is over."""
     watch, base = Watch(), dict.fromkeys((1, 2, 3), 2 * MB)
     changed = [{**base, **{broker: rate * MB for broker, rate in side.items()}} for side in (leader, follower)]
-    configured = {"broker_configs": rates(*changed), "topic_configs": {"t": TOOL}}
+    configured: dict[str, Any] = {"broker_configs": rates(*changed), "topic_configs": {"t": TOOL}}
 
     assert watch.problems(moving(), polls=2, **configured) == set()
     assert watch.problems(moving(), **configured) == of("uneven", *places), why
@@ -280,7 +284,7 @@ def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], 
 def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
     """Leadership went to broker 4, which was listed nowhere."""
     topics = {"t": [Partition(replicas=(1, 2, 4, 3), leader=4, adding=(3,), removing=(2,), end=9000, lag={3: 10})]}
-    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": TOOL}}
+    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": TOOL}}
     watch = Watch()
 
     assert watch.problems(topics, polls=3, **configured) == of("uneven", (4, "leader"))
@@ -317,7 +321,7 @@ def test_lopsided(
 ) -> None:
     """One side only, lists without rates, moves that no list names, lists that name nobody."""
     watch = Watch()
-    configured = {
+    configured: dict[str, Any] = {
         "broker_configs": rates(dict.fromkeys(leader, 2 * MB), dict.fromkeys(follower, 2 * MB)),
         "topic_configs": {"t": lists},
     }
@@ -328,7 +332,10 @@ def test_lopsided(
 
 def test_a_list_that_names_a_broker_without_that_replica() -> None:
     """Nothing moves, and nothing ever did; rates are set, so that the list is left behind later, too."""
-    configured = {**tool(), "topic_configs": {"t": TopicConfig(leader_throttled="0:2", follower_throttled="0:4")}}
+    configured: dict[str, Any] = {
+        **tool(),
+        "topic_configs": {"t": TopicConfig(leader_throttled="0:2", follower_throttled="0:4")},
+    }
     watch = Watch()
 
     assert watch.problems(RESTING, polls=2, **configured) == set()
@@ -355,7 +362,7 @@ def test_a_cancelled_move_leaves_a_throttle_behind_that_is_not_lopsided() -> Non
         ("log directories are not known", {"log_dirs": ()}, False),
     ],
 )
-def test_left_behind_needs_to_know(why: str, fields: dict[str, object], expected: bool) -> None:
+def test_left_behind_needs_to_know(why: str, fields: dict[str, Any], expected: bool) -> None:
     """What is not known is not left behind."""
     raised = Watch().problems(RESTING, polls=9, **tool(), **fields)
     assert ((3, "follower", "left_behind") in raised) is expected, why
@@ -421,7 +428,7 @@ def test_memory_of_originals_follows_its_rows() -> None:
     watch.problems(moving(), polls=4, broker_beans=busy, **tool())
     out = {"a": [Partition(replicas=(4, 3))], **moving(out=(2,))}
     out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
-    configured = {**tool(), "topic_configs": {"a": TopicConfig(), "t": TOOL}}
+    configured: dict[str, Any] = {**tool(), "topic_configs": {"a": TopicConfig(), "t": TOOL}}
     assert watch.problems(out, polls=3, broker_beans=busy, **configured) == of("holds_original", (1, "leader"))
 
 

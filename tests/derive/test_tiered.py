@@ -167,7 +167,7 @@ def test_stalls_follow_their_partitions_to_other_rows() -> None:
 def test_a_topic_that_leaves_remote_storage_and_comes_back_begins_anew() -> None:
     """What it had there was deleted."""
     other = snapshot({"t": [led()]}, clock=10, topic_configs={"t": TopicConfig()})
-    beside = {"topic_configs": {"t": REMOTE}}
+    beside: dict[str, Any] = {"topic_configs": {"t": REMOTE}}
     polls = [poll(led(tiered=899), **beside), other, poll(led(tiered=NOTHING_TIERED), clock=20, **beside)]
 
     assert of_topic(judge(*polls)) == (90_000, 0)
@@ -316,7 +316,7 @@ def test_client_fetch_quota_above(
 
 def test_a_broker_without_answers_keeps_no_problem() -> None:
     """What was known of a broker whose configuration is no longer told is forgotten."""
-    config = {"broker_configs": {}}
+    config: dict[str, Any] = {"broker_configs": {}}
     polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, **config)]
     again = poll(led(tiered=499), clock=20, rate=960.0)
 

@@ -1,6 +1,7 @@
 """What all moves add up to: the ETA of all, what binds, and the throttle to recommend."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +23,7 @@ def move(target: int, left: float, leader: int = 1, produced: float = 0.0) -> Pa
     return Partition(replicas=(leader, target), adding=(target,), removing=(leader,), end=end, lag=lag)
 
 
-def see(topics: Topics, limits: dict[int, float] | None = None, polls: int = 2, **fields: object) -> Derived:
+def see(topics: Topics, limits: dict[int, float] | None = None, polls: int = 2, **fields: Any) -> Derived:
     """Judge moves under the tool's lists."""
     configs = rates(everywhere(2 * MB) if limits is None else limits)
     return Watch().see(topics, polls, **{"broker_configs": configs, "topic_configs": {"t": LISTS}, **fields})
@@ -34,6 +35,7 @@ def test_the_leader_that_serves_two_targets_binds() -> None:
     alone = see({"t": [move(3, 200 * MB)]}).totals
 
     assert totals.bottleneck == (1, Side.LEADER)
+    assert alone.predicted_bottleneck is not None
     assert totals.predicted_bottleneck == pytest.approx(2 * alone.predicted_bottleneck, rel=0.1)
     assert totals.predicted_bottleneck == pytest.approx(400 / 2, rel=0.2)
 
@@ -53,7 +55,7 @@ def test_the_tighter_side_of_one_flow_binds() -> None:
 def test_no_move_ends_after_all_of_them() -> None:
     """The total is the latest of all flows, sides and single moves, whatever was measured."""
     watch = Watch()
-    configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
+    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
     for number in range(12):
         topics = {
             "t": [
@@ -105,7 +107,7 @@ def test_nothing_passes_a_limit_of_0_whatever_comes_in() -> None:
         ("nothing remains", {"t": [move(3, 0)]}, {}),
     ],
 )
-def test_nothing_binds(why: str, topics: Topics, fields: dict[str, object]) -> None:
+def test_nothing_binds(why: str, topics: Topics, fields: dict[str, Any]) -> None:
     """Then there is no prediction."""
     totals = see(topics, **fields).totals
     assert (totals.bottleneck, totals.predicted_bottleneck) == (None, None), why
@@ -141,7 +143,7 @@ def test_a_higher_limit_never_predicts_a_later_end(limit: float, more: float, le
     assert low is None or high is None or low >= high >= 0
 
 
-def recommended(watch: Watch, left: float, polls: int = 3, **fields: object) -> float | None:
+def recommended(watch: Watch, left: float, polls: int = 3, **fields: Any) -> float | None:
     """Recommend a throttle for a move of which some bytes are left and 1 MB/s come in, with a follower in sync."""
     for number in range(polls):
         produced = int(number * 10 * MB / BYTES_PER_OFFSET)
@@ -161,7 +163,7 @@ def test_recommended_without_a_throttle() -> None:
 def test_recommended_is_the_same_once_the_tool_has_listed_the_move() -> None:
     """Its lists are what was reckoned with."""
     lists = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
-    fields = {"topic_configs": {"t": lists}, "broker_configs": rates(everywhere(2 * MB))}
+    fields: dict[str, Any] = {"topic_configs": {"t": lists}, "broker_configs": rates(everywhere(2 * MB))}
     assert recommended(Watch(moves_deadline=100.0), 360 * MB, **fields) == pytest.approx(7 * MB)
 
 
@@ -190,11 +192,11 @@ def test_nothing_is_recommended_when_nothing_moves() -> None:
 def test_a_cluster_that_describes_no_brokers_has_no_move_time() -> None:
     """KIP-73's MoveTime spreads the log over brokers: without one it is unknown, and what else is known stays."""
 
-    def judged(**fields: object) -> Totals:
+    def judged(**fields: Any) -> Totals:
         watch = Watch()
         for clock in (0.0, STEP):
-            configured = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
-            answered = {"offsets_at": dict.fromkeys(ALL, clock)}
+            configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
+            answered: dict[str, Any] = {"offsets_at": dict.fromkeys(ALL, clock)}
             derived = watch.see({"t": [move(3, 200 * MB)]}, **configured, **answered, **fields)
         return derived.totals
 

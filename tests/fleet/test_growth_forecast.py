@@ -73,7 +73,7 @@ def near() -> Iterator[None]:
 @pytest.fixture(scope="module", params=["partitions", "bytes_in"])
 def tried(near: None, request: pytest.FixtureRequest) -> list[Tried]:
     """Of each fleet what grows alone: its partitions, or what comes into its busiest broker."""
-    return list(_tried(**{"bytes_growth" if request.param == "partitions" else "partition_growth": 0.0}))
+    return list(_tried(bytes_growth=0.0) if request.param == "partitions" else _tried(partition_growth=0.0))
 
 
 @pytest.fixture(scope="module")

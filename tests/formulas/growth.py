@@ -83,7 +83,7 @@ def _bytes_in(chance: np.random.Generator, count: int, total: int) -> tuple[Floa
 
 def _slopes(chance: np.random.Generator, total: int, first: float) -> Floats:
     changes = np.where(chance.random(total) < CHANGES, np.exp(chance.normal(0, 0.15, total)), 1.0)
-    found: Floats = first * np.cumprod(changes)
+    found: Floats = first * np.cumprod(changes, dtype=np.float64)
     return found
 
 

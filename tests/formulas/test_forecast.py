@@ -12,6 +12,7 @@ from kafka_warden.formulas.forecast_trend import Kind
 from kafka_warden.formulas.ops import Floats, Longs
 
 DAYS = np.arange(42)
+LINE: Floats = 100.0 + 2.0 * DAYS.astype(np.float64)
 
 
 def noise(seed: int = 0, deviation: float = 1.0, count: int = 42) -> Floats:
@@ -32,7 +33,7 @@ def days_of(found: Forecast) -> tuple[int | None, int | None, int | None]:
 @pytest.mark.parametrize("kind", Kind)
 def test_a_line_without_noise_is_followed(kind: Kind) -> None:
     """100 and 2 a day are 200 on day 50; nothing suggests anything else."""
-    found = said(100.0 + 2 * DAYS, 200.0, kind)
+    found = said(LINE, 200.0, kind)
 
     assert found.outcome is Outcome.WITHIN
     assert found.day_low is not None
@@ -86,7 +87,7 @@ def test_an_interval_may_end_after_the_horizon() -> None:
 
 def test_what_is_past_is_past() -> None:
     """On the last day, and for a flow on any day of the last week: at weekends it rests."""
-    values = 100.0 + 2 * DAYS
+    values = LINE
     assert days_of(said(values, 182.0)) == (41, 41, 41)
     assert said(values, 182.0).outcome is Outcome.REACHED
 
@@ -98,11 +99,11 @@ def test_what_is_past_is_past() -> None:
 def test_too_little_history_says_nothing() -> None:
     """Thirteen days; but what is reached is reached."""
     few = DAYS[: LEAST_DAYS - 1]
-    found = said(100.0 + 2 * few, 200.0, days=few)
+    found = said(LINE[: len(few)], 200.0, days=few)
 
     assert (found.outcome, found.history_days, found.now) == (Outcome.TOO_SHORT, LEAST_DAYS - 1, 124.0)
     assert (*days_of(found), found.baseline_day, found.growth_per_day, found.band) == (None,) * 6
-    assert said(100.0 + 2 * few, 110.0, days=few).outcome is Outcome.REACHED
+    assert said(LINE[: len(few)], 110.0, days=few).outcome is Outcome.REACHED
     nothing = said(np.zeros(0), 10.0, days=DAYS[:0])
     assert (nothing.outcome, nothing.history_days, nothing.now) == (Outcome.TOO_SHORT, 0, None)
 
@@ -118,7 +119,7 @@ def test_fourteen_days_are_enough() -> None:
 @pytest.mark.parametrize(("limit", "outcome"), [(math.inf, Outcome.UNLIMITED), (None, Outcome.NO_LIMIT_KNOWN)])
 def test_without_a_limit_there_is_growth_and_no_day(limit: float | None, outcome: Outcome) -> None:
     """Unlimited is not unknown."""
-    found = said(100.0 + 2 * DAYS, limit)
+    found = said(LINE, limit)
 
     assert (found.outcome, days_of(found), found.baseline_day) == (outcome, (None, None, None), None)
     assert found.growth_per_day == pytest.approx(2, rel=0.01)

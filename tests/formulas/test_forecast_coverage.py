@@ -84,9 +84,8 @@ def figures(of: list[Tried]) -> str:
     """What docs/pipeline-forecast.md tells."""
     covered = np.mean([one.covered for one in of])
     width = np.median([one.width for one in of])
-    ours, line = (
-        np.median([one.error(day(one)) for one in of]) for day in (lambda o: o.said.day, lambda o: o.said.baseline_day)
-    )
+    ours = np.median([one.error(one.said.day) for one in of])
+    line = np.median([one.error(one.said.baseline_day) for one in of])
     return f"{len(of)} seeds, covered {covered:.3f}, width {width:.1f} days, median off {ours:.1f}, line off {line:.1f}"
 
 

@@ -92,8 +92,8 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
 )
 def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offset: float, expected: float) -> None:
     """Segments of 1000 bytes: what waits beyond the active one, unknown where a part is."""
-    columns = (np.array([value]) for value in (end, start, copied))
-    overdue = tiered.partition_overdue(*columns, np.array([per_offset]), np.array([1000.0]))
+    values = (end, start, copied, per_offset, 1000.0)
+    overdue = tiered.partition_overdue(*(np.array([value]) for value in values))
 
     assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
 
@@ -164,8 +164,8 @@ def test_overdue_is_unknown_or_not_negative(
     end: int, start: int, copied: int, per_offset: float, segment: float
 ) -> None:
     """Also of offsets that contradict each other."""
-    columns = (np.array([value]) for value in (end, start, copied))
-    overdue = tiered.partition_overdue(*columns, np.array([per_offset]), np.array([segment]))[0]
+    values = (end, start, copied, per_offset, segment)
+    overdue = tiered.partition_overdue(*(np.array([value]) for value in values))[0]
 
     assert np.isnan(overdue) or overdue >= 0
     assert np.isnan(overdue) or UNKNOWN not in (end, start, copied)

@@ -1,6 +1,7 @@
 """The queries of the dashboards: they parse, name only what is served, and no second sidecar changes a number."""
 
 import re
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from tests.support.promql import label_lists, metrics, outermost
 
 SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
 FROM_PROMETHEUS: Final = {"cluster", "instance"}
-VALUES: Final = {
+VALUES: Final[dict[tuple[str, str], AbstractSet[str]]] = {
     ("broker_state", "state"): set(BrokerState),
     ("replica_state", "state"): set(ReplicaState),
     ("replication_throttle_bytes_per_second", "side"): set(Side),

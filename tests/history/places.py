@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,7 +29,7 @@ def hidden(path: Path) -> list[Path]:
     return list(path.rglob(".*.tmp"))
 
 
-def write(path: Path, polls: Sequence[Poll], **settings: float) -> ParquetSink:
+def write(path: Path, polls: Sequence[Poll], **settings: Any) -> ParquetSink:
     """Write polls as one process would from its start to its end; its books are in what is returned."""
     sink = ParquetSink(ParquetSettings(path, **settings))
     for poll in polls:

@@ -38,7 +38,7 @@ def rows(poll: Poll) -> dict[str, Rows]:
     return {each.table.name: {name: python_values(values) for name, values in each.columns.items()} for each in built}
 
 
-def replay(kept: Iterable[Mapping[str, Rows]]) -> Iterator[Poll]:
+def replay(kept: Iterable[Tables]) -> Iterator[Poll]:
     """Judge polls again from nothing but their rows; all of them have to be there."""
     for again in judge_again(kept):
         assert again.poll is not None, again.problem

@@ -15,6 +15,7 @@ from kafka_warden import cycle as cycle_module
 from kafka_warden.app import make_history
 from kafka_warden.config import load
 from kafka_warden.cycle import Cycle
+from kafka_warden.derive import derive
 from kafka_warden.errors import ConfigError
 from kafka_warden.history import optional_libraries
 from kafka_warden.history.poll import Poll, Remembered
@@ -75,6 +76,7 @@ def test_every_turn_is_recorded_with_what_it_remembered(tmp_path: Path) -> None:
     state, began = tmp_path / "state", time.monotonic()
     cycle, first = run(began, range(4), state)
     assert [poll.remembered for poll in first] == [Remembered.NOTHING, *[Remembered.KEPT] * 3]
+    assert cycle.holder.page is not None
     assert 'kafka_warden_sink_up{sink="kept"} 1' in cycle.holder.page.text.decode()
 
     _, second = run(began, range(4, 8), state)
@@ -103,7 +105,7 @@ def test_a_state_file_of_another_cluster_is_not_recorded(tmp_path: Path) -> None
 
 def test_after_a_failure_judging_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A poll that cannot be judged leaves a gap in the sequence, and the next one says that nothing was remembered."""
-    judge = cycle_module.derive
+    judge = derive
     calls: list[int] = []
 
     def fails_once(*arguments: Any) -> Any:

@@ -352,7 +352,7 @@ def test_a_poll_that_cannot_be_made_is_lost_as_a_whole(tmp_path: Path, monkeypat
     """An error that nobody thought of, in a late table: no row of that poll is kept, and due files go out."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
     judged = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
-    real = sink_module.build
+    real = build
 
     def fails(table: Table[Any], poll: Poll) -> Built:
         if (table.name, poll.sequence) == ("polls", 1):

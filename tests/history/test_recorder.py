@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def recorders() -> Iterator[Callable[..., Recorder]]:
     """Make recorders that are stopped, and whose sinks are let go, when the test ends."""
     made: list[tuple[Recorder, tuple[Gate, ...]]] = []
 
-    def make(*sinks: Gate, **settings: float) -> Recorder:
+    def make(*sinks: Gate, **settings: Any) -> Recorder:
         recorder = Recorder(sinks, Parameters(), **settings)
         made.append((recorder, sinks))
         return recorder

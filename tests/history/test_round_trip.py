@@ -86,8 +86,8 @@ def test_a_restart_is_judged_alike() -> None:
     for before, again in zip(kept, replay(kept), strict=True):
         assert differences(before, rows(again)) == []
     without = [{**tables, "polls": {**tables["polls"], "remembered": ["kept"]}} for tables in kept]
-    again = [each.poll for each in judge_again(without)]
-    assert any(differences(before, rows(poll)) for before, poll in zip(kept, again, strict=True) if poll is not None)
+    polls = [each.poll for each in judge_again(without)]
+    assert any(differences(before, rows(poll)) for before, poll in zip(kept, polls, strict=True) if poll is not None)
 
 
 def test_a_large_state_file_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -96,7 +97,7 @@ def test_the_design_has_its_tables() -> None:
 
 
 @tables
-def test_columns_are_well_formed(table: Table) -> None:
+def test_columns_are_well_formed(table: Table[Any]) -> None:
     """Names are told once and spelled alike, keys exist, everything is described, types are Spark's."""
     columns = columns_of(table)
     names = [column.name for column in columns]
@@ -111,7 +112,7 @@ def test_columns_are_well_formed(table: Table) -> None:
 
 
 @tables
-def test_rows_fit_their_columns(table: Table) -> None:
+def test_rows_fit_their_columns(table: Table[Any]) -> None:
     """Every column of the scene has a value a row, no key twice, and the rows are counted without being made."""
     for poll in scene_polls():
         built = build(table, poll)

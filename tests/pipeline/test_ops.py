@@ -25,7 +25,7 @@ WIDTH = 6
 
 def scalar_formulas() -> dict[str, Callable[..., Any]]:
     """Every function of kafka_warden.formulas that takes and returns values of any engine."""
-    found = {}
+    found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.iter_modules(kafka_warden.formulas.__path__):
         if module.name != "ops":
             loaded = importlib.import_module(f"kafka_warden.formulas.{module.name}")

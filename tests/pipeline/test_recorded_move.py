@@ -1,6 +1,6 @@
 """A real throttled move, recorded by a sidecar that is restarted halfway: Spark makes of it what the sidecar said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ MEGABYTE = 1_000_000
 THROTTLE = MEGABYTE // 2
 LONG_ENOUGH = 240.0
 
-Tables = Mapping[str, Rows]
+Tables = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
 @pytest.fixture

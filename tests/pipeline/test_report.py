@@ -4,6 +4,7 @@ import datetime as dt
 import html
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -180,7 +181,7 @@ def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
 
 def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) -> None:
     """And not until the end of another."""
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         ("c", "stuck", None, False, {}, BEGIN, None, 7200.0, True, None),
         ("c", "late", None, False, {}, BEGIN, BEGIN + dt.timedelta(seconds=300), 300.0, True, None),
     ]

@@ -3,7 +3,6 @@
 import argparse
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def _request(spark: SparkSession, output: Path, **options: object) -> Request[Op
 
 
 @pytest.fixture(scope="module")
-def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all marts, as the other jobs write them."""
     folder = tmp_path_factory.mktemp("marts")
     for name, frame in marts(spark).items():

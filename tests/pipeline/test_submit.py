@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import forecast
+from kafka_warden.pipeline.jobs.forecast.options import Options
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.forecast import FORECASTS
 from kafka_warden.pipeline.progress import Progress
@@ -73,7 +74,7 @@ def expected(spark: SparkSession, history: Path) -> Any:
     """What the jobs make of them here."""
     output = history.parent / "expected"
     made = rolled(spark, history, output)
-    options = forecast.Options()
+    options = Options()
     forecast.JOB.run(Request(spark, History(spark, history), history, output, options, Progress(spark.sparkContext)))
     return made, limits(spark, output)
 

@@ -48,7 +48,12 @@ def test_runs_that_follow_each_other_are_all_heard(spark: SparkSession) -> None:
 
 def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
     """With a restart of the first: what comes back is the youngest."""
-    runs = {"a": [0.0, 10.0], "b": [1.0, 11.0, 21.0, 31.0], "c": [2.0, 12.0, 22.0, 32.0], "d": [20.0, 30.0, 40.0]}
+    runs: dict[str, Sequence[float]] = {
+        "a": [0.0, 10.0],
+        "b": [1.0, 11.0, 21.0, 31.0],
+        "c": [2.0, 12.0, 22.0, 32.0],
+        "d": [20.0, 30.0, 40.0],
+    }
     assert heard(spark, runs) == [
         ("a", 0.0),
         ("a", 10.0),

@@ -1,6 +1,7 @@
 """What a file comes to on a cluster: what is refused, what is said, and what is copied."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_what_the_cluster_does_not_have_is_refused(target: Target, message: str)
 
 
 @pytest.mark.parametrize("state", [{"fenced": True}, {"gone": True}])
-def test_a_broker_that_is_down_is_no_target(state: dict[str, bool]) -> None:
+def test_a_broker_that_is_down_is_no_target(state: dict[str, Any]) -> None:
     """A fenced broker, or one that is gone, copies nothing."""
     down = replace(SEEN, brokers={**SEEN.brokers, 4: Broker(4, "broker-4.example", 9092, **state)})
 
@@ -69,7 +70,7 @@ def test_what_is_copied_and_what_goes() -> None:
 def test_a_partition_that_moves_keeps_its_sources() -> None:
     """As the tool has it: the file's replicas take the place of those that are being added."""
     going = sized([1, 2, 3], GB, adding=[3], removing=[1])
-    going.sizes[3] = int(GB / 4)
+    going = replace(going, sizes={**going.sizes, 3: int(GB / 4)})
     seen = cluster({"t": [going]}, more=[4])
 
     (stays,) = resolve(seen, [to("t", 0, 2, 3)], rates(seen))

@@ -130,7 +130,7 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
     sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
     gaps = log_gaps(seen, 1, sizes, told(("deleted", 3)), clock=60.0)
 
-    assert gaps.missing == {("remote", seen.topic_ids[1], 0)}
+    assert gaps.missing == frozenset({("remote", seen.topic_ids[1], 0)})
     assert gaps.stray == {("deleted", 3)}
     assert gaps.at == 60.0
 

@@ -38,7 +38,9 @@ def _over_time(page: str, times: range) -> str:
         if line.startswith("#"):
             lines += [line]
         else:
-            name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups("")
+            found = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line)
+            assert found
+            name, labels, value = found.groups("")
             series = f'{name}{{{labels}{"," if labels else ""}cluster="demo",instance="warden:1",job="kafka-warden"}}'
             lines += [f"{series} {value} {at}" for at in times]
     return "\n".join(lines) + "\n"

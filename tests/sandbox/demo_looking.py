@@ -68,7 +68,9 @@ class Looking:
     @property
     def prometheus(self) -> str:
         """Its address, as printed."""
-        return re.search(r"^Prometheus +(\S+)$", self.printed, re.MULTILINE)[1]
+        found = re.search(r"^Prometheus +(\S+)$", self.printed, re.MULTILINE)
+        assert found
+        return found[1]
 
     def ask(self, path: str, **asked: object) -> Any:
         """The answer of Prometheus' API."""

@@ -46,7 +46,9 @@ http.server.HTTPServer(address, Health).serve_forever()
 
 def provisioned(looking: Looking) -> Path:
     """The provisioning folder that it printed."""
-    return Path(re.search(r"GF_PATHS_PROVISIONING=(\S+)", looking.printed)[1])
+    found = re.search(r"GF_PATHS_PROVISIONING=(\S+)", looking.printed)
+    assert found
+    return Path(found[1])
 
 
 def stand_in(directory: Path, program: str) -> Path:
@@ -67,6 +69,7 @@ def test_dashboards_open_at_the_time_of_the_run(looking: Looking, kept: tuple[Pa
     assert whole == {uid(board.name) for board in BOARDS}
     (until,) = [(path, query) for path, query in found if float(query["to"]) < run.ended * 1000]
     assert until[0] == f"/d/{uid('moves')}"
+    assert run.alerted is not None
     assert run.alerted * 1000 < float(until[1]["to"])
     for _, query in found:
         assert float(query["from"]) == run.began * 1000
@@ -88,7 +91,9 @@ def test_the_data_source_is_what_is_served(looking: Looking, kept: tuple[Path, R
         variables = {variable["name"]: variable for variable in page["templating"]["list"]}
         assert variables["datasource"]["query"] == source["type"]
         assert variables["datasource"]["current"]["value"] == source["uid"]
-        metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", variables["cluster"]["query"]).groups()
+        query = re.fullmatch(r"label_values\((\w+), (\w+)\)", variables["cluster"]["query"])
+        assert query
+        metric, label = query.groups()
         series = looking.ask("series", **{"match[]": metric, "start": run.began, "end": run.ended})
         assert {labels[label] for labels in series} == {"demo"}
         asked = {query["datasource"]["uid"] for panel in page["panels"] for query in panel.get("targets", ())}

@@ -91,6 +91,7 @@ def test_every_end_leaves_the_run(tmp_path: Path, raised: BaseException | None, 
 
     run = read(folder)
     assert run.outcome is outcome
+    assert run.alerted is not None
     assert run.began <= run.alerted <= run.ended
     assert (folder / DATA / "file").read_text() == "seen"
     assert not (folder / DATA / "lock").exists()

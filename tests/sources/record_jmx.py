@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kafka_warden.clients.jmx.protocol import BeanRow
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans

@@ -56,7 +56,7 @@ class Retries:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what is run again."""
-        if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # pytest-rerunfailures adds it
+        if str(report.outcome) == "rerun":
             self.tests.append(report.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
