@@ -9,7 +9,7 @@ broker answers every question; no limit, quota or bean is there until it is give
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,14 @@ EPOCH = 1_700_000_000.0
 """Unix time of the monotonic clock's 0."""
 
 BYTES_PER_OFFSET = 100
+
+T = TypeVar("T")
+
+
+def known(value: T | None) -> T:
+    """Return a value that must be known."""
+    assert value is not None
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

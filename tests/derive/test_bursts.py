@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import TopicConfig
-from tests.building import BYTES_PER_OFFSET, Partition, judge_each
+from tests.building import BYTES_PER_OFFSET, Partition, judge_each, known
 from tests.derive.throttled import MB, everywhere, found, poll, rates
 
 PARTS = 12
@@ -37,10 +37,10 @@ def test_a_move_that_gains_on_bursts_ends() -> None:
     """The mean is below what the limit lets through, every burst is above it."""
     for each in judged(BURSTS, 0.7 * MB, 0.75 * MB)[2:]:
         move = each.moves[0]
-        left = sum(each.remaining_bytes or 0.0 for each in each.moves)
+        left = sum(known(each.remaining_bytes) for each in each.moves)
         assert move.never_ends is False
         assert move.eta is not None
-        assert move.eta <= (each.totals.eta or 0.0) + 1e-6 < math.inf
+        assert move.eta <= known(each.totals.eta) + 1e-6 < math.inf
         assert move.eta <= 1.6 * left / (0.2 * MB)
         assert found(each) == set()
 

@@ -1,12 +1,10 @@
 """Flows that share a limit end together, however uneven their turns are just now."""
 
-import math
-
 import pytest
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import BrokerConfig, Limit, Origin, Side, TopicConfig
-from tests.building import Partition, Topics, judge_each, snapshot
+from tests.building import Partition, Topics, judge_each, known, snapshot
 
 LIMIT = 3e6
 RATE = 20_000
@@ -44,9 +42,9 @@ def judged(until: int) -> list[Derived]:
 def test_the_flow_that_waits_ends_with_the_side(until: int) -> None:
     """What remains of both over what both gain, not what remains of the slower over what that gains."""
     derived = judged(until)[-1]
-    remaining = sum(move.remaining_bytes or 0 for move in derived.moves)
+    remaining = sum(known(move.remaining_bytes) for move in derived.moves)
     assert derived.totals.eta == pytest.approx(remaining / (RATE * 100), rel=0.05)
-    assert all((move.eta or math.inf) <= (derived.totals.eta or 0) + 1e-6 for move in derived.moves)
+    assert all(known(move.eta) <= known(derived.totals.eta) + 1e-6 for move in derived.moves)
 
 
 ENDS = 100.0
@@ -90,7 +88,7 @@ def test_the_flow_that_is_left(why: str, limit: float, alone: float) -> None:
     )
     for clock, derived in zip(clocks, judge_each(*polls), strict=True):
         if clock > ENDS:
-            remaining = sum(move.remaining_bytes or 0 for move in derived.moves)
+            remaining = sum(known(move.remaining_bytes) for move in derived.moves)
             taken = remaining / (alone * 100)
             assert derived.totals.eta == pytest.approx(taken, rel=0.06), (why, clock)
 
@@ -125,7 +123,7 @@ def test_what_comes_in_for_those_that_finished_is_no_loss_any_more() -> None:
         *(snapshot(shrinking(clock), clock=clock, topic_configs={"t": TopicConfig()}) for clock in clocks)
     )[-1]
     (move,) = derived.moves
-    assert derived.totals.eta == pytest.approx((move.remaining_messages or 0) / (26_000 - 5_000), rel=0.05)
+    assert derived.totals.eta == pytest.approx(known(move.remaining_messages) / (26_000 - 5_000), rel=0.05)
 
 
 def test_what_comes_in_for_those_that_finished_and_stay_listed_counts_against_the_limit() -> None:
@@ -140,7 +138,7 @@ def test_what_comes_in_for_those_that_finished_and_stay_listed_counts_against_th
     )
     derived = judge_each(*polls)[-1]
     (move,) = derived.moves
-    assert derived.totals.eta == pytest.approx((move.remaining_messages or 0) / 16_000, rel=0.08)
+    assert derived.totals.eta == pytest.approx(known(move.remaining_messages) / 16_000, rel=0.08)
 
 
 def test_more_fetcher_threads_have_larger_bursts() -> None:

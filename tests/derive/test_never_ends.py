@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import UNLIMITED, Source, SourceStatus, TopicConfig
-from tests.building import Partition, Topics, answered, judge_each
+from tests.building import Partition, Topics, answered, judge_each, known
 from tests.derive.throttled import ALL, MB, everywhere, poll, rates
 
 LISTS = {"t": TopicConfig(leader_throttled="*", follower_throttled="*")}
@@ -82,7 +82,7 @@ def test_a_loss_within_the_error_of_the_law_has_no_eta() -> None:
     assert told(losing[-1]) == (True, math.inf, math.inf)
     for each in gaining[4:]:
         never, eta, total = told(each)
-        left = sum(move.remaining_bytes or 0.0 for move in each.moves)
+        left = sum(known(move.remaining_bytes) for move in each.moves)
         assert never is False
         assert eta == pytest.approx(left / (0.05 * MB), rel=0.1)
         assert total == pytest.approx(left / (0.05 * MB), rel=0.1)

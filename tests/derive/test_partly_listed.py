@@ -11,7 +11,7 @@ from kafka_warden.derive import Derived, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Side, TopicConfig
-from tests.building import BYTES_PER_OFFSET, Partition, judge_each
+from tests.building import BYTES_PER_OFFSET, Partition, judge_each, known
 from tests.derive.throttled import MB, everywhere, found, of, poll, rates
 from tests.history.replay import rows
 
@@ -56,7 +56,7 @@ def test_what_comes_in_past_the_throttle_is_not_held_against_it() -> None:
     assert problems(judged) == {"lopsided"}
     for each in judged:
         assert [move.never_ends for move in each.moves] in ([None, None], [False, None], [False, False])
-    last, left = judged[-1].moves, [move.remaining_bytes or 0.0 for move in judged[-1].moves]
+    last, left = judged[-1].moves, [known(move.remaining_bytes) for move in judged[-1].moves]
     assert last[LISTED].eta == pytest.approx(left[LISTED] / (0.9 * MB), rel=0.1)
     assert last[FREE].eta == pytest.approx(left[FREE] / (6 * MB), rel=0.1)
     assert judged[-1].totals.eta == pytest.approx(last[LISTED].eta, rel=0.01)
@@ -68,7 +68,7 @@ def test_a_listed_move_that_loses_does_not_take_the_other_along() -> None:
     last = judged[-1]
     assert [move.never_ends for move in last.moves] == [True, False]
     assert last.moves[LISTED].eta == math.inf
-    assert last.moves[FREE].eta == pytest.approx((last.moves[FREE].remaining_bytes or 0) / (6 * MB), rel=0.1)
+    assert last.moves[FREE].eta == pytest.approx(known(last.moves[FREE].remaining_bytes) / (6 * MB), rel=0.1)
     assert last.totals.eta == math.inf
     assert found(last) == of("below_inbound", (1, "leader"), (2, "follower")) | of(
         "lopsided", (1, "leader"), (2, "follower")
@@ -81,7 +81,7 @@ def test_a_listed_move_that_is_blocked_is_stuck_beside_one_that_goes_on() -> Non
     last = judged[-1]
     assert [move.stuck for move in last.moves] == ["throttle_blocked", None]
     assert [move.never_ends for move in last.moves] == [True, False]
-    assert last.moves[FREE].eta == pytest.approx((last.moves[FREE].remaining_bytes or 0) / (6 * MB), rel=0.1)
+    assert last.moves[FREE].eta == pytest.approx(known(last.moves[FREE].remaining_bytes) / (6 * MB), rel=0.1)
 
 
 def test_one_that_stands_still_past_the_throttle_is_not_the_throttles_fault() -> None:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,35 @@ def ages(derived: Derived) -> dict[str, list[float | None]]:
 def moves(derived: Derived) -> list[tuple[object, ...]]:
     """What is said of each move without any rate: those are learned anew."""
     return [(move.topic, move.partition, move.broker, move.stalled, move.stuck) for move in derived.moves]
+
+
+RECORDED = json.loads((Path(__file__).parent / "state_format_1.json").read_text())
+"""What version 0.1.0 wrote after the polls of `BEFORE`."""
+
+
+def test_a_recorded_state_file_is_read() -> None:
+    """The clocks of a file of an older version go on."""
+    then = scene.poll(90.0)
+    _, uninterrupted = polled(*(scene.poll(float(clock)) for clock in BEFORE), then)
+    _, again = polled(then, memory=from_document(RECORDED, then))
+
+    assert ages(again) == ages(uninterrupted)
+    assert moves(again) == moves(uninterrupted)
+    assert again.throttling.problems == uninterrupted.throttling.problems
+
+
+def test_the_state_file_keeps_its_format() -> None:
+    """An older version reads what this one writes, so every key and value stays; rows of problems have no order."""
+    polls = [scene.poll(float(clock)) for clock in BEFORE]
+    written = json.loads(json.dumps(to_document(polled(*polls)[0], polls[-1])))
+
+    assert by_place(written) == by_place(RECORDED)
+
+
+def by_place(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Sort the rows of throttle problems."""
+    rows = sorted(document["throttle_problems"], key=lambda row: (row["broker"], row["side"], row["problem"]))
+    return {**document, "throttle_problems": rows}
 
 
 def test_scene_has_something_to_forget() -> None:

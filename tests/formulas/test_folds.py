@@ -81,7 +81,7 @@ def test_since_rows_is_since(polls: list[tuple[float, list[bool]]]) -> None:
         rows, seconds = since_rows(rows, clock, np.array(holds))
         for row in range(3):
             single[row], expected = since(single[row], clock, holds[row])
-            assert seconds[row] == expected or (expected is None and np.isnan(seconds[row]))
+            np.testing.assert_equal(seconds[row], np.nan if expected is None else expected)
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,6 @@ def test_ages_are_never_negative(samples: Samples) -> None:
     state: Minimum | None = None
     for clock, value in samples:
         state, seen = stall(state, clock, value)
-        assert seen is None or seen.seconds >= 0
+        assert (seen is None) == (value is None)
+        if seen is not None:
+            assert seen.seconds >= 0

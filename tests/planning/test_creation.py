@@ -141,7 +141,7 @@ def test_kafka_may_put_more_than_an_even_share_on_a_broker(
     assert enough.most_by_kafka == short.most_by_kafka == most
     assert (enough.fits, enough.assignment) == (True, None)
     assert f"{most} replicas of it on one broker at most" in creation_text(enough, WHERE)
-    assert short.assignment is not None or not short.fits
+    assert (short.assignment is not None) == short.fits
 
 
 def test_brokers_that_an_even_spread_would_fit_are_assigned() -> None:

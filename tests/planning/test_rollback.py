@@ -14,6 +14,7 @@ from kafka_warden.planning.moving import copies_anything, resolve
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
+from tests.building import known
 from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, rates, sized, to
 
 WHERE = Where("a:9092", "move.json")
@@ -39,7 +40,7 @@ def test_what_was_given_up_is_copied_back_under_a_throttle() -> None:
     )
     assert (found.rollback_plan.replicas, found.rollback_plan.bytes) == (2, 72 * GB)
     assert found.rollback_plan.predicted == pytest.approx(other.predicted)
-    assert "--throttle" not in (line(found, "begin") or "")
+    assert "--throttle" not in known(line(found, "begin"))
     assert "back to today's assignment: 2 replicas to copy, 72 GB, " in move_text(found, measured(THREE, MB), WHERE, "")
 
 
@@ -48,18 +49,18 @@ def test_the_throttle_back_is_not_that_of_the_way_there() -> None:
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3]), to("t", 0, 3))
 
     assert (found.limit, found.rollback_plan.limit) == (12_500_000, 25_000_000)
-    assert "--throttle 12500000" in (line(found, "begin") or "")
-    assert "--throttle 25000000" in (line(found) or "")
+    assert "--throttle 12500000" in known(line(found, "begin"))
+    assert "--throttle 25000000" in known(line(found))
 
 
 def test_nothing_comes_back_where_replicas_are_only_added() -> None:
     """Then no throttle is needed, and none is printed."""
     found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
 
-    assert "--throttle" in (line(found, "begin") or "")
+    assert "--throttle" in known(line(found, "begin"))
     assert (found.rollback_plan.replicas, found.rollback_plan.limit, found.rollback_plan.why) == (0, None, "")
     assert line(found) is not None
-    assert "--throttle" not in (line(found) or "")
+    assert "--throttle" not in known(line(found))
 
 
 def test_no_command_without_a_throttle_where_none_can_be_planned() -> None:

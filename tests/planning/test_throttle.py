@@ -256,7 +256,8 @@ def test_no_figure_is_negative_or_no_number(shape: dict[str, Any]) -> None:
 
     assert choice is not None
     figures = [choice.needed, choice.most, choice.least_deadline, found.predicted, found.ratio, found.copied]
-    figures += [found.move_time or 0.0, choice.lower_bound or 0.0, choice.upper_bound or 0.0, choice.least_share or 0.0]
+    maybe = (found.move_time, choice.lower_bound, choice.upper_bound, choice.least_share)
+    figures += [figure for figure in maybe if figure is not None]
     for load in found.loads:
         figures += [load.floor, load.bytes_in, load.remaining, load.burst, load.seconds(choice.judged_at)]
     assert all(figure >= 0 for figure in figures)
