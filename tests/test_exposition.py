@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
 from kafka_warden.exposition import Exposition
-from kafka_warden.model import QuotaEntity, Source, SourceStatus
+from kafka_warden.model import ProcessBeans, QuotaEntity, Source, SourceStatus
 from kafka_warden.page import Page
 from sandbox.monitoring_tools import tools
 from tests import scene
@@ -171,6 +171,24 @@ def test_budget_cuts_from_the_end_and_counts() -> None:
     family = frozenset({("family", "kafka_warden_partition_bytes_in_per_second")})
     assert found["kafka_warden_dropped_series", family] == 3
     assert ("kafka_warden_broker_replicas", frozenset({("broker", "1")})) in found
+
+
+def test_clients_past_the_limit_of_jmx_are_counted() -> None:
+    """Clients whose beans were not read count as dropped series: of the active controller, and of all brokers."""
+    derived = judge(
+        snapshot(
+            {"t": [Partition(replicas=(1, 2))]},
+            controller=101,
+            controller_beans={"101": ProcessBeans(0.0, {}, left_out=7), "102": ProcessBeans(0.0, {}, left_out=90)},
+            broker_beans={1: ProcessBeans(0.0, {}, left_out=2), 2: ProcessBeans(0.0, {}, left_out=3)},
+        )
+    )
+    page = Exposition(1000).render(scene.sidecar(), View(derived, scene.sidecar(), np.ones(1, bool)))
+    counts = {"kafka_warden_controller_mutation_tokens": 7, "kafka_warden_client_request_throttle_seconds": 5}
+    assert page.dropped == counts
+    found = series(parse_text(page.text.decode()))
+    for family, count in counts.items():
+        assert found["kafka_warden_dropped_series", frozenset({("family", family)})] == count
 
 
 def test_topics_that_may_not_have_series_have_none(page: Page) -> None:

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from kafka_warden.catalogue import OF_SNAPSHOT, SIDECAR, Kind, Metric, Sample, Sidecar, SidecarMetric, View
+from kafka_warden.catalogue import (
+    OF_SNAPSHOT,
+    SIDECAR,
+    Kind,
+    Metric,
+    Sample,
+    Sidecar,
+    SidecarMetric,
+    View,
+    clients_left_out,
+)
 from kafka_warden.page import Page
 
 GZIP_LEVEL: Final = 1
@@ -40,7 +50,7 @@ class Exposition:
         """
         if len(self._labels) > CACHED_LABELS:
             self._labels.clear()
-        dropped: dict[str, int] = {}
+        dropped = clients_left_out(view) if view is not None else {}
         of_snapshot = self._families(view, dropped) if view is not None else []
         shown = replace(sidecar, dropped=dropped)
         families = [(metric, self._lines(metric, metric.read(shown))[0]) for metric in SIDECAR] + of_snapshot

@@ -267,6 +267,8 @@ class ProcessBeans:
     """ControllerMutation beans: tokens, mutation_rate, throttle_time (seconds)."""
     requests: tuple[ClientBean, ...] = ()
     """Request beans: throttle_time (seconds)."""
+    left_out: int = 0
+    """Clients whose beans were not read, because the process has too many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
@@ -39,6 +41,19 @@ def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: tuple[J
     assert names == sorted(names)
     assert 'test:type=Client,client-id="a\\=b,\\"c\\""'.replace("\\=", "=") in names
     assert all(row.values == {"Tokens": 1.0} for row in answer.rows["test:type=Client,*"])
+
+
+def test_beans_past_the_limit_are_counted_and_logged_once(
+    make_session: MakeSession, servers: tuple[JmxServer, JmxServer], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of 1,005 beans 1,000 are read; the answer has the number of the others, and one line of the log, too."""
+    pattern = "test:type=Many,*"
+    session = make_session(Question((), (BeanQuery(pattern, ("Tokens",)),)))
+    for _ in range(2):
+        answer = ask(session, servers[0].target())["one"]
+        assert isinstance(answer, RawBeans)
+        assert (len(answer.rows[pattern]), answer.left_out) == (1000, 5)
+    assert [record.getMessage().count("5 are not read") for record in caplog.records] == [1]
 
 
 def test_a_stopped_target_holds_up_nobody(session: JmxSession, servers: tuple[JmxServer, JmxServer]) -> None:

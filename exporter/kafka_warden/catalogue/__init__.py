@@ -3,7 +3,7 @@
 from kafka_warden.catalogue.cluster import CLUSTER
 from kafka_warden.catalogue.metric import PREFIX, Build, Kind, Metric, Sample, Sidecar, SidecarMetric, View
 from kafka_warden.catalogue.moves import MOVES
-from kafka_warden.catalogue.mutations import MUTATIONS
+from kafka_warden.catalogue.mutations import MUTATIONS, clients_left_out
 from kafka_warden.catalogue.replicas import REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED, SIDECAR
@@ -26,4 +26,5 @@ __all__ = [
     "Sidecar",
     "SidecarMetric",
     "View",
+    "clients_left_out",
 ]

@@ -78,7 +78,7 @@ CLUSTER = (
     Metric("broker_info", "A broker (Metadata)", ("broker", "host", "rack"), _info, Kind.INFO),
     Metric(
         "broker_state",
-        "1 for the broker's state, 0 for the others (Metadata, DescribeCluster)",
+        "1 for the broker's state, 0 for the others (Metadata, DescribeCluster, bean KafkaServer)",
         ("broker", "state"),
         _states,
     ),

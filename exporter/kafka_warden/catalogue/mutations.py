@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
+from kafka_warden.catalogue.metric import PREFIX, Kind, Metric, Read, Sample, View, known
 from kafka_warden.derive.mutations import ClientMutations, active_controller
 from kafka_warden.formulas.mutation import QUOTA_KEY
 
@@ -46,6 +46,16 @@ def _queue(view: View) -> Iterator[Sample]:
     for short, quantile in QUANTILES.items():
         if beans is not None and short in beans.values:
             yield (quantile,), beans.values[short]
+
+
+def clients_left_out(view: View) -> dict[str, int]:
+    """Return the family and the number of clients whose beans were not read, because a process has too many."""
+    controller = active_controller(view.snapshot)
+    counts = {
+        f"{PREFIX}controller_mutation_tokens": controller.left_out if controller is not None else 0,
+        f"{PREFIX}client_request_throttle_seconds": sum(each.left_out for each in view.snapshot.broker_beans.values()),
+    }
+    return {family: count for family, count in counts.items() if count}
 
 
 MUTATIONS = (

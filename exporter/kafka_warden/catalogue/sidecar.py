@@ -110,7 +110,10 @@ SIDECAR = (
         _snapshot_time,
     ),
     SidecarMetric(
-        "dropped_series", "Series left out of /metrics because of the option limits.series", ("family",), _dropped
+        "dropped_series",
+        "Series left out of /metrics because of the option limits.series or of the limit of 1,000 clients over JMX",
+        ("family",),
+        _dropped,
     ),
     SidecarMetric(
         "sink_up",

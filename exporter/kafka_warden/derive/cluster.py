@@ -1,12 +1,16 @@
 """Brokers and partitions at large: states, counts, under-replication (judgement.md 2), room for partitions (8)."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import counted_rows
-from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, BrokerState, Ints, Longs, Source
+from kafka_warden.model import UNKNOWN, Bools, BrokerState, Ints, Longs, Snapshot, Source
+
+STOPPING: Final = frozenset({6.0, 7.0})
+"""Values of the bean `BrokerState`: PENDING_CONTROLLED_SHUTDOWN and SHUTTING_DOWN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     smallest = _min_isr(indexed, factor)
     under = under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions))
     return Cluster(
-        states=_states(indexed),
+        states={broker: _state(snapshot, broker) for broker in snapshot.brokers},
         replicas=_count(indexed, np.ones(len(replicas), bool)),
         leaders=_count(indexed, indexed.is_leader),
         counted=_count(indexed, counts[replicas.partition]),
@@ -82,15 +86,17 @@ def _count(indexed: IndexedSnapshot, rows: Bools) -> Longs:
     return np.bincount(indexed.host[rows], minlength=len(indexed.brokers))
 
 
-def _states(indexed: IndexedSnapshot) -> dict[int, BrokerState]:
-    return {broker: _state(indexed, broker) for broker in indexed.snapshot.brokers}
-
-
-def _state(indexed: IndexedSnapshot, broker: int) -> BrokerState:
-    known = indexed.snapshot.brokers[broker]
+def _state(snapshot: Snapshot, broker: int) -> BrokerState:
+    known = snapshot.brokers[broker]
     if known.gone:
         return BrokerState.GONE
     if known.fenced:
         return BrokerState.FENCED
-    status = indexed.snapshot.status.get((Source.OFFSETS, str(broker) or NO_BROKER))
-    return BrokerState.ACTIVE if status is not None and status.up else BrokerState.UNANSWERING
+    status = snapshot.status.get((Source.OFFSETS, str(broker)))
+    answers = status is not None and status.up
+    beans = snapshot.broker_beans.get(broker)
+    # Beans of an earlier poll still hold while the broker does not answer: it has stopped since.
+    hold = beans is not None and (beans.at >= snapshot.clock or not answers)
+    if beans is not None and hold and beans.values.get("broker_state") in STOPPING:
+        return BrokerState.SHUTTING_DOWN
+    return BrokerState.ACTIVE if answers else BrokerState.UNANSWERING

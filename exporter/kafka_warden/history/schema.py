@@ -74,6 +74,8 @@ COMMON: Final[tuple[Column[Any], ...]] = (
 LEFT_OUT: Final[Mapping[str, str]] = {
     "snapshot.partitions.leader_row": "computed from `partitions.leader` and `replicas.position`",
     "snapshot.replicas.partition": "a row number: `replicas` has topic and partition",
+    "snapshot.broker_beans[].left_out": "`kafka_warden_dropped_series` counts it",
+    "snapshot.controller_beans[].left_out": "`kafka_warden_dropped_series` counts it",
     "derived.indexed": "computed from the snapshot alone",
     "derived.lag.estimate": "state of a fold, which a replay computes again",
     "derived.throttles.limits": "equal to `configs.broker_config.limits`",

@@ -39,6 +39,7 @@ def parse_beans(reply: RawBeans) -> ProcessBeans:
         values={bean.name: value * bean.factor for bean, value in found if value is not None},
         mutations=_clients(MUTATIONS, reply.rows),
         requests=_clients(REQUESTS, reply.rows),
+        left_out=reply.left_out,
     )
 
 

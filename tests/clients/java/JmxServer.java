@@ -85,6 +85,9 @@ public final class JmxServer {
                 return number;
             });
         }
+        for (int many = 0; many < 1005; many++) {
+            register("type=Many,client-id=" + many, Client.class, (Client) () -> number);
+        }
         for (String client : new String[] {"plain", "a=b,\"c\"", "x*y?z", "line\nbreak", "back\\slash"}) {
             register("type=Client,client-id=" + ObjectName.quote(client), Client.class, (Client) () -> number);
         }

@@ -106,7 +106,7 @@ class JmxSession:
             child.end()
 
     def _slot(self, place: Place, now: float) -> Slot:
-        slot = self._slots.setdefault(place, Slot(now))
+        slot = self._slots.setdefault(place, Slot(place, now))
         slot.used = now
         return slot
 

@@ -1,5 +1,6 @@
 """What the parent remembers of each target between two polls, and what one poll wants of it. Held under a lock."""
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,8 @@ AUTH_HOLD: Final = 60.0
 
 FORGET: Final = 300.0
 """Seconds after which a target that nobody asked about is forgotten."""
+
+log = logging.getLogger(__name__)
 
 Answer = RawBeans | SourceError
 Place = tuple[str, str, int]
@@ -38,6 +41,7 @@ class JmxTarget:
 class Slot:
     """One target at one address. Ids grow, so an answer to a later request than the awaited one is recognised."""
 
+    place: Place
     used: float
     """Monotonic time of the latest poll that wanted it."""
     outstanding: int | None = None
@@ -48,6 +52,7 @@ class Slot:
     password: Secret | None = None
     """With which the latest request was sent."""
     refused_until: float = 0.0
+    left_out_logged: bool = False
 
     def sent(self, number: int, now: float, password: Secret | None) -> None:
         """A request is under way."""
@@ -58,6 +63,10 @@ class Slot:
         self.outstanding, self.answered, self.answer = None, reply.id, result(reply, now)
         if isinstance(self.answer, AuthenticationError):
             self.refused_until = now + AUTH_HOLD
+        elif reply.left_out and not self.left_out_logged:
+            self.left_out_logged = True
+            message = "JMX of %s at %s:%d has too many beans of clients: %d are not read, see dropped_series"
+            log.warning(message, *self.place, reply.left_out)
 
     def overdue(self, now: float, after: float) -> bool:
         """Whether its call hangs."""
