@@ -1,4 +1,4 @@
-"""The command: reads flags and configuration, then hands over to the application."""
+"""The command line: reads flags and configuration, then runs the command."""
 
 import argparse
 import os
@@ -24,16 +24,16 @@ from kafka_warden.errors import (
 )
 
 BAD_CONFIGURATION: Final = 2
-"""Exit code, that of argparse too; also of what cannot be planned, and of history that cannot be read."""
+"""Exit code for bad flags (as in argparse), options, plans and history files."""
 
-NOT_TOLD: Final = 3
-"""Exit code of a plan for which the cluster, or its history, did not tell enough."""
+INCOMPLETE: Final = 3
+"""Exit code of a plan when data from the cluster or its history is missing."""
 
 GAVE_UP: Final = 4
-"""Exit code of a pipeline's job that Spark gave up; 1 is that of a plan that cannot be."""
+"""Exit code of a pipeline job that failed in Spark. 1 is the code of a plan that is not possible."""
 
 INTERRUPTED: Final = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 PIPELINE: Final = "pipeline"
 
@@ -47,27 +47,28 @@ _UNUSABLE: Final = (
     TopicError,
     TruthError,
 )
-"""What was given cannot be used."""
+"""The user's input cannot be used."""
 
 _EPILOGUE: Final = (
-    "Every option of the file can be set in the environment, too: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
-    " A flag wins over the environment, which wins over the file. Secrets come from files or the environment only."
+    "Every option of the file can also be set in the environment: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
+    " A flag overrides the environment, and the environment overrides the file. Secrets come from files or the"
+    " environment only."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; `arguments` are those of the process when not given."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    """Run the command and return its exit code. `arguments` are by default those of the process."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        if given[:1] == [PIPELINE]:
-            return _pipeline(given[1:])
-        return _run(_parsed(given))
+        if list(arguments[:1]) == [PIPELINE]:
+            return _pipeline(arguments[1:])
+        return _run(_parsed(arguments))
     except _UNUSABLE as failure:
         _complain(failure)
         return BAD_CONFIGURATION
     except IncompleteError as failure:
         _complain(failure)
-        return NOT_TOLD
+        return INCOMPLETE
     except JobError as failure:
         _complain(failure)
         return GAVE_UP
@@ -79,7 +80,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = _parser()
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
-        # argparse would print values, too, and one may be a password that was meant for a flag that does not exist.
+        # argparse would print values, and one may be a password for a flag that does not exist.
         flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
         parser.error(f"unrecognized arguments: {' '.join(flags) or 'more than one command'}")
     return parsed
@@ -113,11 +114,9 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_option_flags(run, "run")
-    run.add_argument(
-        "--check-config", action="store_true", help="check the configuration and every file in it, and end"
-    )
+    run.add_argument("--check-config", action="store_true", help="check the configuration and its files, then exit")
     _add_plan(commands)
-    # Its own flags are those of its jobs, which cannot be told without Spark.
+    # The flags of the jobs need Spark.
     commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
     return parser
 
@@ -136,30 +135,30 @@ def _add_option_flags(command: argparse.ArgumentParser, name: str) -> None:
 def _add_plan(commands: Any) -> None:
     plan = commands.add_parser(
         "plan",
-        help="the throttle for a reassignment, or whether a topic fits",
-        description="Print the throttle for a reassignment, or whether a topic fits. Changes nothing. Exit codes: 0 it"
-        " is possible, 1 it is not or does not fit, 2 bad input, 3 the cluster did not tell enough.",
+        help="recommend a throttle for a reassignment, or check whether a topic fits",
+        description="Print the recommended throttle for a reassignment, or whether a topic fits. Changes nothing. Exit"
+        " codes: 0 possible, 1 not possible or does not fit, 2 bad input, 3 data from the cluster is missing.",
         epilog=_EPILOGUE,
         allow_abbrev=False,
     )
     _add_option_flags(plan, "plan")
     plan.add_argument("--reassignment", type=Path, metavar="FILE", help="JSON of kafka-reassign-partitions")
-    plan.add_argument("--deadline", metavar="DURATION", help="to be done within (default: the option moves.deadline)")
-    plan.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network for the move, such as 30%%")
-    plan.add_argument("--measure", metavar="DURATION", help="how long to watch what is produced (default: 36s)")
-    plan.add_argument("--rollback", type=Path, metavar="FILE", help="write today's assignment there, for the rollback")
-    plan.add_argument("--topic", metavar="NAME", help="a topic that is to be created")
-    plan.add_argument("--partitions", metavar="NUMBER", help="of that topic")
-    plan.add_argument("--replication-factor", metavar="NUMBER", help="of that topic")
-    plan.add_argument("--output", choices=("text", "json"), default="text", help="for people or for machines")
+    plan.add_argument("--deadline", metavar="DURATION", help="time limit of the move (default: moves.deadline)")
+    plan.add_argument("--max-network-share", metavar="SHARE", help="share of one broker's network, such as 30%%")
+    plan.add_argument("--measure", metavar="DURATION", help="how long to measure the inbound rate (default: 36s)")
+    plan.add_argument("--rollback", type=Path, metavar="FILE", help="write the current assignment to this file")
+    plan.add_argument("--topic", metavar="NAME", help="topic to create")
+    plan.add_argument("--partitions", metavar="NUMBER", help="partitions of that topic")
+    plan.add_argument("--replication-factor", metavar="NUMBER", help="replication factor of that topic")
+    plan.add_argument("--output", choices=("text", "json"), default="text", help="format of the result (default: text)")
 
 
 def _pipeline(arguments: Sequence[str]) -> int:
-    from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415
+    from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415  # only this command needs it
 
     for library in ("pyspark", "pyarrow", "pandas"):
         check_installed(PIPELINE, library, "spark")
-    from kafka_warden.pipeline import cli  # noqa: PLC0415  # needs what was asked for
+    from kafka_warden.pipeline import cli  # noqa: PLC0415  # needs the libraries
 
     return cli.main(arguments)
 
@@ -185,9 +184,9 @@ def _run(parsed: argparse.Namespace) -> int:
     if config.history.kafka.topic is not None:
         check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
     if parsed.check_config:
-        print("kafka-warden: the configuration is fine")  # noqa: T201  # what was asked for
+        print("kafka-warden: the configuration is fine")  # noqa: T201  # the result
         return 0
-    from kafka_warden import app  # noqa: PLC0415  # the whole machinery, which a check does not need
+    from kafka_warden import app  # noqa: PLC0415  # a check does not need it
 
     return app.run(config)
 

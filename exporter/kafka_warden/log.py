@@ -1,9 +1,9 @@
-"""Logs: structlog on stderr, one line each, with what the libraries log routed through it.
+"""Logs: structlog on stderr, one line per event. The libraries log through it too.
 
-Nothing secret gets out: a `Secret` prints redacted, a key that names a secret has its value replaced, and a secret in
-memory is replaced in any text. kafka-python prints requests, passwords among them, at DEBUG: it is never heard below
-WARNING. Its complaints about a broker that is down come with every attempt: each is heard once in a while, as those of
-the other libraries are, for the poller reports every change itself.
+No secret is logged: a `Secret` prints redacted, the value of a key that names a secret is replaced, and so is every
+secret in memory, in any text. kafka-python logs requests with passwords at DEBUG: records of libraries below WARNING
+are dropped. Libraries log a broker that is down at every attempt: each of their lines is logged once in `REPEAT_AFTER`,
+since the poller reports every change itself.
 """
 
 import logging
@@ -22,20 +22,20 @@ from kafka_warden.settings.secrets import REDACTED, Secret, scrub
 FORMATS: Final = ("logfmt", "json", "console")
 
 REPEAT_AFTER: Final = 600.0
-"""Seconds after which a library may say again what it has said."""
+"""Seconds after which the same line of a library is logged again."""
 _CHATTY: Final = ("kafka", "hypercorn", "asyncio", "apscheduler")
 _SECRET_KEY: Final = re.compile(r"passw|secret|token|credential|authorization|jaas|private.?key|pem$", re.IGNORECASE)
 _INNOCENT_KEY: Final = re.compile(r"(file|path|location|tokens|_per_second|_seconds)$", re.IGNORECASE)
-"""`password_file` is a path, and `controller_mutation_tokens` a number."""
+"""`password_file` is a path, and `controller_mutation_tokens` is a number."""
 _LONGEST_LINE: Final = 16_384
 _DEEPEST: Final = 6
 
 
 def configure(level: str = "info", form: str = "logfmt") -> None:
-    """Set logging up for the whole process.
+    """Set up logging for the whole process.
 
     Args:
-        level: debug, info, warning or error, for this program; libraries are not heard below warning.
+        level: debug, info, warning or error, for this program. Libraries log from warning on.
         form: one of `FORMATS`.
     """
     handler = logging.StreamHandler(sys.stderr)
@@ -75,7 +75,7 @@ def _annotations() -> list[Processor]:
 
 def _last_steps(form: str) -> list[Processor]:
     if form == "console":
-        # Not structlog's own traceback: it shows local variables, and those may be secret.
+        # Not structlog's own traceback, which shows local variables: they may be secret.
         console = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(),
             exception_formatter=structlog.dev.plain_traceback,
@@ -92,12 +92,12 @@ def _last_steps(form: str) -> list[Processor]:
 
 
 def redact(_: Any, __: str, event: EventDict) -> EventDict:
-    """Replace what is secret, by key and by value, in the event and in what hangs below it; a structlog processor."""
+    """Replace secrets by key and by value, in the event and in nested values; a structlog processor."""
     return {_key(key): REDACTED if _names_secret(key, value) else _clean(value) for key, value in event.items()}
 
 
 def _key(key: Any) -> str:
-    # logfmt has no way to write a key with white space.
+    # logfmt cannot write a key with white space.
     return "_".join(scrub(str(key)).split()) or "_"
 
 
@@ -129,12 +129,12 @@ def _text(value: Any) -> str:
 
 
 class LibraryFilter(logging.Filter):
-    """Hears libraries from WARNING on, and each place in their code once in `REPEAT_AFTER`."""
+    """Passes records of libraries from WARNING on, and of each line of their code once in `REPEAT_AFTER`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._heard: dict[tuple[str, int, str], float] = {}
+        self._logged: dict[tuple[str, int, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Decide on one record."""
@@ -146,7 +146,7 @@ class LibraryFilter(logging.Filter):
         place = (record.pathname, record.lineno, record.levelname)
         now = time.monotonic()
         with self._lock:
-            if now - self._heard.get(place, -REPEAT_AFTER) < REPEAT_AFTER:
+            if now - self._logged.get(place, -REPEAT_AFTER) < REPEAT_AFTER:
                 return False
-            self._heard[place] = now
+            self._logged[place] = now
             return True

@@ -63,7 +63,7 @@ def test_a_good_configuration_is_checked_without_a_cluster(run: Run, tmp_path: P
             f"kafka: {{bootstrap.servers: 'a:1', sasl.password: {CANARY}}}",
             "",
             (),
-            "a secret does not belong into this file",
+            "a secret is not allowed in this file",
         ),
         ("kafka: {bootstrap.servers: 'a:1'}\nweb: {config_file: web.yml}", "tls: {}", (), "web.yml: tls: unknown key"),
         (
@@ -100,7 +100,7 @@ def test_a_file_that_is_not_there_is_one_line(run: Run) -> None:
 
 @pytest.mark.parametrize("flag", ["--sasl-password", "--password", "--jmx-password", "--boot", "--kafka.sasl.password"])
 def test_no_flag_takes_a_secret_and_none_is_guessed(run: Run, flag: str) -> None:
-    """What is no flag is refused with exit code 2; a prefix of a flag is no flag."""
+    """An unknown flag is refused with exit code 2, and so is a prefix of a flag."""
     done = run("run", flag, CANARY)
 
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""The configuration as a whole: where values come from, who wins, and what a mistake looks like."""
+"""The configuration as a whole: layers, precedence and error messages."""
 
 import math
 import re
@@ -54,7 +54,7 @@ def test_a_bootstrap_server_is_enough() -> None:
 
 
 def test_everything_that_can_be_set(tmp_path: Path) -> None:
-    """Each key reaches its typed place in base units."""
+    """Each key reaches its typed field in base units."""
     _secret(tmp_path)
     (tmp_path / "ca.pem").touch()
     config = _load(
@@ -113,8 +113,8 @@ log: {level: DEBUG, format: json}
     )
 
 
-def test_history_is_off_until_it_is_told_where_to_go(tmp_path: Path) -> None:
-    """One line turns it on; without that what is set beside it is named as having no effect."""
+def test_history_is_off_without_a_destination(tmp_path: Path) -> None:
+    """One option turns it on. Without it the other options of history are listed as having no effect."""
     off = ParquetConfig(None, 3600.0, 604_800.0)
     assert _load(tmp_path).history == HistoryConfig(None, HistoryKafkaConfig(None), off)
     on = _load(tmp_path, environment={"KAFKA_WARDEN_HISTORY_PARQUET_PATH": "/var/lib/history"})
@@ -127,8 +127,8 @@ def test_history_is_off_until_it_is_told_where_to_go(tmp_path: Path) -> None:
     assert config.not_in_effect() == ("history.parquet.roll",)
 
 
-def test_a_flag_wins_over_the_environment_which_wins_over_the_file(tmp_path: Path) -> None:
-    """The same option in all three places, then without the strongest, then the next."""
+def test_a_flag_overrides_the_environment_and_that_the_file(tmp_path: Path) -> None:
+    """The same option in all three layers, then without the strongest, then without the next."""
     text = MINIMAL + "poll: {interval: 30s}\n"
     environment = {"KAFKA_WARDEN_POLL_INTERVAL": "20s"}
 
@@ -138,8 +138,8 @@ def test_a_flag_wins_over_the_environment_which_wins_over_the_file(tmp_path: Pat
     assert _load(tmp_path).poll.interval == 10.0
 
 
-def test_a_stronger_place_wins_in_its_own_spelling(tmp_path: Path) -> None:
-    """Another name for the same property, and a password beside a password's file, are the same thing."""
+def test_a_stronger_layer_wins_with_another_spelling(tmp_path: Path) -> None:
+    """An alias of a property, and a password instead of a password file, override the weaker layer."""
     _secret(tmp_path, content="from-file")
     config = _load(
         tmp_path,
@@ -163,8 +163,8 @@ jmx: {user: u, password_file: password}
     assert config.jmx.password == Secret("from-environment")
 
 
-def test_the_file_may_be_named_in_the_environment(tmp_path: Path) -> None:
-    """KAFKA_WARDEN_CONFIG is --config."""
+def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
+    """KAFKA_WARDEN_CONFIG has the effect of --config."""
     path = tmp_path / "other.yml"
     path.write_text("kafka: {bootstrap.servers: 'z:1'}")
 
@@ -172,7 +172,7 @@ def test_the_file_may_be_named_in_the_environment(tmp_path: Path) -> None:
 
 
 def test_every_option_can_be_set_in_the_environment() -> None:
-    """Each option has a variable of its own, and no two share one."""
+    """Each option has its own variable."""
     names = [variable(option.key) for option in OPTIONS]
 
     assert len(set(names)) == len(names)
@@ -191,8 +191,8 @@ def test_every_option_can_be_set_in_the_environment() -> None:
     assert (config.limits.series, config.kafka.settings.client_id) == (7, "me")
 
 
-def test_what_kubernetes_puts_into_the_environment_is_left_alone(tmp_path: Path) -> None:
-    """A service named kafka-warden, or kafka-warden-jmx, must not keep the pod from starting."""
+def test_variables_of_kubernetes_services_are_ignored(tmp_path: Path) -> None:
+    """A service named kafka-warden or kafka-warden-jmx does not stop the pod from starting."""
     links = {
         "KAFKA_WARDEN_SERVICE_HOST": "10.0.0.1",
         "KAFKA_WARDEN_SERVICE_PORT": "10073",
@@ -210,12 +210,12 @@ def test_what_kubernetes_puts_into_the_environment_is_left_alone(tmp_path: Path)
 
 
 def test_the_deadline_follows_a_short_interval(tmp_path: Path) -> None:
-    """Who sets only the interval need not set the deadline: it is half of it where 5 s are too long."""
+    """The default deadline is half the interval where 5 s are too long."""
     assert _load(tmp_path, flags={"--poll-interval": "4s"}).poll.deadline == 2.0
 
 
 def test_unlimited_is_infinity(tmp_path: Path) -> None:
-    """A limit that is not set is not a number that someone might reach."""
+    """A limit that is not set cannot be reached."""
     assert _load(tmp_path).limits.max_partitions == math.inf
 
 
@@ -223,8 +223,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("kafka: [", "not valid YAML: "),
     ("\tkafka: x", "not valid YAML: "),
     ("just text", "expected keys and values, such as `poll:`, at the top of the file"),
-    ("poll: {interval: 1s, interval: 2s}", "not valid YAML: the key interval stands here twice (line 1, column 22)"),
-    ("kafka: {}\nkafka: {}", "the key kafka stands here twice"),
+    ("poll: {interval: 1s, interval: 2s}", "not valid YAML: the key interval appears twice (line 1, column 22)"),
+    ("kafka: {}\nkafka: {}", "the key kafka appears twice"),
     ("polls: {interval: 1s}", "polls: unknown key; did you mean poll?"),
     ("poll: {intervall: 1s}", "poll.intervall: unknown key; did you mean poll.interval?"),
     ("poll.interval: 1s", "poll.interval: unknown key; write it below poll:"),
@@ -243,7 +243,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("jmx: {user: u}", "jmx.user: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD"),
     ("jmx: {user: u, password_file: missing}", "missing: cannot read the secret: No such file or directory"),
     (f"jmx: {{password: {CANARY}}}", "jmx.password: unknown key; set jmx.password_file to the path of a file"),
-    ("jmx: {tls: {cert_file: x}}", "jmx.tls.cert_file: needs jmx.tls.ca_file, too"),
+    ("jmx: {tls: {cert_file: x}}", "jmx.tls.cert_file: needs jmx.tls.ca_file"),
     ("topics: {allow: ['(']}", "topics.allow: '(' is not a regular expression: "),
     ("web: {listen: 'localhost'}", "web.listen: expected host:port"),
     ("limits: {series: 0}", "limits.series: expected a whole number above 0, got 0"),
@@ -261,7 +261,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("kafka: {security.protocol: TLS}", "kafka.security.protocol: expected one of PLAINTEXT, SSL"),
     (
         f"kafka: {{sasl.password: {CANARY}}}",
-        "kafka.sasl.password: a secret does not belong into this file; set sasl.pas",
+        "kafka.sasl.password: a secret is not allowed in this file; set sasl.pas",
     ),
     (f"kafka: {{sasl.jaas.config: {CANARY}}}", "or the environment variable KAFKA_WARDEN_KAFKA_SASL_JAAS_CONFIG"),
     (
@@ -276,7 +276,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
 
 @pytest.mark.parametrize(("text", "message"), _MISTAKES)
 def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The line starts with the file, has the key and what is expected, and quotes no secret."""
+    """The line starts with the file, has the key and the expected value, and quotes no secret."""
     with pytest.raises(ConfigError) as caught:
         _load(tmp_path, text, flags={} if text.startswith("kafka: {b") else {"--bootstrap-servers": "a:1"})
 
@@ -299,7 +299,7 @@ def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: s
         ({"KAFKA_WARDEN_KAFKA_SASL_PASWORD": CANARY}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASWORD: no Kafka client has"),
         ({"KAFKA_WARDEN_KAFKA_SASL_PASSWORD": ""}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASSWORD: expected a secret"),
         ({"KAFKA_WARDEN_KAFKA_SASL_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASSWORD: no effect with"),
-        ({"KAFKA_WARDEN_JMX_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_JMX_PASSWORD: needs jmx.user, too"),
+        ({"KAFKA_WARDEN_JMX_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_JMX_PASSWORD: needs jmx.user"),
         ({"KAFKA_WARDEN_JMX_BROKERS": "{["}, {}, "KAFKA_WARDEN_JMX_BROKERS: cannot be read as YAML"),
         ({}, {"--jmx-port": "x"}, "--jmx-port: expected a port from 1 to 65535, got 'x'"),
         ({}, {"--listen": "x"}, "--listen: expected host:port"),
@@ -307,7 +307,7 @@ def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: s
         ({}, {"--log-level": "loud"}, "--log-level: expected one of debug, info, warning, error, got 'loud'"),
     ],
 )
-def test_a_mistake_elsewhere_is_one_line_too(
+def test_a_mistake_in_a_variable_or_flag_is_one_line(
     environment: Mapping[str, str], flags: Mapping[str, str], message: str
 ) -> None:
     """The line starts with the variable or the flag."""
@@ -319,8 +319,8 @@ def test_a_mistake_elsewhere_is_one_line_too(
     assert CANARY not in str(caught.value)
 
 
-def test_nothing_to_start_from_is_one_line_that_says_how(tmp_path: Path) -> None:
-    """Without a bootstrap server the message names the flag, the variable and the key."""
+def test_no_bootstrap_server_is_one_line(tmp_path: Path) -> None:
+    """The message names the flag, the variable and the key."""
     for text in ("", "# nothing\n", "kafka:\n"):
         with pytest.raises(
             ConfigError, match=r"kafka\.bootstrap\.servers: missing; .* --bootstrap-servers or in KAFKA_WARDEN"
@@ -343,8 +343,10 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
             load({}, {}, path)
 
 
-def test_paths_count_from_the_folder_of_the_file_or_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file's relative paths do not depend on where the program is started; those of the environment do."""
+def test_relative_paths_start_at_the_file_or_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those in the file start at its folder, those in the environment at the working directory."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
@@ -357,15 +359,15 @@ def test_paths_count_from_the_folder_of_the_file_or_from_here(tmp_path: Path, mo
     assert config.state.path == Path("mine.state")
 
 
-def test_merged_yaml_mappings_are_no_duplicates(tmp_path: Path) -> None:
-    """A key that overrides one of an anchor stands once."""
+def test_merged_yaml_mappings_are_not_duplicates(tmp_path: Path) -> None:
+    """A key may override one of an anchor."""
     text = MINIMAL + "poll: {<<: {interval: 30s, deadline: 2s}, interval: 20s}\n"
 
     assert _load(tmp_path, text).poll.interval == 20.0
 
 
 def test_the_configuration_does_not_print_secrets(tmp_path: Path) -> None:
-    """The repr of everything, with secrets from a file and from the environment."""
+    """The repr of a configuration with secrets from a file and from the environment has none of them."""
     _secret(tmp_path)
     config = _load(
         tmp_path,
@@ -393,7 +395,7 @@ jmx: {user: u}
     .flatmap(lambda text: st.permutations(text).map("".join))
 )
 def test_any_file_is_a_configuration_or_one_line(tmp_path: Path, text: str) -> None:
-    """Whatever is in the file, the program does not fail in any other way than by its one line."""
+    """No content of the file makes the program fail in another way."""
     problem = ""
     (tmp_path / "fuzz.yml").write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
@@ -405,7 +407,7 @@ def test_any_file_is_a_configuration_or_one_line(tmp_path: Path, text: str) -> N
 
 
 def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -> None:
-    """As it stands it is the default; with every comment taken away it names every option."""
+    """Unchanged it has the defaults. Without its comment signs it has every option."""
     reference = (DOCS / "reference-config.yaml").read_text()
     assert repr(_load(tmp_path, reference).to_parameters()) == repr(Parameters())
     shown = from_file(DOCS / "reference-config.yaml")

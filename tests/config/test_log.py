@@ -1,4 +1,4 @@
-"""Logs: their form, what libraries may say, and what never gets out."""
+"""Logs: their format, records of libraries, and secrets."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ def _logging_as_before() -> Iterator[None]:
 
 
 def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Event, level, logger and an ISO time in UTC, whatever the values are."""
+    """Event, level, logger and an ISO time in UTC, for any values."""
     log.configure("info", "json")
 
     structlog.get_logger("kafka_warden.poller").info("polled", broker=1, took=0.25, path=Path("/x"), ids={3})
@@ -47,7 +47,7 @@ def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[s
 
 
 def test_logfmt_is_one_line_whatever_is_in_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Newlines, quotes and escape sequences of a topic's name do not break the line or the terminal."""
+    """Newlines, quotes and escape sequences in a value do not break the line or the terminal."""
     log.configure("info", "logfmt")
 
     structlog.get_logger("x").info('two\nlines "quoted"', topic="a\r\nb\x1b[31m", **{"odd key": 1})
@@ -61,7 +61,7 @@ def test_logfmt_is_one_line_whatever_is_in_it(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("form", log.FORMATS)
 def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.CaptureFixture[str], form: str) -> None:
-    """The traceback is there; the values of variables are not, since some may be secret."""
+    """The traceback has no values of variables, since they may be secret."""
     log.configure("info", form)
     secretive = "NO_SUCH_VARIABLE"
 
@@ -79,7 +79,7 @@ def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.Capt
 
 
 def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    """At debug kafka-python prints requests, passwords among them; it is not heard, even if its level is changed."""
+    """At debug kafka-python logs requests with passwords: dropped, even when its level is changed."""
     log.configure("debug", "logfmt")
 
     logging.getLogger("kafka.net.connection").setLevel(logging.DEBUG)
@@ -94,8 +94,8 @@ def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.C
     assert "event=ours" in lines[0]
 
 
-def test_a_library_says_the_same_thing_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """A broker that is down makes kafka-python complain with every attempt; one line of each kind is heard."""
+def test_a_line_of_a_library_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """kafka-python logs a broker that is down at every attempt: one line of each kind is logged."""
     log.configure("info", "logfmt")
 
     for attempt in range(50):
@@ -107,16 +107,16 @@ def test_a_library_says_the_same_thing_once(capsys: pytest.CaptureFixture[str]) 
     assert "Connection lost: 0" in lines[0]
 
 
-def test_the_same_thing_is_said_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The silence ends, so that a log of the last hour tells what is wrong."""
+def test_a_line_of_a_library_is_repeated_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of the last hour shows a lasting problem."""
     now = [1000.0]
     monkeypatch.setattr("kafka_warden.log.time.monotonic", lambda: now[0])
-    heard = log.LibraryFilter()
+    library_filter = log.LibraryFilter()
     record = logging.LogRecord("kafka.net", logging.ERROR, "f.py", 1, "lost", (), None)
 
-    assert [heard.filter(record), heard.filter(record)] == [True, False]
+    assert [library_filter.filter(record), library_filter.filter(record)] == [True, False]
     now[0] += log.REPEAT_AFTER + 1
-    assert heard.filter(record)
+    assert library_filter.filter(record)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_same_thing_is_said_again_after_a_while(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_secrets_are_replaced_by_key_and_by_value(event: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Keys that name a secret lose their value, secrets in memory are replaced in any text; paths and numbers stay."""
+    """Values of keys that name a secret and secrets in memory are replaced. Paths and numbers stay."""
     in_memory = Secret(CANARY)
 
     assert log.redact(None, "info", event) == expected
@@ -178,8 +178,8 @@ int(jmx)
 
 
 @pytest.mark.parametrize("form", log.FORMATS)
-def test_the_canary_is_nowhere(tmp_path: Path, form: str) -> None:
-    """Passwords from a file and the environment: not in logs at debug, repr, command line, or the last traceback."""
+def test_no_secret_is_printed(tmp_path: Path, form: str) -> None:
+    """Passwords from a file and the environment are not in debug logs, repr, command line or traceback."""
     password = tmp_path / "password"
     password.write_text(f"{CANARY}-kafka")
     password.chmod(0o600)
@@ -199,7 +199,7 @@ def test_the_canary_is_nowhere(tmp_path: Path, form: str) -> None:
         timeout=60,
     )
 
-    said = done.stdout + done.stderr
-    assert "TypeError" in said
-    assert "handshake failed for <redacted>" in said
-    assert CANARY not in said
+    printed = done.stdout + done.stderr
+    assert "TypeError" in printed
+    assert "handshake failed for <redacted>" in printed
+    assert CANARY not in printed

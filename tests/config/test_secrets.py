@@ -1,4 +1,4 @@
-"""Secrets: what does not print, and which files are taken."""
+"""Secrets: they do not print, and their files are checked."""
 
 import copy
 import json
@@ -23,7 +23,7 @@ def _file(folder: Path, content: bytes = b"canary-Tr0ub4dor\n", mode: int = 0o60
 
 
 def test_a_secret_prints_redacted_everywhere() -> None:
-    """No way of printing a secret shows it, except asking for it."""
+    """Only `reveal` shows a secret."""
     secret = Secret(CANARY)
 
     shown = [str(secret), repr(secret), f"{secret}", f"{secret!r:>30}", repr([secret]), repr({"a": secret})]
@@ -38,14 +38,14 @@ def test_a_secret_is_not_in_a_traceback() -> None:
     try:
         json.dumps(secret)
     except TypeError as failure:
-        told = "".join(traceback.TracebackException.from_exception(failure, capture_locals=True).format())
+        printed = "".join(traceback.TracebackException.from_exception(failure, capture_locals=True).format())
 
-    assert CANARY not in told.replace(f"CANARY = {CANARY!r}", "")
-    assert "<redacted>" in told
+    assert CANARY not in printed.replace(f"CANARY = {CANARY!r}", "")
+    assert "<redacted>" in printed
 
 
 def test_a_secret_cannot_be_pickled_and_is_not_copied() -> None:
-    """Pickling raises; copying gives the same object, so that dataclasses.asdict works."""
+    """Pickling raises. Copying returns the same object, as dataclasses.asdict needs."""
     secret = Secret(CANARY)
 
     with pytest.raises(TypeError):
@@ -64,7 +64,7 @@ def test_equality_is_of_values_and_there_is_no_hash() -> None:
 
 
 def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
-    """Text that holds a secret loses it, the longer one of two that overlap first; very short ones are left alone."""
+    """Secrets in a text are replaced, the longest first. Very short ones stay."""
     secrets = [Secret(CANARY), Secret(f"{CANARY}-longer"), Secret("abc")]
 
     cleaned = scrub(f"x {CANARY}-longer y {CANARY} z abc")
@@ -85,7 +85,7 @@ def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
     ],
 )
 def test_one_newline_at_the_end_does_not_belong_to_the_secret(tmp_path: Path, content: bytes, expected: str) -> None:
-    """An editor's last newline is dropped, nothing else is."""
+    """Only the last newline is removed."""
     assert SecretFile(_file(tmp_path, content)).read().reveal() == expected
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_secret_is_refused(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o660, 0o666, 0o620])
 def test_a_file_that_others_may_read_is_refused_with_the_command_to_run(tmp_path: Path, mode: int) -> None:
-    """The message says chmod, with the path."""
+    """The message has the chmod command with the path."""
     path = _file(tmp_path, mode=mode)
     if os.getuid() == 0:
         # root's own group is one that a secret may be handed out to
@@ -116,12 +116,12 @@ def test_a_file_that_others_may_read_is_refused_with_the_command_to_run(tmp_path
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
 def test_a_private_file_is_taken(tmp_path: Path, mode: int) -> None:
-    """The owner alone may read it."""
+    """Only the owner may read it."""
     assert SecretFile(_file(tmp_path, mode=mode)).read() == Secret(CANARY)
 
 
 def test_a_kubernetes_secret_volume_is_taken_with_its_default_mode(tmp_path: Path) -> None:
-    """A volume with a `..data` link has mode 0644 unless someone asks for less, and only the pod sees it."""
+    """A volume with a `..data` link has mode 0644 by default, and only the pod has access."""
     version = tmp_path / "..2026_11_21_08_15_01.1"
     version.mkdir()
     _file(version, mode=0o644)
@@ -139,7 +139,7 @@ def test_a_missing_file_and_a_folder_are_one_line_errors(tmp_path: Path) -> None
 
 
 def test_a_rotation_is_noticed_once(tmp_path: Path) -> None:
-    """Writing, replacing and swapping the Kubernetes link are changes; a file that is gone for a moment is not."""
+    """Writing, replacing and swapping the Kubernetes link are changes. A missing file is not."""
     path = _file(tmp_path)
     file = SecretFile(path)
     assert not file.changed()
@@ -156,7 +156,7 @@ def test_a_rotation_is_noticed_once(tmp_path: Path) -> None:
 
 
 def test_a_watch_covers_all_of_its_files(tmp_path: Path) -> None:
-    """One change among several files is a change, a file that appears too."""
+    """A change of one of several files is a change, and so is a new file."""
     first, second = tmp_path / "first", tmp_path / "second"
     first.write_text("1")
     watch = FileWatch((first, second))

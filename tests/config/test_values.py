@@ -1,4 +1,4 @@
-"""Single values: durations, addresses, numbers, lists; any input gives a value or one line."""
+"""Single values: durations, addresses, numbers, lists. Any input gives a value or one line."""
 
 import re
 from collections.abc import Callable
@@ -19,23 +19,23 @@ _SECONDS = (86400, 3600, 60, 1, 0.001)
     ("text", "seconds"),
     [("10s", 10), ("500ms", 0.5), ("4h", 14400), ("1h30m", 5400), ("1.5s", 1.5), ("2d", 172800), (" 60s ", 60)],
 )
-def test_durations_in_words_people_use(text: str, seconds: float) -> None:
-    """A duration is numbers with units, the larger ones first."""
+def test_durations(text: str, seconds: float) -> None:
+    """A duration is numbers with units, larger units first."""
     assert values.duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
     "value", ["10", 10, "s", "", "0s", "-1s", "10 s", "30m1h", "1e3s", "10S", "\u0661s", None, True, [], {}]
 )
-def test_what_is_no_duration_is_refused(value: Any) -> None:
-    """A number without a unit, zero and disorder are refused with examples of what is expected."""
+def test_a_bad_duration_is_refused(value: Any) -> None:
+    """A number without a unit, zero and a wrong order are refused. The message has examples."""
     with pytest.raises(ValueError, match="such as 500ms, 10s or 1h30m"):
         values.duration(value)
 
 
 @given(st.lists(st.integers(0, 10**8), min_size=5, max_size=5))
 def test_durations_add_up(numbers: list[int]) -> None:
-    """Each part counts with its unit, in whatever combination."""
+    """Each part counts with its unit, in any combination."""
     text = "".join(f"{number}{unit}" for number, unit in zip(numbers, _UNITS, strict=True))
 
     expected = sum(number * unit for number, unit in zip(numbers, _SECONDS, strict=True))
@@ -62,7 +62,7 @@ def test_any_text_is_a_duration_or_none(text: str) -> None:
     ],
 )
 def test_addresses(text: str, host: str, port: int) -> None:
-    """Names, IPv4 and bracketed IPv6, and back to text."""
+    """Names, IPv4 and IPv6 in brackets, and back to text."""
     assert parse_address(text) == Address(host, port)
     assert parse_address(str(Address(host, port))) == (host, port)
 
@@ -71,21 +71,21 @@ def test_addresses(text: str, host: str, port: int) -> None:
     "text",
     ["a", "a:", ":1", "a:0", "a:65536", "a:-1", "a:x", "::1:1", "[::1]", "[x]:1", "a b:1", "http://a:1", "a:1 2"],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
-    """The message says what is expected."""
+def test_a_bad_address_is_refused(text: str) -> None:
+    """The message has the expected form."""
     with pytest.raises(ValueError, match=r"expected host:port or \[IPv6 address\]:port"):
         parse_address(text)
 
 
 def test_only_listening_takes_an_empty_host_and_port_0() -> None:
-    """`:10073` is every interface and port 0 any free one, to listen on."""
+    """To listen on, `:10073` is every interface and port 0 is any free port."""
     assert values.listen_address(":10073") == ("", 10073)
     assert values.listen_address("127.0.0.1:0") == ("127.0.0.1", 0)
     assert values.listen_address("[::]:1") == ("::", 1)
 
 
-def test_what_stands_before_an_at_sign_is_not_shown() -> None:
-    """Someone may have put a password there."""
+def test_text_before_an_at_sign_is_not_shown() -> None:
+    """It may be a password."""
     with pytest.raises(ValueError, match="expected") as caught:
         parse_address("user:canary@broker:9092")
 
@@ -114,7 +114,7 @@ def test_what_stands_before_an_at_sign_is_not_shown() -> None:
     ],
 )
 def test_values_as_yaml_and_as_text(read: Callable[[object], object], text: object, value: object) -> None:
-    """What YAML gives and what the environment gives come to the same."""
+    """A value from YAML and the same value as text give the same result."""
     assert read(text) == value
 
 
@@ -212,7 +212,7 @@ _YAML_VALUES = st.recursive(
 @given(st.sampled_from(OPTIONS), _YAML_VALUES)
 @example(OPTIONS[1], "{a: {b: c}}")
 def test_any_value_is_read_or_refused(option: Any, value: Any) -> None:
-    """No reader fails in any other way than by its ValueError of one line."""
+    """A reader returns a value or raises a ValueError of one line."""
     problem = ""
     try:
         option.read(value)

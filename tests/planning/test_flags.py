@@ -58,9 +58,9 @@ def run(tmp_path: Path) -> Run:
     ("arguments", "message"),
     [
         ((), "give --reassignment FILE, or --topic NAME"),
-        (("--topic", "t"), "--topic: needs --partitions, too"),
+        (("--topic", "t"), "--topic: needs --partitions"),
         (("--partitions", "3"), "give --reassignment FILE, or --topic"),
-        (("--topic", "t", "--partitions", "3"), "--topic: needs --replication-factor, too"),
+        (("--topic", "t", "--partitions", "3"), "--topic: needs --replication-factor"),
         (("--topic", "t", "--partitions", "0", "--replication-factor", "1"), "--partitions: expected a whole number"),
         (("--topic", "t", "--partitions", "3000000", "--replication-factor", "1"), "expected 1000000 or less"),
         (("--topic", "t", "--reassignment", "move.json"), "--topic: does not go with --reassignment"),

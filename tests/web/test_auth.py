@@ -1,4 +1,4 @@
-"""Basic authentication: who gets in, what it costs, and what is remembered."""
+"""Basic authentication: access, cost and cache."""
 
 import base64
 from collections.abc import Callable
@@ -43,8 +43,8 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return asked
 
 
-def test_the_right_password_gets_in_on_every_path(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """All paths are guarded, health too, as exporter-toolkit does it."""
+def test_every_path_needs_the_right_password(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """Also `/-/healthy` and unknown paths, as in exporter-toolkit."""
     served = serve(_web_file(tmp_path, {"prometheus": _hash()}))
 
     for path in ("/metrics", "/-/healthy", "/-/ready", "/", "/nowhere"):
@@ -60,7 +60,7 @@ def test_the_right_password_gets_in_on_every_path(serve: Callable[..., Served], 
     [
         header("prometheus", "wrong"),
         header("prometheus", ""),
-        header("nobody"),
+        header("unknown"),
         header("", ""),
         header("prometheus", PASSWORD + "x" * 200),
         header("prometheus", "\0"),
@@ -72,12 +72,12 @@ def test_the_right_password_gets_in_on_every_path(serve: Callable[..., Served], 
         "Authorization: Digest username=prometheus",
     ],
 )
-def test_anything_else_does_not(serve: Callable[..., Served], tmp_path: Path, header: str) -> None:
-    """Wrong, unknown, malformed: 401, and the answer has nothing of the page."""
+def test_any_other_authorization_is_refused(serve: Callable[..., Served], tmp_path: Path, header: str) -> None:
+    """Wrong, unknown, malformed: 401, without anything of the page."""
     answer = serve(_web_file(tmp_path, {"prometheus": _hash(), "other": _hash("other")})).get("/metrics", header)
 
     assert answer.status == 401
-    assert answer.body == b"user and password, please\n"
+    assert answer.body == b"a user name and a password are required\n"
 
 
 @pytest.mark.parametrize("prefix", [b"2a", b"2b", b"2y"])
@@ -89,7 +89,7 @@ def test_hashes_of_every_common_tool_work(serve: Callable[..., Served], tmp_path
 
 
 def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """As in Go: what follows is not looked at, and is no error."""
+    """As in Go: the rest is ignored."""
     served = serve(_web_file(tmp_path, {"u": _hash("p" * 80)}))
 
     assert served.get("/", header("u", "p" * 80)).status == 200
@@ -101,21 +101,21 @@ def test_an_unknown_user_costs_what_a_known_one_does(
     tmp_path: Path,
     checks: list[bytes],
 ) -> None:
-    """One bcrypt of the same cost for a wrong password and for a user who does not exist."""
+    """A wrong password and an unknown user cost one bcrypt of the same cost."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
 
     served.get("/", header("u", "wrong"))
-    served.get("/", header("nobody"))
+    served.get("/", header("unknown"))
 
     assert [hashed[:7] for hashed in checks] == [b"$2b$04$", b"$2b$04$"]
 
 
-def test_verified_credentials_are_remembered_and_refused_ones_are_not(
+def test_verified_credentials_are_cached_and_refused_ones_are_not(
     serve: Callable[..., Served],
     tmp_path: Path,
     checks: list[bytes],
 ) -> None:
-    """The second scrape costs no bcrypt; a wrong password costs one each time and never gets in."""
+    """The second scrape costs no bcrypt. A wrong password costs one each time and is always refused."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
 
     assert [served.get("/", header("u")).status for _ in range(3)] == [200, 200, 200]
@@ -124,12 +124,12 @@ def test_verified_credentials_are_remembered_and_refused_ones_are_not(
     assert len(checks) == 4
 
 
-def test_what_is_remembered_is_user_hash_and_password_together(
+def test_the_cache_key_is_user_hash_and_password(
     serve: Callable[..., Served],
     tmp_path: Path,
     checks: list[bytes],
 ) -> None:
-    """The remembered password of one user opens nothing for another, nor after the hash changed (CVE-2022-46146)."""
+    """A cached password is refused for another user, and after its hash changed (CVE-2022-46146)."""
     path = _web_file(tmp_path, {"ab": _hash("c"), "a": _hash("other")})
     served = serve(path)
     assert served.get("/", header("ab", "c")).status == 200
@@ -142,8 +142,8 @@ def test_what_is_remembered_is_user_hash_and_password_together(
     assert served.get("/", header("ab", "changed")).status == 200
 
 
-def test_what_is_remembered_has_its_lengths_in_it() -> None:
-    """Parts that read the same when put together are not the same."""
+def test_the_cache_key_has_the_lengths_of_its_parts() -> None:
+    """Different parts with the same concatenation have different keys."""
     authenticator: Any = auth.Authenticator()
 
     assert authenticator._digest("a", "bc", "d") != authenticator._digest("ab", "c", "d")
@@ -151,12 +151,12 @@ def test_what_is_remembered_has_its_lengths_in_it() -> None:
     authenticator.close()
 
 
-def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More users than places push the oldest out."""
-    monkeypatch.setattr(auth, "_MOST_REMEMBERED", 3)
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the limit the oldest entries are dropped."""
+    monkeypatch.setattr(auth, "_CACHED", 3)
     authenticator: Any = auth.Authenticator()
     for number in range(10):
-        authenticator._remember(str(number).encode())
+        authenticator._cache(str(number).encode())
 
     assert list(authenticator._verified) == [b"7", b"8", b"9"]
     authenticator.close()
@@ -173,7 +173,7 @@ def test_a_user_can_be_added_and_removed_while_running(serve: Callable[..., Serv
 
 
 def test_a_rate_limit_answers_429(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """The burst is served; what comes on top of it is not."""
+    """The burst is served, and further requests are refused."""
     path = tmp_path / "web.yml"
     path.write_text("rate_limit: {interval: 1h, burst: 3}")
     served = serve(path)

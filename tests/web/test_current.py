@@ -86,7 +86,7 @@ def test_a_file_that_disappears_keeps_authentication_on(serve: Callable[..., Ser
 
 @pytest.mark.parametrize("text", [USERS, LIMIT + USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n"])
 def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(path: Path, text: str) -> None:
-    """A file that is written byte by byte: at every length there are users, and only from the file."""
+    """A file that is written byte by byte: at every length there are users, and all are users of the file."""
     path.write_text(text)
     web = CurrentWebFile(path)
     users = web.file().users
@@ -156,7 +156,7 @@ def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Se
 
 @pytest.mark.parametrize("text", ["", "\n", "# comment\n", "{}", "basic_auth_users:\n", "tls_server_config:\n"])
 def test_a_file_without_settings_is_refused_at_the_start(path: Path, text: str) -> None:
-    """An empty file may be cut off: the server does not start without the settings that belong into it."""
+    """An empty file may be cut off: the server does not start."""
     path.write_text(text)
 
     with pytest.raises(ConfigError, match=r"web\.yml: "):
@@ -166,7 +166,7 @@ def test_a_file_without_settings_is_refused_at_the_start(path: Path, text: str) 
 
 
 def test_a_change_of_the_mode_is_a_change(path: Path) -> None:
-    """A file is read again after `chmod`: the one that could not be read before is used then."""
+    """A file is read again after `chmod`: it may have been unreadable before."""
     web = CurrentWebFile(path)
     before = path.stat()
 

@@ -1,4 +1,4 @@
-"""The web configuration file in exporter-toolkit's format, and what is wrong with it."""
+"""The web configuration file in exporter-toolkit's format, and its error messages."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def _read(folder: Path, text: str) -> WebFile:
 
 
 def test_every_key_is_understood(tmp_path: Path) -> None:
-    """The whole of the format that is supported, with paths from the file's folder."""
+    """The whole supported format, with relative paths."""
     file = _read(
         tmp_path,
         f"""
@@ -55,7 +55,7 @@ rate_limit: {{interval: 100ms, burst: 20}}
 
 
 @pytest.mark.parametrize("text", ["tls_server_config: {}\n", "rate_limit: {interval: 0}"])
-def test_empty_sections_ask_for_nothing(tmp_path: Path, text: str) -> None:
+def test_empty_sections_have_no_effect(tmp_path: Path, text: str) -> None:
     """No TLS, no users, no limit."""
     assert _read(tmp_path, text) == WebFile()
 
@@ -96,7 +96,7 @@ _MISTAKES = (
 
 @pytest.mark.parametrize(("text", "message"), _MISTAKES)
 def test_a_mistake_is_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The line names file and key, says what is expected, and does not quote a password."""
+    """The line has the file, the key and the expected value, and does not quote a password."""
     with pytest.raises(ConfigError) as caught:
         _read(tmp_path, text)
 
@@ -110,7 +110,7 @@ def test_a_mistake_is_one_line(tmp_path: Path, text: str, message: str) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text() | st.sampled_from(_MISTAKES).flatmap(lambda mistake: st.permutations(mistake[0]).map("".join)))
 def test_any_file_is_read_or_refused_by_one_line(tmp_path: Path, text: str) -> None:
-    """Nothing in the file makes the program fail in any other way."""
+    """No content of the file makes the program fail in another way."""
     problem = ""
     (tmp_path / "fuzz.yml").write_bytes(text.encode("utf-8", "surrogatepass"))
     try:

@@ -1,4 +1,4 @@
-"""Which format and encoding a client gets for what it says."""
+"""Format and encoding of a response, from the headers of the request."""
 
 import pytest
 from hypothesis import given
@@ -49,8 +49,8 @@ PROTOBUF = (
         (";;;,,,=", False),
     ],
 )
-def test_the_format_is_the_one_that_is_wanted_most(accept: str, openmetrics: bool) -> None:  # a table
-    """OpenMetrics only where it is wanted more than text; versions and q-values count."""
+def test_the_format_is_the_preferred_one(accept: str, openmetrics: bool) -> None:  # a table
+    """OpenMetrics only where it is preferred to text; versions and q-values count."""
     assert wants_openmetrics(accept) is openmetrics
 
 
@@ -74,13 +74,13 @@ def test_the_format_is_the_one_that_is_wanted_most(accept: str, openmetrics: boo
     ],
 )
 def test_gzip_is_used_where_it_is_accepted(accept_encoding: str, gzip: bool) -> None:  # a table
-    """A q of 0 forbids, `*` allows, and identity may be wanted more."""
+    """A q of 0 forbids, `*` allows, and identity may be preferred."""
     assert wants_gzip(accept_encoding) is gzip
 
 
 @given(st.text() | st.text(alphabet='agzip*/;,=q01. "tex', max_size=80))
-def test_any_header_is_understood_somehow(header: str) -> None:
-    """No header raises."""
+def test_no_header_raises(header: str) -> None:
+    """Any text is accepted."""
     assert wants_openmetrics(header) in (True, False)
     assert wants_gzip(header) in (True, False)
 

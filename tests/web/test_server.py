@@ -1,4 +1,4 @@
-"""What the server answers, over real sockets."""
+"""Responses of the server, over real sockets."""
 
 import random
 import socket
@@ -34,10 +34,8 @@ OPENMETRICS = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0
         ),
     ],
 )
-def test_metrics_come_in_the_format_that_is_asked_for(
-    served: Served, headers: tuple[str, ...], body: bytes, kind: str
-) -> None:
-    """Format and encoding follow the headers, and caches are told so."""
+def test_metrics_come_in_the_requested_format(served: Served, headers: tuple[str, ...], body: bytes, kind: str) -> None:
+    """Format and encoding follow the headers, and `Vary` names them."""
     answer = served.get("/metrics", *headers)
 
     assert (answer.status, answer.body) == (200, body)
@@ -48,7 +46,7 @@ def test_metrics_come_in_the_format_that_is_asked_for(
 
 
 def test_head_has_the_headers_of_get_and_no_body(served: Served) -> None:
-    """HEAD tells the length without sending it."""
+    """HEAD has the length and no body."""
     answer = served.get(method="HEAD")
 
     assert (answer.status, answer.body) == (200, b"")
@@ -58,7 +56,7 @@ def test_head_has_the_headers_of_get_and_no_body(served: Served) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])
 @pytest.mark.parametrize("path", ["/metrics", "/", "/-/ready"])
 def test_other_methods_are_not_allowed(served: Served, method: str, path: str) -> None:
-    """405, with the methods that are."""
+    """405, with the allowed methods."""
     answer = served.get(path, method=method)
 
     assert answer.status == 405
@@ -69,7 +67,7 @@ def test_other_methods_are_not_allowed(served: Served, method: str, path: str) -
     "path", ["/metric", "/metrics/", "/-/reload", "/config", "/..", "//metrics", "/%2e%2e/etc/passwd"]
 )
 def test_other_paths_are_not_found(served: Served, path: str) -> None:
-    """There are four paths, exactly; the answer does not repeat what was asked."""
+    """There are exactly four paths. The response does not repeat the requested path."""
     answer = served.get(path)
 
     assert answer.status == 404
@@ -94,7 +92,7 @@ def test_the_landing_page_links_and_escapes(served: Served) -> None:
 
 
 def test_every_answer_has_the_security_headers_and_none_names_the_server(served: Served) -> None:
-    """Good and bad answers alike; hypercorn does not tell its name."""
+    """Success and error alike; hypercorn does not send its name."""
     for path in ("/", "/metrics", "/nowhere"):
         headers = served.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
@@ -104,7 +102,7 @@ def test_every_answer_has_the_security_headers_and_none_names_the_server(served:
 
 
 def test_ready_follows_the_polls_and_healthy_the_program(served: Served) -> None:
-    """Not ready before the first good poll, with the reason; not healthy is not ready, either."""
+    """503 with the reason before the first good poll, and while the program is not healthy."""
     served.holder.ready = False
     assert (served.get("/-/ready").status, served.get("/-/healthy").status) == (503, 200)
     assert b"no poll has succeeded yet" in served.get("/-/ready").body
@@ -121,14 +119,14 @@ def test_ready_follows_the_polls_and_healthy_the_program(served: Served) -> None
 
 
 def test_before_the_first_page_there_is_no_empty_page(served: Served) -> None:
-    """An empty 200 would look like a cluster without anything in it."""
+    """An empty 200 would look like an empty cluster."""
     served.holder.page = None
 
     assert served.get().status == 503
 
 
 def test_a_failing_health_check_is_a_500_and_the_next_request_is_fine(served: Served) -> None:
-    """The failure is logged and costs one answer."""
+    """The failure is logged and affects one response."""
     served.health.clear()
     with structlog.testing.capture_logs() as logged:
         assert served.get("/-/ready").status == 500
@@ -138,8 +136,8 @@ def test_a_failing_health_check_is_a_500_and_the_next_request_is_fine(served: Se
     assert served.get("/-/ready").status == 200
 
 
-def test_an_answer_is_never_of_two_pages(served: Served) -> None:
-    """While pages are swapped, each answer is whole, of one page, with that page's length."""
+def test_a_response_is_of_one_page(served: Served) -> None:
+    """While pages are replaced, each response is complete and has the length of its page."""
     pages = [
         Page(text=str(digit).encode() * 200_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
         for digit in range(10)
@@ -190,8 +188,8 @@ WEBSOCKET = (
         (WEBSOCKET, 403),
     ],
 )
-def test_what_is_no_request_for_a_page_gets_none(served: Served, request_bytes: bytes, status: int) -> None:
-    """Too long a header, no host, no HTTP, contradictions and websockets; the next request is fine."""
+def test_a_bad_request_gets_no_page(served: Served, request_bytes: bytes, status: int) -> None:
+    """Long headers, no host, no HTTP, contradictions and websockets. The next request is fine."""
     connection = served.connect()
     connection.sendall(request_bytes)
 
@@ -216,7 +214,7 @@ def test_a_request_over_http_2_gets_no_page(served: Served) -> None:
 
 
 def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
-    """Idle, half-sent and unread connections do not hold the end up, and nothing is left of the server."""
+    """Idle, half-sent and unread connections do not delay the stop, and no thread or socket is left."""
     before = descriptors(), threading.active_count()
     served = serve()
     served.holder.page = Page(text=b"x" * 50_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
@@ -240,7 +238,7 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
 
 
 def test_a_port_that_is_taken_is_one_line(served: Served) -> None:
-    """The message names the address and says why."""
+    """The message has the address and the reason."""
     second = WebServer(WebSettings(Address("127.0.0.1", served.port)), PageHolder(), health=Health)
 
     with pytest.raises(ConfigError, match=rf"web\.listen: cannot listen on 127\.0\.0\.1:{served.port}: .*[Aa]ddress"):

@@ -1,4 +1,4 @@
-"""Clients that hold connections and do not behave: scrapes go on, and every descriptor comes back."""
+"""Slow and hostile clients: scrapes are still answered, and every descriptor is freed."""
 
 import socket
 import ssl
@@ -57,8 +57,8 @@ def drip() -> Iterator[Callable[[list[socket.socket]], None]]:
         thread.join(TIMEOUT)
 
 
-def test_half_requests_do_not_keep_scrapes_out(serve: Callable[..., Served], drip: Callable[..., None]) -> None:
-    """300 half headers, 20 of them growing by a byte a second: every scrape is answered, and all of them are reaped."""
+def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served], drip: Callable[..., None]) -> None:
+    """300 half headers, 20 of them growing by a byte per second: every scrape is answered, and all are closed."""
     served = serve(idle_timeout=2.0)
     before = descriptors()
     slow = [served.connect() for _ in range(300)]
@@ -76,11 +76,11 @@ def test_half_requests_do_not_keep_scrapes_out(serve: Callable[..., Served], dri
     _wait_until(lambda: descriptors() - len(served.opened) <= before)
 
 
-def test_silent_tls_clients_do_not_keep_scrapes_out(
+def test_silent_tls_clients_do_not_block_scrapes(
     serve: Callable[..., Served],
     client_context: tuple[Path, ssl.SSLContext],
 ) -> None:
-    """20 clients that never start a handshake, and 5 that stop after it: scrapes over TLS go on, all are reaped."""
+    """20 clients never start a handshake, and 5 stop after it: scrapes over TLS are answered, all are closed."""
     path, context = client_context
     served = serve(path, idle_timeout=2.0)
     before = descriptors()
@@ -97,11 +97,11 @@ def test_silent_tls_clients_do_not_keep_scrapes_out(
     _wait_until(lambda: descriptors() <= before)
 
 
-def test_clients_that_do_not_read_do_not_keep_scrapes_out(
+def test_clients_that_do_not_read_do_not_block_scrapes(
     serve: Callable[..., Served],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """70 clients ask for a large page and read nothing: a 71st is answered, and theirs are dropped."""
+    """70 clients request a large page and read nothing: a 71st is answered, and theirs are closed."""
     served = serve(answer_timeout=2.0)
     large = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
     before = descriptors()
@@ -123,7 +123,7 @@ def test_clients_that_do_not_read_do_not_keep_scrapes_out(
 
 
 def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., Served]) -> None:
-    """Connections without a complete request go first, then idle ones; the one that is being answered stays."""
+    """Connections without a complete request are closed first, then idle ones. An open response stays."""
     served = serve(connections=8)
     size = 20_000_000
     served.holder.page = Page(text=b"x" * size, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
@@ -139,8 +139,8 @@ def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., 
     assert len(received.partition(b"\r\n\r\n")[2]) == size
 
 
-def test_connections_that_are_gone_are_not_counted(serve: Callable[..., Served]) -> None:
-    """The count falls when clients leave by themselves."""
+def test_closed_connections_are_not_counted(serve: Callable[..., Served]) -> None:
+    """The count falls when clients disconnect."""
     served = serve()
     for _ in range(5):
         served.get()
@@ -149,11 +149,11 @@ def test_connections_that_are_gone_are_not_counted(serve: Callable[..., Served])
     assert served.server.stats().evicted == 0
 
 
-def test_a_client_that_hangs_up_in_the_middle_costs_nothing(
+def test_a_client_that_hangs_up_leaves_nothing_behind(
     serve: Callable[..., Served],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The rest of its answer is not sent, nothing is logged, and the descriptor comes back."""
+    """The rest of its response is not sent, nothing is logged, and the descriptor is freed."""
     served = serve()
     served.holder.page = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
     before = descriptors()

@@ -62,7 +62,7 @@ def test_scrapes_work_over_tls(serve: Callable[..., Served], tmp_path: Path, aut
 
 
 def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """A client that speaks only TLS 1.1 ends in the handshake, and one of 1.2 where the file wants 1.3."""
+    """The handshake fails with TLS 1.1, and with 1.2 where the file requires 1.3."""
     context = _client(authority)
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
@@ -77,7 +77,7 @@ def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, 
 
 
 def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """Go's name of a suite selects OpenSSL's."""
+    """Go's name of a suite selects the suite of OpenSSL."""
     suites = "cipher_suites: [TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256]"
     served = serve(_write(tmp_path, f"{TLS}, max_version: TLS12, {suites}, curve_preferences: [CurveP256]"))
 
@@ -94,7 +94,7 @@ def test_client_certificates_are_asked_for_and_verified(
     tmp_path: Path,
     authority: Authority,
 ) -> None:
-    """RequireAndVerifyClientCert: with one of the authority yes, without one or with a stranger's no."""
+    """RequireAndVerifyClientCert accepts a certificate of the authority, and refuses none or another one."""
     (tmp_path / "stranger").mkdir()
     stranger = Authority(tmp_path / "stranger")
     demanding = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: {authority.ca.name}"
@@ -107,7 +107,7 @@ def test_client_certificates_are_asked_for_and_verified(
 
 
 @pytest.mark.parametrize("name", ["prometheus.example", "10.0.0.7", "0:0:0:0:0:0:0:1"])
-def test_only_allowed_names_get_in(
+def test_only_allowed_names_are_accepted(
     serve: Callable[..., Served],
     tmp_path: Path,
     authority: Authority,
@@ -134,7 +134,7 @@ def test_an_optional_client_certificate_is_verified_when_given(
     tmp_path: Path,
     authority: Authority,
 ) -> None:
-    """VerifyClientCertIfGiven lets in who has none."""
+    """VerifyClientCertIfGiven accepts a client without one."""
     served = serve(
         _write(tmp_path, f"{TLS}, client_auth_type: VerifyClientCertIfGiven, client_ca_file: {authority.ca.name}")
     )
@@ -167,7 +167,7 @@ def test_half_a_rotation_keeps_the_old_certificate(
     tmp_path: Path,
     authority: Authority,
 ) -> None:
-    """A key that does not fit its certificate yet, or a broken file, is reported once and not used; then it heals."""
+    """A key that does not match its certificate is reported once and not used. A matching one is used."""
     served = serve(_write(tmp_path))
     context = _client(authority)
     first = _serial(served, context)
@@ -195,13 +195,13 @@ def test_half_a_rotation_keeps_the_old_certificate(
         "tls_server_config: {cert_file: missing, key_file: missing}",
     ],
 )
-def test_a_bad_new_file_keeps_the_old_in_force(
+def test_a_bad_new_file_is_not_used(
     serve: Callable[..., Served],
     tmp_path: Path,
     authority: Authority,
     text: str,
 ) -> None:
-    """TLS stays on, with the certificate there was; taking TLS away needs a restart."""
+    """TLS stays on with the last good certificate. Switching TLS off needs a restart."""
     path = _write(tmp_path)
     served = serve(path)
 
@@ -216,7 +216,7 @@ def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
     tmp_path: Path,
     authority: Authority,
 ) -> None:
-    """The new file names certificates that are not there yet: the old are served until they are."""
+    """The new file names certificates that do not exist yet: the last good ones are served until they do."""
     path = _write(tmp_path)
     served = serve(path)
     context = _client(authority)

@@ -1,4 +1,4 @@
-"""What was set, by whom: the file, the environment and the flags, each as entries by dotted key."""
+"""The layers of the configuration: the file, the environment and the flags, each as entries by dotted key."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,18 +21,18 @@ _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
 _SERVICE_LINK: Final = re.compile(r"(.*_)?SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
-"""What Kubernetes puts into every pod's environment for a service whose name starts with `kafka-warden`."""
+"""Variables that Kubernetes sets in every pod for a service whose name starts with `kafka-warden`."""
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One value, and for messages the place where it was set."""
+    """One value, and the place where it was set, for messages."""
 
     value: Any
     where: str
     folder: Path | None = None
-    """From where a relative path counts: the file's folder; `None`: the working directory."""
+    """Start of a relative path: the folder of the file, or `None` for the working directory."""
 
 
 Entries = dict[str, Entry]
@@ -67,7 +67,7 @@ def _refuse_secret(key: str, where: str) -> None:
     name = key.removeprefix(_KAFKA)
     if key.startswith(_KAFKA) and name in SECRET_PROPERTIES:
         raise ConfigError(
-            f"{where}: a secret does not belong into this file; set {name}.file to the path of a file that holds it,"
+            f"{where}: a secret is not allowed in this file; set {name}.file to the path of a file that holds it,"
             f" or the environment variable {variable(key)}",
         )
 
@@ -112,12 +112,12 @@ def from_environment(environment: Mapping[str, str]) -> Entries:
 
 
 def from_flags(flags: Mapping[str, str]) -> Entries:
-    """Take the flags by their name, such as `--listen`."""
+    """Make entries of the flags by their name, such as `--listen`."""
     return {FLAGS[flag]: Entry(value, flag) for flag, value in flags.items()}
 
 
 def merge(*layers: Entries) -> Entries:
-    """Lay entries over each other; a later layer wins, also over another spelling of the same thing."""
+    """Merge layers. A later layer wins, also over another spelling of the same property."""
     merged: Entries = {}
     for layer in layers:
         for key in layer:

@@ -1,4 +1,4 @@
-"""Flags over environment over file over defaults, checked and typed."""
+"""Loads the configuration: flags over environment over file over defaults, checked and typed."""
 
 import re
 from collections.abc import Mapping
@@ -32,10 +32,10 @@ _DEFAULT_DEADLINE: Final = 5.0
 
 
 def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
-    """Read the whole configuration, and once every file with a secret or certificate that it names, to see that it can.
+    """Read the whole configuration. Every file with a secret or certificate is read once, to check it.
 
     Args:
-        flags: those of `FLAGS` that were given, by their name, such as `--listen`.
+        flags: values of the flags on the command line, by their name, such as `--listen`.
         environment: `os.environ`.
         file: the argument of `--config`; without it `KAFKA_WARDEN_CONFIG` may name a file.
 
@@ -105,7 +105,7 @@ def _jmx_password(read: Mapping[str, Any], entries: Entries) -> SecretSource | N
             raise ConfigError(f"{_where(entries, 'jmx.user')}: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD")
         return None
     if read["jmx.user"] is None:
-        raise ConfigError(f"{found.where}: needs jmx.user, too")
+        raise ConfigError(f"{found.where}: needs jmx.user")
     return _secret(found, in_file=found is file)
 
 
@@ -114,7 +114,7 @@ def _check_jmx_tls(read: Mapping[str, Any], entries: Entries) -> None:
     first = next((option for option in entries if option.startswith("jmx.tls.")), None)
     if first is not None and (ca is None or (cert is None) != (key is None)):
         missing = "ca_file" if ca is None else "cert_file" if cert is None else "key_file"
-        raise ConfigError(f"{_where(entries, first)}: needs jmx.tls.{missing}, too")
+        raise ConfigError(f"{_where(entries, first)}: needs jmx.tls.{missing}")
     for name, path in (("ca", ca), ("cert", cert), ("key", key)):
         _check_readable(path, _where(entries, f"jmx.tls.{name}_file"))
 
@@ -169,7 +169,7 @@ def _secret(entry: Entry, *, in_file: bool) -> SecretSource:
 
 
 def _placed(message: str, entries: Entries, file: Path | None) -> str:
-    """Put the place where the property was set in front of a message that starts with its name."""
+    """Replace the property at the start of a message by the place where it was set."""
     if found := _KAFKA_KEY.fullmatch(message):
         name, rest = found.groups()
         entry = entries.get(name, entries.get(name.removesuffix(".file")))

@@ -25,7 +25,7 @@ class Option:
     """One key of the configuration file."""
 
     read: Callable[[object], Any]
-    """Raises a ValueError that says what was expected."""
+    """Raises a ValueError with the expected value."""
     default: Any = None
     """As the user would write it."""
     unset: Any = None

@@ -1,6 +1,6 @@
-"""Reads single values, as YAML gives them or as text from the environment or a flag. No I/O.
+"""Readers of single values: from YAML, or as text from the environment or a flag. No I/O.
 
-Each function raises a ValueError that says what was expected, for the caller to put the key in front.
+Each raises a ValueError with the expected value. The caller adds the key.
 """
 
 import math
@@ -131,7 +131,7 @@ def topic(value: object) -> str:
 
 
 def choice(*options: str) -> Callable[[object], str]:
-    """Make the reader of one of several words."""
+    """Make a reader of one of several words."""
 
     def read(value: object) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -148,7 +148,7 @@ def address(value: object) -> Address:
 
 
 def listen_address(value: object) -> Address:
-    """Read the same, or `:port` for every interface; port 0 is any free one."""
+    """Read `host:port`, or `:port` for every interface. Port 0 is any free port."""
     return parse_address(text(value), listen=True)
 
 
@@ -212,7 +212,7 @@ def _items(value: object) -> list[Any]:
 
 
 def _parsed(value: object, separator: str = "") -> object:
-    """Give text the shape that the file would have: one YAML list or mapping, else items between commas.
+    """Parse text as one YAML list or mapping, else as items between commas. Other values stay as they are.
 
     A comma inside brackets or braces belongs to its item: `x{2,3}` and `[a,b]x` are one pattern each.
     """
@@ -223,7 +223,7 @@ def _parsed(value: object, separator: str = "") -> object:
         try:
             return yaml.safe_load(value)
         except (yaml.YAMLError, ValueError, RecursionError):
-            # `[a-z]+` and `[::1]:9092` begin like a list.
+            # `[a-z]+` and `[::1]:9092` only begin like a list.
             if start == "{":
                 raise ValueError(f"cannot be read as YAML: {_shown(value)}") from None
     items = [item.strip() for item in _ITEM.findall(value) if item.strip()]

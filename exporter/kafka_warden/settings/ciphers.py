@@ -1,4 +1,4 @@
-"""TLS cipher suites by the names of IANA, which Go and Java use, in the words of OpenSSL."""
+"""TLS cipher suites: from the names of IANA, which Go and Java use, to those of OpenSSL."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -16,14 +16,14 @@ TLS12: Final = {
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
 }
 TLS13: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""Always on with TLS 1.3, in Go, Java's default and OpenSSL alike: named or not, nothing changes."""
+"""Always on with TLS 1.3, in Go, in Java's default and in OpenSSL. Naming them has no effect."""
 
 
 def openssl_ciphers(names: Iterable[str]) -> str:
-    """Return OpenSSL's list of the TLS 1.2 suites among `names`; empty when they name suites of TLS 1.3 only.
+    """Return OpenSSL's list of the TLS 1.2 suites in `names`; empty when all are suites of TLS 1.3.
 
     Raises:
-        ValueError: one of them is not among the suites that this program knows to be safe.
+        ValueError: a name is unknown or the suite is not safe.
     """
     suites = []
     for name in names:

@@ -1,9 +1,9 @@
-"""Passwords and keys: values that do not print, and the files they come from.
+"""Passwords and keys: values that do not print, and the files that hold them.
 
-A file that holds a secret must not be readable by group or others. Two exceptions, because there the platform decides
-on the mode and nobody but the container sees the file: Kubernetes secret volumes (mode 0644 by default; recognised by
-their `..data` link) and files that are mount points of their own, as container engines make them. A file of mode 0440
-or 0640 that belongs to root and to a group of this process is fine everywhere: so `fsGroup` hands secrets out.
+A file with a secret must not be readable by group or others. There are three exceptions, where the platform sets the
+mode: Kubernetes secret volumes (mode 0644 by default, recognised by their `..data` link), files that are mount points,
+as container engines make them, and files of mode 0440 or 0640 that belong to root and to a group of this process, as
+`fsGroup` makes them.
 """
 
 import hmac
@@ -20,7 +20,7 @@ from kafka_warden.settings.strict import reason
 REDACTED: Final = "<redacted>"
 _LARGEST: Final = 64 * 1024
 _SHORTEST_SCRUBBED: Final = 5
-"""Shorter values would turn up in innocent text and leave no readable line."""
+"""Characters. Shorter values are part of ordinary text."""
 
 _known: weakref.WeakValueDictionary[int, "Secret"] = weakref.WeakValueDictionary()
 
@@ -39,7 +39,7 @@ class Secret:
         return self._value
 
     def read(self) -> "Secret":
-        """Return itself, so that a secret from the environment is used as one from a file is."""
+        """Return itself: a secret from the environment is used like one from a file."""
         return self
 
     def paths(self) -> tuple[Path, ...]:
@@ -72,7 +72,7 @@ class Secret:
 
 
 class SecretSource(Protocol):
-    """A `Secret`, or a `SecretFile` that is read anew each time."""
+    """A `Secret`, or a `SecretFile`, which is read each time."""
 
     def read(self) -> Secret:
         """Return the secret as it is now, or raise SecretError."""
@@ -103,7 +103,7 @@ class SecretFile:
         """Read the file.
 
         Raises:
-            SecretError: it cannot be read, is empty, is not text, or others may read it; the message says what to do.
+            SecretError: it cannot be read, is empty, is not text, or others may read it.
         """
         try:
             with self.path.open("rb") as file:
@@ -118,7 +118,7 @@ class SecretFile:
         return (self.path,)
 
     def changed(self) -> bool:
-        """Tell whether the file was written or replaced since the previous call, or since this object was made."""
+        """Return whether the file changed since the previous call, or since this object was made."""
         return self._watch.changed()
 
 
@@ -140,20 +140,17 @@ def _refuse_shared(path: Path, status: os.stat_result) -> None:
         raise SecretError(f"{path}: not a regular file")
     shared = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     handed_out = shared == stat.S_IRGRP and status.st_uid == 0 and status.st_gid in (*os.getgroups(), os.getegid())
-    if shared and not handed_out and not _in_secret_volume(path) and not _is_mount_point(path):
+    # A Kubernetes secret volume: name -> ..data/name and ..data -> ..2026_11_21_08_15_01.123456789
+    real = Path(os.path.realpath(path))
+    in_volume = real.parent.name.startswith("..") and (real.parent.parent / "..data").is_symlink()
+    if shared and not handed_out and not in_volume and not _is_mount_point(path):
         raise SecretError(
             f"{path}: mode {stat.S_IMODE(status.st_mode):04o} lets others read this secret; run: chmod 600 {path}",
         )
 
 
-def _in_secret_volume(path: Path) -> bool:
-    # Kubernetes: name -> ..data/name and ..data -> ..2026_11_21_08_15_01.123456789
-    real = Path(os.path.realpath(path))
-    return real.parent.name.startswith("..") and (real.parent.parent / "..data").is_symlink()
-
-
 def _is_mount_point(path: Path) -> bool:
-    """Tell whether a container engine mounted this very file, as Docker does with secrets.
+    """Return whether a container engine mounted this very file, as Docker does with secrets.
 
     os.path.ismount() compares devices, which every file of an overlay whose layers lie on several disks passes.
     """
@@ -169,7 +166,7 @@ FileStatus = tuple[int, int, int]
 
 
 class FileWatch:
-    """Notices that files were written or replaced, through symbolic links too."""
+    """Detects changes of files, also through symbolic links."""
 
     __slots__ = ("_paths", "_seen")
 
@@ -178,7 +175,7 @@ class FileWatch:
         self._seen = self._signature()
 
     def changed(self) -> bool:
-        """Tell whether any file differs from how it was at the previous call. A file that is gone does not count."""
+        """Return whether a file changed since the previous call. A file that is missing has not changed."""
         now = self._signature()
         changed = any(new is not None and new != old for new, old in zip(now, self._seen, strict=True))
         self._seen = tuple(old if new is None else new for new, old in zip(now, self._seen, strict=True))
@@ -189,7 +186,7 @@ class FileWatch:
 
 
 def file_status(path: Path) -> FileStatus | None:
-    """Return what differs once a file was written, replaced or given another mode; `None` when there is no file."""
+    """Return a value that changes when the file is written, replaced or gets another mode; `None` without a file."""
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -198,7 +195,7 @@ def file_status(path: Path) -> FileStatus | None:
 
 
 def scrub(text: str) -> str:
-    """Replace every secret that is in memory by `<redacted>`, whatever put it into this text."""
+    """Replace every secret that is in memory by `<redacted>`."""
     for value in _known_values():
         if value in text:
             text = text.replace(value, REDACTED)
@@ -209,5 +206,5 @@ def _known_values() -> Iterator[str]:
     # A list made in one step: other threads make secrets meanwhile.
     secrets = [reference() for reference in _known.valuerefs()]
     values = {secret.reveal() for secret in secrets if secret is not None}
-    # The longest first: a password may contain another one.
+    # Longest first: a password may contain another one.
     yield from sorted((value for value in values if len(value) >= _SHORTEST_SCRUBBED), key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""What people write by hand, read strictly: YAML files, addresses, durations, and the name they probably meant."""
+"""Strict reading of what users write: YAML files, addresses, durations. Suggests the name for a misspelt one."""
 
 import difflib
 import ipaddress
@@ -36,25 +36,21 @@ def parse_address(text: str, *, default_port: int | None = None, listen: bool = 
     Raises:
         ValueError: what was expected instead.
     """
-    # What stands before an @ may be a password.
+    # The text before an @ may be a password.
     expected = f"expected host:port or [IPv6 address]:port, got {text.rpartition('@')[2]!r}"
     host, separator, port = text.strip().rpartition(":")
     if not separator or port.endswith("]"):
         host, port = text.strip(), "" if default_port is None else str(default_port)
     if host.startswith("[") and host.endswith("]"):
-        host = str(_ipv6(host[1:-1], expected))
+        try:
+            host = str(ipaddress.IPv6Address(host[1:-1]))
+        except ValueError:
+            raise ValueError(expected) from None
     elif not _NAME.fullmatch(host) and not (listen and not host):
         raise ValueError(expected)
     if not (port.isascii() and port.isdigit() and (0 if listen else 1) <= int(port[:6]) < _PORTS):
         raise ValueError(expected)
     return Address(host, int(port))
-
-
-def _ipv6(text: str, expected: str) -> ipaddress.IPv6Address:
-    try:
-        return ipaddress.IPv6Address(text)
-    except ValueError:
-        raise ValueError(expected) from None
 
 
 def parse_duration(text: str) -> float | None:
@@ -84,7 +80,7 @@ class _StrictLoader(yaml.SafeLoader):
             if isinstance(key_node, yaml.ScalarNode) and key_node.tag != "tag:yaml.org,2002:merge":
                 if key_node.value in seen:
                     raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key_node.value} stands here twice", key_node.start_mark
+                        None, None, f"the key {key_node.value} appears twice", key_node.start_mark
                     )
                 seen.add(key_node.value)
         return super().construct_mapping(node, deep)
@@ -114,7 +110,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _problem(failure: yaml.MarkedYAMLError) -> str:
-    # PyYAML quotes aliases and tags, and `password: *hunter2` makes an alias of what was meant as a value.
+    # PyYAML quotes aliases and tags. In `password: *hunter2` the alias is a password.
     problem = _QUOTED.sub("'...'", failure.problem or "cannot be parsed")
     mark = failure.problem_mark or failure.context_mark
     place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""

@@ -1,1 +1,1 @@
-"""HTTP: the page that was rendered once per poll, served from bytes. Nothing is rendered or asked on a request."""
+"""HTTP: serves the page of the latest poll from memory. A request renders nothing and asks Kafka nothing."""

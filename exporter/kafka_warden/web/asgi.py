@@ -1,4 +1,4 @@
-"""The ASGI application that hypercorn runs: limit, authentication, then the site."""
+"""The ASGI application that hypercorn runs: rate limit, authentication, then the site."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -20,7 +20,7 @@ _PIECE: Final = 256 * 1024
 
 
 class Application:
-    """One callable per ASGI scope: a request, a websocket (refused) or the life of the server (nothing to do)."""
+    """Serves one ASGI scope per call: a request, a websocket (refused) or the lifespan (nothing to do)."""
 
     def __init__(self, site: Site, current: CurrentWebFile, connections: Connections) -> None:
         self._site = site
@@ -32,7 +32,7 @@ class Application:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one scope."""
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await _lifespan(receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})
         else:
@@ -55,12 +55,12 @@ class Application:
         if file.rate_limit is not None and not self._bucket.takes(file.rate_limit):
             return plain(429, "too many requests")
         if not await self.authenticator.allows(headers.get("authorization", ""), file.users):
-            return plain(401, "user and password, please", headers={"WWW-Authenticate": CHALLENGE})
+            return plain(401, "a user name and a password are required", headers={"WWW-Authenticate": CHALLENGE})
         try:
             return self._site.respond(scope["method"], scope["path"], headers)
-        except Exception:  # noqa: BLE001  # it is logged, and the page of the next request may be fine
+        except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
-            return plain(500, "this is a bug; the log says more")
+            return plain(500, "internal error; see the log")
 
     async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
         headers = {
@@ -71,10 +71,10 @@ class Application:
         }
         fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": response.status, "headers": fields})
-        # In pieces, so that a client that does not read costs the memory of a piece and not of a page.
+        # In pieces: a client that does not read costs the memory of one piece.
         body = response.body
         for start in range(0, len(body), _PIECE):
-            # hypercorn takes what is sent to a client that is gone, and does not say so.
+            # hypercorn accepts data for a closed connection without an error.
             if not self._connections.is_open(peer):
                 return
             await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
@@ -85,12 +85,12 @@ def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for raw_name, raw_value in fields:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        # RFC 9110 5.2: lines of one name are one list.
+        # RFC 9110 5.2: several lines of one name are one list.
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
 
-async def _live(receive: Receive, send: Send) -> None:
+async def _lifespan(receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -104,7 +104,7 @@ class _TokenBucket:
         self._at = time.monotonic()
 
     def takes(self, limit: RateLimit) -> bool:
-        """Take a token if there is one."""
+        """Take a token, and return whether there was one."""
         now = time.monotonic()
         self._tokens = min(float(limit.burst), self._tokens + (now - self._at) / limit.interval)
         self._at = now

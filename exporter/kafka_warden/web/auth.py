@@ -1,8 +1,8 @@
 """HTTP basic authentication against bcrypt hashes, as exporter-toolkit does it.
 
-Unknown users cost one bcrypt as known ones do. Verified credentials are remembered, so that a scrape does not cost a
-bcrypt each time; refused ones are not, so that nobody can push the good ones out. CVE-2022-46146 came from a key that
-was the hash alone: here it covers user, hash and password, each with its length.
+An unknown user costs one bcrypt, as a known one does. Verified credentials are cached: a scrape does not cost a bcrypt
+each time. Refused ones are not cached, so an attacker cannot evict the verified ones. The cache key covers user, hash
+and password, each with its length. In CVE-2022-46146 it was the hash alone.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ import bcrypt
 CHALLENGE: Final = 'Basic realm="kafka-warden", charset="UTF-8"'
 _SCHEME: Final = "basic"
 _LONGEST_PASSWORD: Final = 72
-"""bcrypt looks at no more bytes; its Python binding raises on more, Go's ignores them."""
-_MOST_REMEMBERED: Final = 100
+"""Bytes. bcrypt uses no more. Its Python binding raises on more, and Go's ignores them."""
+_CACHED: Final = 100
 _COST: Final = slice(4, 6)
-_NOBODY: Final = "." * 21 + "u" + "." * 31
-"""Salt and digest of a hash that no password has."""
+_NO_PASSWORD: Final = "." * 21 + "u" + "." * 31
+"""Salt and digest that match no password."""
 
 
 class Authenticator:
-    """Checks `Authorization` headers, one bcrypt at a time on a thread of its own."""
+    """Checks `Authorization` headers, one bcrypt at a time on its own thread."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="bcrypt")
@@ -36,7 +36,7 @@ class Authenticator:
         self._verified: OrderedDict[bytes, None] = OrderedDict()
 
     async def allows(self, header: str, users: Mapping[str, str]) -> bool:
-        """Tell whether the header names a user with the right password. With no users everyone is allowed.
+        """Return whether the header has a user and the right password. Without users every request is allowed.
 
         Args:
             header: the `Authorization` header, empty when there is none.
@@ -49,18 +49,20 @@ class Authenticator:
             return False
         user, password = credentials
         hashed = users.get(user)
+        # With the highest cost of all users: the response time does not reveal which users exist.
+        unmatchable = f"$2b${max(known[_COST] for known in users.values())}${_NO_PASSWORD}"
         key = self._digest(user, hashed or "", password)
         if hashed is not None and key in self._verified:
             self._verified.move_to_end(key)
             return True
         loop = asyncio.get_running_loop()
-        right = await loop.run_in_executor(self._executor, _check, password, hashed or _hash_of_nobody(users))
+        right = await loop.run_in_executor(self._executor, _check, password, hashed or unmatchable)
         if right and hashed is not None:
-            self._remember(key)
+            self._cache(key)
         return right and hashed is not None
 
     def close(self) -> None:
-        """Start no further bcrypt."""
+        """Start no more bcrypt checks."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _digest(self, *parts: str) -> bytes:
@@ -70,9 +72,9 @@ class Authenticator:
             digest.update(len(content).to_bytes(8, "big") + content)
         return digest.digest()
 
-    def _remember(self, key: bytes) -> None:
+    def _cache(self, key: bytes) -> None:
         self._verified[key] = None
-        while len(self._verified) > _MOST_REMEMBERED:
+        while len(self._verified) > _CACHED:
             self._verified.popitem(last=False)
 
 
@@ -85,12 +87,6 @@ def _parse(header: str) -> tuple[str, str] | None:
     except (binascii.Error, ValueError):
         return None
     return (user, password) if separator else None
-
-
-def _hash_of_nobody(users: Mapping[str, str]) -> str:
-    # As costly as the costliest user's, so that the time tells nobody who exists.
-    cost = max(hashed[_COST] for hashed in users.values())
-    return f"$2b${cost}${_NOBODY}"
 
 
 def _check(password: str, hashed: str) -> bool:

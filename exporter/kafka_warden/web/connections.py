@@ -1,8 +1,8 @@
-"""A listening socket that never holds more than so many connections: the one that is least worth keeping goes.
+"""A listening socket with a limit on connections. Above the limit it closes the least useful one.
 
-hypercorn and asyncio have no limit on connections. The place in front of them is `accept()`: what it returns is known
-here, and shutting such a socket down makes the server above see a client that hung up. A new connection is always let
-in, so whoever holds connections open, before or after a request, or reads an answer slowly, cannot keep others out.
+hypercorn and asyncio have no limit on connections, so `accept()` is wrapped. Shutting an accepted socket down looks to
+hypercorn like a client that hung up. A new connection is always accepted: clients that keep connections open, or read a
+response slowly, cannot lock other clients out.
 """
 
 import contextlib
@@ -21,17 +21,17 @@ Peer = tuple[str, int]
 class _Connection:
     socket: socket.socket
     since: float
-    """Monotonic time of the last change: accepted, request complete, answer complete."""
+    """Monotonic time of the last change: accepted, request complete, response complete."""
     served: bool = False
     answering: int = 0
 
     def worth(self) -> tuple[bool, bool, float]:
-        """Order by what goes first: without a complete request, then idle, then answering; the oldest of each."""
+        """Sort key. Closed first: no complete request yet, then idle, then answering; the oldest of each."""
         return self.answering > 0, self.served, self.since
 
 
 class Connections:
-    """The open connections. Used on the event loop's thread only; the counts may be read from anywhere."""
+    """The open connections. Used on the event loop's thread only; other threads may read the counts."""
 
     def __init__(self, most: int, idle: float, answer: float) -> None:
         self._most = most
@@ -39,15 +39,15 @@ class Connections:
         self._answer = answer
         self._open: dict[Peer, _Connection] = {}
         self.evicted = 0
-        """Closed because a newer one needed the place."""
+        """Closed for a new connection at the limit."""
         self.reaped = 0
-        """Closed because they took too long."""
+        """Closed after a timeout."""
 
     def __len__(self) -> int:
         return len(self._open)
 
     def admit(self, peer: Peer, accepted: socket.socket) -> None:
-        """Take a new connection in, and close the one least worth keeping when there are too many."""
+        """Add a new connection, and close the least useful one above the limit."""
         self._forget_closed()
         self._open[peer] = _Connection(accepted, time.monotonic())
         if len(self._open) > self._most:
@@ -57,25 +57,25 @@ class Connections:
             self.evicted += 1
 
     def is_open(self, peer: Peer | None) -> bool:
-        """Tell whether the connection is neither closed nor dropped."""
+        """Return whether the connection is still open."""
         return peer in self._open and self._open[peer].socket.fileno() >= 0
 
     def begin(self, peer: Peer | None) -> None:
-        """Note that a request is complete and its answer under way."""
+        """Record that a request is complete and its response has started."""
         if peer in self._open:
             connection = self._open[peer]
             connection.served, connection.since = True, time.monotonic()
             connection.answering += 1
 
     def end(self, peer: Peer | None) -> None:
-        """Note that the answer is out."""
+        """Record that the response is complete."""
         if peer in self._open:
             connection = self._open[peer]
             connection.since = time.monotonic()
             connection.answering -= 1
 
     def reap(self) -> None:
-        """Close connections that idle or read for too long, and that the server above has not closed itself."""
+        """Close connections that are idle or read for too long and that hypercorn did not close."""
         self._forget_closed()
         now = time.monotonic()
         for peer, connection in list(self._open.items()):
@@ -113,16 +113,16 @@ _EVERY_INTERFACE: Final = ("", "::")
 
 
 def bind(address: Address, connections: Connections) -> Listener:
-    """Bind a listener; an empty host is every interface, IPv6 and IPv4 where the machine has both.
+    """Bind a listener. An empty host means every interface, IPv6 and IPv4 where the machine has both.
 
     Raises:
-        ConfigError: the name does not resolve, or the address is not free or not of this machine.
+        ConfigError: the name does not resolve, or the address is in use or belongs to another machine.
     """
     try:
         if address.host in _EVERY_INTERFACE and socket.has_dualstack_ipv6():
             plain = socket.create_server(("", address.port), family=socket.AF_INET6, dualstack_ipv6=True)
         else:
-            found = socket.getaddrinfo(address.host or "0.0.0.0", address.port, type=socket.SOCK_STREAM)  # noqa: S104  # only when asked for
+            found = socket.getaddrinfo(address.host or "0.0.0.0", address.port, type=socket.SOCK_STREAM)  # noqa: S104  # only where it is configured
             plain = socket.create_server(found[0][4][:2], family=found[0][0])
     except OSError as failure:
         raise ConfigError(f"web.listen: cannot listen on {address}: {reason(failure)}") from None

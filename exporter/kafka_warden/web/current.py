@@ -1,4 +1,4 @@
-"""The web configuration file as it is now. It is read again when it or a file that it names changes.
+"""The web configuration in force. The file is read again when it or a file that it names changes.
 
 A file that cannot be used leaves the last good settings in force. So does one that switches TLS or authentication off,
 or weakens the check of client certificates: it may be half-written. Only a restart does that.
@@ -33,7 +33,7 @@ def check_web_file(path: Path) -> None:
     """Read the file and everything that it names.
 
     Raises:
-        ConfigError: one line that says what is wrong.
+        ConfigError: one line with the file, the key and the problem.
     """
     _load(path, read_web_file(path))
 
@@ -80,10 +80,10 @@ class CurrentWebFile:
             _refuse_weaker(self._path, self._loaded.file, loaded.file)
         except ConfigError as failure:
             self.problem = str(failure)
-            log.warning("web configuration changed and is not used; the one before it stays", problem=self.problem)
+            log.warning("the new web configuration is not used; the last good one stays in force", problem=self.problem)
         else:
             self._loaded, self.problem = loaded, None
-            log.info("web configuration read again", file=str(self._path))
+            log.info("new web configuration in force", file=str(self._path))
 
     def _read(self, path: Path) -> _Loaded:
         # The status of a file is taken before the file is read: what changes meanwhile is read again.

@@ -1,7 +1,7 @@
 """The web configuration file: TLS and authentication with the keys of Prometheus' exporter-toolkit.
 
-What it allows and this does not: certificates and keys inline (secrets live in files of their own), client certificates
-that nobody verifies, TLS below 1.2. HTTP/1.1 is served whatever `http2` says; Prometheus takes either.
+Not supported: inline certificates and keys (secrets are in files of their own), client certificates without
+verification, TLS below 1.2. `http2` has no effect: HTTP/1.1 is served, and Prometheus accepts both.
 """
 
 import re
@@ -26,7 +26,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "X-Frame-Options": ("deny", "sameorigin"),
     "X-XSS-Protection": (),
 }
-"""The headers that may be set, with their values where these are a few."""
+"""The headers that may be set, and their allowed values where these are limited."""
 
 _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 _SECTIONS: Final = ("tls_server_config", "http_server_config", "basic_auth_users", "rate_limit")
@@ -62,7 +62,7 @@ class TlsServer:
     curve: str | None = None
 
     def paths(self) -> tuple[Path, ...]:
-        """Every file whose change asks for a new context."""
+        """Return the files whose change requires a new TLS context."""
         return tuple(path for path in (self.cert_file, self.key_file, self.client_ca_file) if path is not None)
 
 
@@ -87,7 +87,7 @@ class WebFile:
 
 
 def read_web_file(path: Path) -> WebFile:
-    """Read the file; the files that it names are not opened.
+    """Read the file. The files that it names are not opened.
 
     Raises:
         ConfigError: one line with the file, the key and what is expected.
@@ -125,7 +125,7 @@ def _tls(section: Section) -> TlsServer:
         client_auth_type=section.read("client_auth_type", _client_auth, "NoClientCert"),
         client_ca=section.read("client_ca", text, "") or None,
         client_ca_file=section.file("client_ca_file"),
-        client_allowed_sans=section.read("client_allowed_sans", _sans, None),
+        client_allowed_sans=section.read("client_allowed_sans", lambda value: frozenset(texts(value)), None),
         min_version=section.read("min_version", _version, "TLS12"),
         max_version=section.read("max_version", _version, "TLS13"),
         ciphers=section.read("cipher_suites", lambda value: openssl_ciphers(texts(value)), ""),
@@ -188,10 +188,6 @@ def _burst(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise expected("a whole number above 0", value)
     return value
-
-
-def _sans(value: Any) -> frozenset[str] | None:
-    return frozenset(texts(value))
 
 
 def _version(value: Any) -> str:

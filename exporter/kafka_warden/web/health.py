@@ -1,4 +1,4 @@
-"""Whether the program works, for `/-/healthy` and `/-/ready`."""
+"""The state of the program, for `/-/healthy` and `/-/ready`."""
 
 from dataclasses import dataclass
 

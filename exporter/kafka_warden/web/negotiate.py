@@ -1,4 +1,4 @@
-"""Which format and encoding a client wants: `Accept` and `Accept-Encoding` of RFC 9110. Pure; never raises."""
+"""Content negotiation: `Accept` and `Accept-Encoding` of RFC 9110. Pure; never raises."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8
 
 _QVALUE: Final = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)", re.ASCII)
 _MOST_RANGES: Final = 64
-"""More than any client sends; what follows is not read."""
+"""More than any client sends. The rest is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class _Range:
 
 
 def wants_openmetrics(accept: str) -> bool:
-    """Tell whether OpenMetrics 1.0.0 is wanted more than the text format 0.0.4, which wins a tie."""
+    """Return whether the client prefers OpenMetrics 1.0.0 to the text format 0.0.4. Text wins a tie."""
     ranges = tuple(_ranges(accept))
     openmetrics = _preference(ranges, "application", "openmetrics-text", ("1.0.0",))
     return openmetrics[0] > 0 and openmetrics > _preference(ranges, "text", "plain", ("0.0.4",))
 
 
 def wants_gzip(accept_encoding: str) -> bool:
-    """Tell whether gzip is accepted, and not less than no compression is."""
+    """Return whether the client accepts gzip, with at least the quality of no compression."""
     quality = {item.name: item.quality for item in _ranges(accept_encoding)}
     gzip = quality.get("gzip", quality.get("x-gzip", quality.get("*", 0.0)))
     return gzip > 0 and gzip >= quality.get("identity", 0.0)
@@ -51,12 +51,10 @@ def _preference(ranges: Iterable[_Range], kind: str, subtype: str, versions: tup
 def _ranges(header: str) -> Iterator[_Range]:
     for part in header.split(",", _MOST_RANGES)[:_MOST_RANGES]:
         name, *parameters = (piece.strip() for piece in part.split(";"))
-        values = {key.strip().lower(): value.strip().strip('"') for key, _, value in _pairs(parameters)}
+        values = {
+            key.strip().lower(): value.strip().strip('"')
+            for key, _, value in (item.partition("=") for item in parameters)
+        }
         quality = values.get("q", "1")
         if name and _QVALUE.fullmatch(quality):
             yield _Range(name.lower(), values.get("version"), float(quality))
-
-
-def _pairs(parameters: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    for parameter in parameters:
-        yield parameter.partition("=")

@@ -1,4 +1,4 @@
-"""What is answered to which path: pure functions from what is known to status, headers and body."""
+"""Responses by path: pure functions that return status, headers and body."""
 
 import html
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _PLAIN: Final = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Status, headers beside the security headers and Content-Length, and body."""
+    """Status, body, and headers without the security headers and Content-Length."""
 
     status: int
     body: bytes
@@ -54,7 +54,7 @@ def metrics(page: Page | None, headers: Mapping[str, str]) -> Response:
 
 
 def healthy(health: Health) -> Response:
-    """Answer `/-/healthy`: 200 unless a restart is the right thing."""
+    """Answer `/-/healthy`: 503 when a restart is needed, else 200."""
     if health.healthy:
         return plain(200, "healthy")
     return plain(503, "not healthy", *health.reasons)
@@ -70,7 +70,7 @@ def ready(holder: PageHolder, health: Health, problem: str | None) -> Response:
 
 
 def landing(version: str) -> Response:
-    """Answer `/`: what this is, and links."""
+    """Answer `/`: the version and links."""
     page = f"""<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>kafka-warden</title></head>
@@ -90,7 +90,7 @@ def landing(version: str) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The paths and what is known behind them."""
+    """The paths and what they are answered from."""
 
     holder: PageHolder
     health: Callable[[], Health]

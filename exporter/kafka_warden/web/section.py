@@ -1,6 +1,6 @@
-"""One mapping of a strict YAML file, which knows where it stands, and readers of its values.
+"""A mapping of a strict YAML file with its place for error messages, and readers of values.
 
-Readers raise a ValueError that says what was expected.
+Readers raise a ValueError with the expected value.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Section:
-    """One mapping of the file, which knows where it stands."""
+    """One mapping of the file, with its place in it."""
 
     def __init__(self, path: Path, name: str, content: Mapping[Any, Any]) -> None:
         self.path = path
@@ -26,20 +26,20 @@ class Section:
         return ConfigError(f"{self.path}: {self.name}{key}: {problem}")
 
     def only(self, *known: str) -> None:
-        """Refuse every key but the known ones, by ConfigError."""
+        """Raise a ConfigError for an unknown key."""
         for key in self.content:
             if key not in known:
                 raise self.error(key, f"unknown key{did_you_mean(key, known)}")
 
     def section(self, key: str) -> "Section":
-        """Return the section below a key; an absent one is empty. A key with nothing below it may be cut off."""
+        """Return the section below a key; empty without the key. Nothing below a key is an error: it may be cut off."""
         content = self.content.get(key, {})
         if not isinstance(content, Mapping):
             raise self.error(key, "expected keys and values below it")
         return Section(self.path, f"{self.name}{key}.", content)
 
     def read(self, key: str, read: Callable[[Any], T], default: T) -> T:
-        """Read a value; what `read` says by ValueError becomes a ConfigError with file and key."""
+        """Read a value. A ValueError of `read` becomes a ConfigError with file and key."""
         if self.content.get(key) is None:
             return default
         try:
@@ -48,20 +48,20 @@ class Section:
             raise self.error(key, str(failure)) from None
 
     def file(self, key: str) -> Path | None:
-        """Read a path; a relative one is taken from this file's folder."""
+        """Read a path. A relative one starts at the folder of this file."""
         name = self.read(key, text, "")
         return self.path.absolute().parent / name if name else None
 
 
 def expected(what: str, value: Any) -> ValueError:
-    """Make the error for a value that is something else."""
+    """Make the error for an unexpected value."""
     return ValueError(f"expected {what}, got {value!r}")
 
 
 def text(value: Any) -> str:
     """Read text."""
     if not isinstance(value, str):
-        raise ValueError("expected text")  # noqa: TRY004  # every reader says so with ValueError
+        raise ValueError("expected text")  # noqa: TRY004  # every reader raises ValueError
     return value
 
 

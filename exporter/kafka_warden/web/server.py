@@ -1,4 +1,4 @@
-"""The web server: hypercorn on an event loop in a thread of its own."""
+"""The web server: hypercorn on an event loop in its own thread."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from kafka_warden.web.responses import Site
 
 _REAP_EVERY: Final = 1.0
 _GRACE: Final = 0.5
-"""Seconds in which answers under way may end when the server stops."""
+"""Seconds for open responses to end when the server stops."""
 _START_TIMEOUT: Final = 60.0
 
 
@@ -38,30 +38,30 @@ class WebSettings:
     version: str = "unknown"
     connections: int = 64
     idle_timeout: float = 5.0
-    """For the handshake, for the header of a request from its first byte to its last, and between two requests."""
+    """For the TLS handshake, for the header of a request, and between two requests."""
     answer_timeout: float = 30.0
-    """For a client to read its answer."""
+    """For a client to read its response."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebStats:
-    """What the server saw since it started."""
+    """Counts since the start of the server."""
 
     connections: int
     """Open now."""
     evicted: int
-    """Closed because a newer one needed the place."""
+    """Closed for a new connection at the limit."""
     reaped: int
-    """Closed because they took too long, beyond what hypercorn closes itself."""
+    """Closed after a timeout, without those that hypercorn closed."""
     config_problem: str | None
-    """Why the web configuration file as it is now is not in use; `None` when it is."""
+    """Why the web configuration file is not in use; `None` when it is."""
 
 
 class _HypercornConfig(Config):
-    """hypercorn's configuration, with the listener and the TLS context made here."""
+    """hypercorn's configuration with our listener and TLS context."""
 
     include_server_header = False
-    alpn_protocols = ["http/1.1"]  # noqa: RUF012  # hypercorn declares it so
+    alpn_protocols = ["http/1.1"]  # noqa: RUF012  # as hypercorn declares it
     accesslog = None
     graceful_timeout = 2 * _GRACE
 
@@ -87,16 +87,16 @@ class _HypercornConfig(Config):
 class WebServer:
     """Serves the holder's page until it is stopped.
 
-    `health` is called on the server's loop: it must return at once.
+    `health` runs on the server's loop and must not block.
     """
 
     def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
         """Read the web configuration file, or raise ConfigError."""
         self._settings = settings
         self._current = CurrentWebFile(settings.config_file)
-        # hypercorn closes idle connections itself; a TLS client that does not answer the close is left to the reaper.
-        patience = settings.idle_timeout + 1.0
-        self._connections = Connections(settings.connections, idle=patience, answer=settings.answer_timeout)
+        # hypercorn closes idle connections itself, except those of TLS clients that do not answer the close.
+        idle = settings.idle_timeout + 1.0
+        self._connections = Connections(settings.connections, idle=idle, answer=settings.answer_timeout)
         site = Site(holder, health, settings.version, lambda: self._current.problem)
         self._app = Application(site, self._current, self._connections)
         self._thread: threading.Thread | None = None
@@ -104,7 +104,7 @@ class WebServer:
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
         self.failure: BaseException | None = None
-        """What ended the server, when that was not `stop`."""
+        """The exception that ended the server; `None` after `stop`."""
 
     @property
     def scheme(self) -> str:
@@ -115,7 +115,7 @@ class WebServer:
         """Bind and serve; return the port.
 
         Raises:
-            ConfigError: the address cannot be listened on.
+            ConfigError: the server cannot listen on the address.
         """
         listener = bind(self._settings.listen, self._connections)
         port: int = listener.getsockname()[1]
@@ -129,7 +129,7 @@ class WebServer:
         return port
 
     def stop(self, timeout: float = 2.0) -> None:
-        """Stop accepting, let answers under way end for half a second, close every connection. May be called twice."""
+        """Stop accepting, wait half a second for open responses, close every connection. May be called twice."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
         with contextlib.suppress(RuntimeError):  # the loop is closed already
@@ -137,16 +137,16 @@ class WebServer:
         self._thread.join(timeout)
 
     def stats(self) -> WebStats:
-        """Return what the server saw, from any thread."""
+        """Return the counts, from any thread."""
         connections = self._connections
         return WebStats(len(connections), connections.evicted, connections.reaped, self._current.problem)
 
     def _run(self, listener: Listener) -> None:
         try:
             asyncio.run(self._serve(listener))
-        except BaseException as failure:  # noqa: BLE001  # handed to whoever asks; the thread ends here
+        except BaseException as failure:  # noqa: BLE001  # kept in `failure`; the thread ends here
             self.failure = failure
-            _log().error("the web server ended", problem=repr(failure))
+            _log().error("the web server failed", problem=repr(failure))
         finally:
             self._app.authenticator.close()
             listener.close()
@@ -164,7 +164,7 @@ class WebServer:
             reaper.cancel()
 
     async def _until_stopped(self) -> None:
-        # hypercorn waits for this once it listens, and stops when it returns.
+        # hypercorn awaits this once it listens, and stops when it returns.
         self._started.set()
         if self._stop is not None and self._loop is not None:
             await self._stop.wait()
@@ -184,7 +184,7 @@ def _log() -> Any:
 def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     failure = context.get("exception")
     if isinstance(failure, OSError):
-        # A client that hung up, or a handshake that failed: its business.
+        # The client hung up, or its TLS handshake failed.
         _log().debug("a connection failed", problem=str(failure))
     else:
-        _log().error("unexpected in the web server", problem=context["message"], exc_info=failure)
+        _log().error("unexpected error in the web server", problem=context["message"], exc_info=failure)

@@ -1,4 +1,4 @@
-"""The server's side of TLS, from `tls_server_config`."""
+"""TLS of the web server, from `tls_server_config`."""
 
 import ipaddress
 import ssl
@@ -33,7 +33,7 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
         context.set_ciphers(tls.ciphers)
     if tls.curve:
         context.set_ecdh_curve(tls.curve)
-    # Always with a password: without one OpenSSL asks for it on the terminal and waits.
+    # With an empty password: without one OpenSSL asks for it on the terminal.
     _load(tls, "cert_file and key_file", lambda: context.load_cert_chain(tls.cert_file, tls.key_file, lambda: ""))
     context.verify_mode = _CLIENT_AUTH[tls.client_auth_type]
     if context.verify_mode is not ssl.CERT_NONE:
@@ -61,14 +61,11 @@ def _with_allowed_names(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
         def do_handshake(self) -> None:
             super().do_handshake()
-            if not wanted.intersection(_names(self.getpeercert() or {})):
+            certificate: dict[str, Any] = self.getpeercert() or {}
+            if not wanted.intersection(_normal(str(value)) for _, value in certificate.get("subjectAltName", ())):
                 raise ssl.SSLCertVerificationError("no name in the client's certificate is in client_allowed_sans")
 
     return CheckedObject
-
-
-def _names(certificate: dict[str, Any]) -> set[str]:
-    return {_normal(str(value)) for _, value in certificate.get("subjectAltName", ())}
 
 
 def _normal(name: str) -> str:
@@ -79,13 +76,13 @@ def _normal(name: str) -> str:
 
 
 class SwitchingContext(ssl.SSLContext):
-    """Stands in for the context of the moment, which every new connection asks for.
+    """Wraps every new connection with the context in force at that time.
 
-    asyncio takes one context for the life of a server; it makes a connection's TLS object by `wrap_bio`, nothing else.
+    asyncio has one context for the life of a server, and calls nothing but `wrap_bio` on it.
     """
 
     current: Callable[[], ssl.SSLContext]
 
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
-        """Wrap with the context of the moment."""
+        """Wrap with the context in force."""
         return self.current().wrap_bio(*args, **kwargs)
