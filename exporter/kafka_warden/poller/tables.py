@@ -157,7 +157,7 @@ def _partition_row(layout: Layout, topic: int, number: int) -> int | None:
 
 
 def in_order(layout: Layout, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]) -> Longs:
-    """Blank the follower ends that were answered after their leader was asked: they may lie above its end.
+    """Blank the follower ends that were answered after their leader was asked: they may be above its end.
 
     Args:
         layout: the rows.

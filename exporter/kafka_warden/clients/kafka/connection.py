@@ -1,4 +1,4 @@
-"""The Kafka protocol over one connection: the one function that sends, API versions, and what replies say of pauses."""
+"""The Kafka protocol over one connection: the one function that sends, API versions, and throttle times of replies."""
 
 import io
 from typing import Any, Final

@@ -1,7 +1,7 @@
 """One set of standard Kafka client properties, for the links of this room and for confluent-kafka.
 
-The spellings of librdkafka and of Java are both understood. A property that is known and has no effect here (a
-consumer's, say) is kept in `ignored`, which the application logs once; an unknown one is an error.
+The spellings of librdkafka and of Java are both understood. A property that is known and has no effect here, for
+example a consumer's, is kept in `ignored`, which the application logs once. An unknown one is an error.
 """
 
 from collections.abc import Mapping
@@ -117,7 +117,7 @@ class KafkaClientSettings:
         return self._last_login[0]
 
     def changed(self) -> bool:
-        """Tell whether a file with a secret, key or certificate changed since the previous call."""
+        """Return whether a file with a secret, key or certificate changed since the previous call."""
         return self._watch.changed()
 
 

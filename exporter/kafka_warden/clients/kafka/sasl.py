@@ -16,7 +16,7 @@ _MODULES: Final = {"PlainLoginModule": "PLAIN", "ScramLoginModule": "SCRAM"}
 
 
 class Credentials(Protocol):
-    """A user name and a password, read anew for each connection."""
+    """A user name and a password, read again for each connection."""
 
     def read(self) -> tuple[str, Secret]:
         """Return user name and password as they are now, or raise SecretError."""
