@@ -118,7 +118,7 @@ def test_values_as_yaml_and_as_text(read: Callable[[object], object], text: obje
     assert read(text) == value
 
 
-_LISTS = (
+_LISTS: tuple[tuple[str, list[str]], ...] = (
     ("", []),
     ("a.*", ["a.*"]),
     ("a.*,b", ["a.*", "b"]),

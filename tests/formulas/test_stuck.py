@@ -119,7 +119,9 @@ def test_every_cause_has_a_row() -> None:
     assert {expected for _, expected in CAUSES} == set(Cause)
 
 
-FIRST_OF = {expected: facts for facts, expected in reversed(CAUSES) if expected is not Cause.NO_PROGRESS}
+FIRST_OF: dict[Cause, dict[str, Any]] = {
+    expected: facts for facts, expected in reversed(CAUSES) if expected is not Cause.NO_PROGRESS
+}
 """The first row of each cause."""
 
 PAIRS = [

@@ -6,7 +6,7 @@ from typing import Any
 from kafka_warden.derive import derive
 from kafka_warden.history.column import python_values
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.replay import Confidence
+from kafka_warden.history.replay import Confidence, Tables
 from kafka_warden.history.replay import replay as judge_again
 from kafka_warden.history.restore import Columns
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of

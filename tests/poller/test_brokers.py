@@ -187,7 +187,7 @@ def test_logs_are_compared_when_all_are_asked_about(network: Network) -> None:
     shared = polling(network, links)
     first = ask(shared)
     assert first.layout is not None
-    expected = {("local", first.layout.topic_ids[0], 0)}
+    expected = frozenset({("local", first.layout.topic_ids[0], 0)})
     told = dict(shared.answers.log_gaps)
     assert [gaps.missing for gaps in told.values()] == [expected] * 2
     assert [gaps.stray for gaps in told.values()] == [{("stray", 0)}] * 2

@@ -148,7 +148,7 @@ def test_what_a_forgotten_broker_told_goes_with_it() -> None:
     answers = LastAnswers()
     seen = layout(REMOTE)
     answers.update_brokers(seen.brokers, {}, frozenset({1, 2}))
-    answers.log_gaps = {broker: log_gaps(seen, broker, np.zeros(6), told(), 0.0) for broker in (1, 2)}
+    answers.log_gaps = {broker: log_gaps(seen, broker, np.zeros(6, np.int64), told(), 0.0) for broker in (1, 2)}
 
     assert answers.update_brokers({2: seen.brokers[2]}, {}, frozenset({2})) == [1]
     assert answers.log_gaps.keys() == {2}

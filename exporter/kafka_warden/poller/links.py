@@ -49,7 +49,7 @@ class Links:
         return self._at(f"controller {host}:{port}", host, port)
 
     def metadata_candidates(self, brokers: Mapping[int, Broker], last: int | None) -> dict[BrokerLink, int | None]:
-        """Return the links to ask for the metadata, in order: the last that answered, other brokers, bootstrap addresses.
+        """Return the links to ask for metadata, in order: the last that answered, other brokers, bootstrap addresses.
 
         Those that did not answer come last, the longest ago first: a few brokers that hang must not keep the others
         from being asked, poll after poll. The values are broker ids, `None` for an address.
