@@ -1,6 +1,7 @@
 """Asking questions within one poll, noting their outcomes, and what all polls share."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -186,11 +187,9 @@ class PollContext:
 
 async def wait_for(event: asyncio.Event, until: float) -> None:
     """Wait for an event, but no longer than until a monotonic time."""
-    try:
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout_at(until):
             await event.wait()
-    except TimeoutError:
-        pass
 
 
 def _without_frames(fault: SourceError) -> SourceError:
