@@ -15,6 +15,14 @@ MINUTE = 61.0
 """Seconds after which all questions are due."""
 
 
+def lead_of(polled: Polling) -> int:
+    """Poll once more; return the broker that will be asked for the metadata first."""
+    polled.poll()
+    lead = polled.poller._state.lead
+    assert lead is not None
+    return lead
+
+
 @pytest.mark.parametrize("broker", [1, 2, 3])
 @pytest.mark.parametrize("after", [INTERVAL, MINUTE])
 def test_a_broker_that_hangs_costs_its_own_numbers_only(polled: Polling, broker: int, after: float) -> None:
@@ -186,3 +194,46 @@ def test_durations_are_those_of_all_questions(polled: Polling) -> None:
     polled.brokers.rule(1, "ListOffsets", delay=0.5)
     polled.poll()
     assert polled.status(Source.OFFSETS, "1").duration == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "request_name", ["DescribeClientQuotas", "DescribeCluster", "DescribeQuorum", "ListPartitionReassignments"]
+)
+def test_questions_about_the_cluster_go_to_another_broker_within_the_poll(polled: Polling, request_name: str) -> None:
+    """The first one that is asked hangs; every number of the cluster and of the others is there."""
+    polled.brokers.rule(None, request_name, hang=True, times=1)
+    snapshot = polled.poll(MINUTE)
+    hung, *others = (each["broker"] for each in polled.brokers.seen(request_name))
+    assert {source for source in polled.down() if not source.endswith(str(hung))} == set()
+    assert {1, 2, 3} - {hung} <= set(snapshot.offsets_at)
+    assert others
+    assert hung not in others
+    assert polled.took <= DEADLINE
+
+
+def test_a_controller_that_hangs_costs_its_own_answers(polled: Polling) -> None:
+    """Every broker waits for it; all numbers of brokers and the slow questions that it has no part in are there."""
+    for name in ("ListPartitionReassignments", "DescribeQuorum"):
+        polled.brokers.rule(None, name, hang=True)
+    for _ in range(3):
+        snapshot = polled.poll(MINUTE)
+        assert polled.down() == {"reassignments": "timeout", "quorum": "timeout"}
+        assert set(snapshot.offsets_at) == {1, 2, 3}
+        assert polled.took <= DEADLINE
+
+
+def test_a_broker_that_knows_no_brokers_is_not_believed(polled: Polling) -> None:
+    """As one that has just started: another one is asked in the same poll."""
+    polled.brokers.rule(lead_of(polled), "Metadata", changes={"brokers": [], "topics": []})
+    assert set(polled.poll().offsets_at) == {1, 2, 3}
+    assert polled.down() == {}
+
+
+def test_a_reply_that_comes_with_the_end_of_the_connection_counts(polled: Polling) -> None:
+    """The next question opens a new connection."""
+    polled.brokers.rule(2, "ListOffsets", close=True)
+    before = polled.connections()
+    snapshot = polled.poll()
+    assert set(snapshot.offsets_at) == {1, 2, 3}
+    assert polled.down() == {}
+    assert polled.connections() > before

@@ -1,0 +1,66 @@
+"""Brokers and topics that come and go."""
+
+from tests.poller.polling import Polling
+
+ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+
+
+def sources_of(polled: Polling, broker: int) -> set[str]:
+    """Sources that are shown for a broker."""
+    return {str(source) for source, name in polled.poller.status if name == str(broker)}
+
+
+def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:
+    """Its numbers are missing with that reason, from the first poll that knows; it is asked again when it is back."""
+    polled.brokers.brokers({"id": 3, "fenced": True})
+    polled.brokers.topic("a", ASSIGNED, isr=[[1, 2], [2, 1], [1, 2]])
+    snapshot = polled.poll()
+    assert snapshot.brokers[3].fenced
+    assert polled.down() == {"offsets3": "fenced", "log_dirs3": "fenced", "configs3": "fenced"}
+    assert {each["broker"] for each in polled.brokers.seen()} == {1, 2}
+
+    polled.brokers.brokers({"id": 3})
+    polled.brokers.topic("a", ASSIGNED)
+    assert set(polled.poll().offsets_at) == {1, 2, 3}
+    assert polled.down() == {}
+
+
+def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(polled: Polling) -> None:
+    """Then it is forgotten with all its sources."""
+    polled.brokers.do("remove_brokers", brokers=[3])
+    snapshot = polled.poll()
+    assert snapshot.brokers[3].gone
+    assert sources_of(polled, 3) == {"offsets", "log_dirs", "configs"}
+    assert set(polled.down().values()) == {"fenced"}
+
+    polled.brokers.topic("a", [[1, 2], [2, 1], [1, 2]])
+    snapshot = polled.poll()
+    assert set(snapshot.brokers) == {1, 2}
+    assert sources_of(polled, 3) == set()
+    assert polled.down() == {}
+
+
+def test_a_broker_that_comes_back_elsewhere_is_asked_there(polled: Polling) -> None:
+    """The metadata has its new port."""
+    before = polled.brokers.ports[3]
+    polled.brokers.do("remove_brokers", brokers=[3])
+    polled.poll()
+    polled.brokers.brokers({"id": 3})
+    assert polled.brokers.ports[3] != before
+    assert set(polled.poll().offsets_at) == {1, 2, 3}
+    assert polled.down() == {}
+
+
+def test_rows_follow_topics_that_come_and_go(polled: Polling) -> None:
+    """Offsets stay with their partitions."""
+    polled.brokers.topic("b", [[2, 3]], end=7)
+    polled.brokers.topic("0", [[3, 1]], end=9)
+    snapshot = polled.poll()
+    assert snapshot.topics == ("0", "a", "b")
+    assert snapshot.replicas.end[[0, 1]].tolist() == [9, 9]
+    assert snapshot.replicas.end[[-2, -1]].tolist() == [7, 7]
+
+    polled.brokers.do("remove_topics", topics=["a"])
+    snapshot = polled.poll()
+    assert snapshot.topics == ("0", "b")
+    assert snapshot.replicas.end.tolist() == [9, 9, 7, 7]
