@@ -1,11 +1,12 @@
 """Fixtures for the JMX client: real JVMs with a JMX port, and sessions that end with their test."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from kafka_warden.clients.jmx import process
 from kafka_warden.clients.jmx.protocol import Question
 from kafka_warden.clients.jmx.session import JmxSession
 from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, compile_java
@@ -25,11 +26,22 @@ def servers(classes: Path) -> Iterator[tuple[JmxServer, JmxServer]]:
 
 
 @pytest.fixture
-def make_session() -> Iterator[MakeSession]:
-    """Sessions that ask a question, for the number of a process by default, and end with the test."""
+def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
+    """Sessions that ask a question, for the number of a process by default, and end with the test.
+
+    `java_options` are added to the flags of the JVMs that start from then on.
+    """
     with ExitStack() as stack:
 
-        def make(question: Question = ASK_NUMBER, **options: object) -> JmxSession:
+        def make(question: Question = ASK_NUMBER, java_options: Sequence[str] = (), **options: object) -> JmxSession:
+            program = (
+                "from kafka_warden.clients.jmx import child, jvm\n"
+                "flags = jvm.options\n"
+                f"jvm.options = lambda hello: (*flags(hello), *{tuple(java_options)!r})\n"
+                "child.main()\n"
+            )
+            if java_options:
+                monkeypatch.setattr(process, "_PROGRAM", ("-c", program))
             session = JmxSession({"broker": question}, **options)  # type: ignore[arg-type]  # the caller names real ones
             stack.callback(session.close)
             return session

@@ -40,7 +40,6 @@ rows = st.lists(st.builds(BeanRow, text, st.dictionaries(text, scalars, max_size
         Hello(
             {"broker": QUESTION, "controller": Question(())},
             TlsFiles("ca", "cert", "key", registry=False),
-            ("-Xa",),
             2.5,
         ),
     ],

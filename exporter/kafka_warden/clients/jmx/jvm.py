@@ -57,7 +57,7 @@ def serial_filter(*, tls: bool) -> str:
 
 
 def options(hello: Hello) -> tuple[str, ...]:
-    """The JVM's flags; the user's own come last and win.
+    """The JVM's flags.
 
     The RMI properties are read in static initialisers, so they must be here, before a class of RMI is loaded. `-Xrs`
     leaves SIGTERM to Python. A crash writes no file: it would hold the environment. A full heap ends the child, at the
@@ -82,7 +82,6 @@ def options(hello: Hello) -> tuple[str, ...]:
         f"-Dsun.rmi.transport.tcp.responseTimeout={millis}",
         f"-Dsun.rmi.transport.tcp.initialConnectTimeout={millis}",
         f"-Djdk.serialFilter={serial_filter(tls=hello.tls is not None)}",
-        *hello.java_options,
     )
 
 
@@ -101,9 +100,7 @@ def start(hello: Hello) -> str:
         )
         raise JvmError(message) from None
     except Exception as failed:
-        raise JvmError(
-            f"the JVM for JMX does not start: {failed}: check the Java runtime and jmx.java_options"
-        ) from failed
+        raise JvmError(f"the JVM for JMX does not start: {failed}: check the Java runtime (java -version)") from failed
     jpype.JClass("java.util.logging.LogManager").getLogManager().reset()  # errors are answers here, not log lines
     return str(jpype.JClass("java.lang.System").getProperty("java.version"))
 

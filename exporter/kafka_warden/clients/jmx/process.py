@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
+_PROGRAM: Final = ("-m", "kafka_warden.clients.jmx.child")
 _PIPE: Final = 1 << 20
 """Bytes that fit into the child's stdin: some 4,000 requests, so that a write never has to wait."""
 
@@ -115,7 +116,7 @@ class ChildProcess:
     def _spawn(self) -> None:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(path for path in (str(_ROOT), *sys.path) if path)
-        command = [sys.executable, "-P", "-m", "kafka_warden.clients.jmx.child", str(os.getpid())]
+        command = [sys.executable, "-P", *_PROGRAM, str(os.getpid())]
         with self._changed:
             if self._stop:
                 raise InterruptedError("the sidecar is ending")

@@ -54,7 +54,6 @@ class Hello:
 
     questions: Mapping[str, Question]
     tls: TlsFiles | None = None
-    java_options: tuple[str, ...] = ()
     timeout: float = 1.0
     absent_recheck: float = 10.0
 
@@ -124,8 +123,7 @@ def decode_hello(line: bytes) -> Hello:
     body = json.loads(line)
     tls = body.pop("tls")
     questions = {kind: _question(body) for kind, body in body.pop("questions").items()}
-    options = tuple(body.pop("java_options"))
-    return Hello(questions=questions, tls=TlsFiles(**tls) if tls else None, java_options=options, **body)
+    return Hello(questions=questions, tls=TlsFiles(**tls) if tls else None, **body)
 
 
 def decode_request(line: bytes) -> Request:

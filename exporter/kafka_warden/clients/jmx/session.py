@@ -40,7 +40,6 @@ class JmxSession:
     Args:
         questions: what each kind of process is asked; `sources.jmx` has them.
         tls: PEM files, where the JMX ports speak TLS.
-        java_options: more flags for the child's JVM, which win over its own.
         timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
         overdue: seconds after which a call counts as hung, twice what the child allows itself for a reading.
         absent_recheck: seconds after which a bean that was absent is looked for again.
@@ -52,14 +51,13 @@ class JmxSession:
         questions: Mapping[Kind, Question],
         *,
         tls: TlsFiles | None = None,
-        java_options: Sequence[str] = (),
         timeout: float = 1.0,
         overdue: float = 10.0,
         absent_recheck: float = 10.0,
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         by_kind = {str(kind): question for kind, question in questions.items()}
-        self._hello = encode(Hello(by_kind, tls, tuple(java_options), timeout, absent_recheck))
+        self._hello = encode(Hello(by_kind, tls, timeout, absent_recheck))
         self._overdue = overdue
         self._memory_limit = memory_limit
         self._changed = threading.Condition()

@@ -1,0 +1,44 @@
+"""Options and flags that messages name exist."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import kafka_warden
+from kafka_warden.cli import _parser
+from kafka_warden.config import OPTIONS
+from kafka_warden.pipeline.cli import parser as pipeline_parser
+
+ROOT: Final = Path(kafka_warden.__file__).parent
+KEYS: Final = {option.key for option in OPTIONS}
+SECTIONS: Final = "|".join(sorted({key.partition(".")[0] for key in KEYS} | {"jmx"}))
+OPTION: Final = re.compile(rf"(?<![\w./-])(?:{SECTIONS})(?:\.[a-z_]+)+\b(?!\.)")
+FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+COMMANDS: Final = [
+    command
+    for parser in (_parser(), pipeline_parser([]))
+    for command in parser._subparsers._group_actions[0].choices.values()  # type: ignore[union-attr]  # they have commands
+]
+FLAGS: Final = {flag for command in COMMANDS for flag in command._option_string_actions}
+FILES: Final = sorted(path for path in ROOT.rglob("*.py") if path.name != "known_properties.py")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_options_and_flags_in_messages_exist(file: Path) -> None:
+    """Texts with a space in them are messages; `planning/` quotes flags of Kafka's tools, too."""
+    texts = [text for text in _texts(file) if " " in text]
+    assert {name for text in texts for name in OPTION.findall(text)} <= KEYS
+    if file.parent.name != "planning":
+        assert {flag for text in texts for flag in FLAG.findall(text)} <= FLAGS
+
+
+def _texts(file: Path) -> Iterator[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
