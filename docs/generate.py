@@ -15,9 +15,9 @@ from kafka_warden.catalogue.replicas import REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.catalogue.tiered import TIERED
-from kafka_warden.sources.beans import BEANS, MILLISECONDS
-from kafka_warden.sources.beans import MUTATIONS as CLIENT_MUTATIONS
-from kafka_warden.sources.beans import REQUESTS as CLIENT_REQUESTS
+from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
+from kafka_warden.sources.bean_list import MUTATIONS as CLIENT_MUTATIONS
+from kafka_warden.sources.bean_list import REQUESTS as CLIENT_REQUESTS
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"

@@ -1,4 +1,4 @@
-"""The beans of `exporter/kafka_warden/sources/beans.py` that have a value in a generated cluster."""
+"""The beans of `exporter/kafka_warden/sources/bean_list.py` that have a value in a generated cluster."""
 
 import numpy as np
 
@@ -10,18 +10,11 @@ from kafka_warden.model import ClientBean, ProcessBeans
 
 def broker_beans(world: World, campaign: Campaign | None, broker: int, clock: float) -> ProcessBeans:
     """What one broker tells; only one that runs is asked."""
-    hosted = world.broker == broker
-    leads = world.leaders() == broker
-    missing = ((world.broker > 0) & ~world.adding & ~world.isr).any(axis=1)
     leader, follower = _throttled(world, campaign, broker)
     values = {name: float(counts[broker]) for name, counts in world.counted.items()}
     values |= {
         "leader_replication_byte_rate": leader,
         "follower_replication_byte_rate": follower,
-        "partition_count": float(hosted.sum()),
-        "leader_count": float(leads.sum()),
-        "under_replicated_partitions": float((leads & missing).sum()),
-        "reassigning_partitions": float((leads & world.adding.any(axis=1)).sum()),
         "fetcher_failed_partitions_count": 0.0,
         "fetcher_dead_thread_count": 0.0,
         "broker_state": 3.0,
@@ -37,8 +30,6 @@ def controller_beans(world: World, client: str, clock: float) -> ProcessBeans:
         "active_controller_count": 1.0,
         "active_broker_count": float(active),
         "fenced_broker_count": float(len(world.cluster.brokers) - active),
-        "global_partition_count": float(world.partitions),
-        "global_topic_count": float(len(world.topics)),
         "offline_partitions_count": float((world.lead < 0).sum()),
         "process_start_time": world.settings.start - 30 * 86_400.0,
     }

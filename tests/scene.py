@@ -33,9 +33,57 @@ from kafka_warden.model import (
     SourceStatus,
     TopicConfig,
 )
-from kafka_warden.sources.beans import BEANS
 from tests.building import EPOCH, Partition, Topics, answered, judge, snapshot
 
+BROKER_BEANS = {
+    "leader_replication_byte_rate": 0,
+    "follower_replication_byte_rate": 1,
+    "bytes_in_total": 3,
+    "bytes_out_total": 4,
+    "replication_bytes_in_total": 5,
+    "replication_bytes_out_total": 6,
+    "reassignment_bytes_in_total": 7,
+    "reassignment_bytes_out_total": 8,
+    "remote_copy_byte_rate": 9,
+    "remote_fetch_byte_rate": 10,
+    "remote_copy_throttle_time_avg": 11,
+    "remote_copy_throttle_time_max": 12,
+    "remote_fetch_throttle_time_avg": 13,
+    "remote_fetch_throttle_time_max": 14,
+    "remote_copy_bytes_total": 15,
+    "remote_fetch_bytes_total": 16,
+    "remote_copy_errors_total": 17,
+    "remote_fetch_errors_total": 18,
+    "remote_delete_errors_total": 19,
+    "build_remote_log_aux_state_errors_total": 20,
+    "remote_copy_lag_bytes": 21,
+    "remote_copy_lag_segments": 22,
+    "remote_delete_lag_bytes": 23,
+    "remote_delete_lag_segments": 24,
+    "isr_shrinks_total": 25,
+    "isr_expands_total": 26,
+    "under_min_isr_partition_count": 31,
+    "fetcher_failed_partitions_count": 37,
+    "fetcher_dead_thread_count": 38,
+    "broker_state": 39,
+    "process_start_time": 40,
+}
+"""What is added to 1,000 for the value on every broker."""
+CONTROLLER_BEANS = {
+    "active_controller_count": 0,
+    "active_broker_count": 1,
+    "fenced_broker_count": 2,
+    "offline_partitions_count": 5,
+    "unclean_leader_elections_total": 6,
+    "event_queue_time_p50": 7,
+    "event_queue_time_p75": 8,
+    "event_queue_time_p95": 9,
+    "event_queue_time_p98": 10,
+    "event_queue_time_p99": 11,
+    "event_queue_time_p999": 12,
+    "process_start_time": 13,
+}
+"""Eighths that are added to 1 for the value on the controller."""
 POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
@@ -145,14 +193,12 @@ def config(broker: int) -> BrokerConfig:
 
 def beans(clock: float) -> ProcessBeans:
     """What JMX of broker 1 tells: every bean of the list, numbered so that no two are alike."""
-    names = [bean.name for bean in BEANS if bean.where == "broker"]
-    values = {name: 1000.0 + number for number, name in enumerate(names)}
+    values = {name: 1000.0 + number for name, number in BROKER_BEANS.items()}
     return ProcessBeans(clock, values, requests=(ClientBean("ada", "batch", {"throttle_time": 0.25}),))
 
 
 def controller_beans(clock: float) -> ProcessBeans:
     """What JMX of the active controller tells."""
-    names = [bean.name for bean in BEANS if bean.where == "controller"]
-    values = {name: 1.0 + number / 8 for number, name in enumerate(names)}
+    values = {name: 1.0 + number / 8 for name, number in CONTROLLER_BEANS.items()}
     ada = {"tokens": -45.0, "mutation_rate": 9.5, "throttle_time": 0.5}
     return ProcessBeans(clock, values, mutations=(ClientBean("ada", None, ada),))

@@ -10,7 +10,7 @@ import pytest
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX, Kind, Metric, SidecarMetric
 from kafka_warden.catalogue.mutations import QUANTILES
 from kafka_warden.catalogue.sidecar import CLAMPED
-from kafka_warden.sources.beans import BEANS
+from kafka_warden.sources.bean_list import BEANS
 
 TARGET_LABELS: Final = {"job", "instance", "cluster"}
 """Prometheus sets these; a series with one of them would be renamed or would shadow it."""

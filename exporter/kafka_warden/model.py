@@ -262,7 +262,7 @@ class ProcessBeans:
     at: float
     """Monotonic time of the answer."""
     values: Mapping[str, float]
-    """Short name (`sources/beans.py` lists them with bean, attribute and unit) to value in base units."""
+    """Short name (`sources/bean_list.py` lists them with bean, attribute and unit) to value in base units."""
     mutations: tuple[ClientBean, ...] = ()
     """ControllerMutation beans: tokens, mutation_rate, throttle_time (seconds)."""
     requests: tuple[ClientBean, ...] = ()

@@ -9,16 +9,12 @@ from hypothesis import strategies as st
 
 from kafka_warden.clients.jmx.protocol import BeanRow, Kind, RawBeans
 from kafka_warden.model import ClientBean
-from kafka_warden.sources.beans import BEANS, MUTATIONS, REQUESTS
+from kafka_warden.sources.bean_list import BEANS, MUTATIONS, REQUESTS
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans, properties
 from tests.sources.record_jmx import CLIENTS, RECORDED, VERSIONS, load
 
-NEVER_THERE = {
-    "alter_log_dirs_replication_byte_rate",
-    "remote_fetch_throttle_time_avg",
-    "remote_fetch_throttle_time_max",
-}
-"""Nothing moved between log directories and no fetch was throttled while recording."""
+NEVER_THERE = {"remote_fetch_throttle_time_avg", "remote_fetch_throttle_time_max"}
+"""No fetch was throttled while recording."""
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -62,15 +58,19 @@ def test_what_is_no_number_is_absent() -> None:
             names["leader_replication_byte_rate"]: math.nan,
             names["bytes_in_total"]: "12",
             names["bytes_out_total"]: True,
-            names["partition_count"]: 0,
-            names["fetcher_max_lag"]: math.inf,
-            names["remote_copy_throttle_time_avg"]: 1500.0,
+            names["isr_shrinks_total"]: 0,
+            names["remote_copy_byte_rate"]: math.inf,
+            names["remote_fetch_throttle_time_max"]: 1500.0,
             ("kafka.server:type=Unknown", "Value"): 1.0,
         },
     )
     beans = parse_beans(raw)
     assert beans.at == 12.5
-    assert beans.values == {"partition_count": 0.0, "fetcher_max_lag": math.inf, "remote_copy_throttle_time_avg": 1.5}
+    assert beans.values == {
+        "isr_shrinks_total": 0.0,
+        "remote_copy_byte_rate": math.inf,
+        "remote_fetch_throttle_time_max": 1.5,
+    }
     assert beans.mutations == ()
 
 

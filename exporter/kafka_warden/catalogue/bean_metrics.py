@@ -7,7 +7,7 @@ from kafka_warden.catalogue.metric import Kind, Metric, Sample, View
 
 
 def broker_bean(short: str, view: View) -> Iterator[Sample]:
-    """Read one attribute of every broker by its short name (sources/beans.py)."""
+    """Read one attribute of every broker by its short name (sources/bean_list.py)."""
     for broker, beans in view.snapshot.broker_beans.items():
         if short in beans.values:
             yield (str(broker),), beans.values[short]

@@ -23,7 +23,7 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "Beans.at": ("monotonic s", "time of the answer from JMX"),
     "Beans.values": (
         "base units",
-        "value by short name (`exporter/kafka_warden/sources/beans.py`); without the attributes that JMX does not have",
+        "value by short name (`exporter/kafka_warden/sources/bean_list.py`); attributes that JMX lacks are left out",
     ),
     "ControllerBeans.node": ("", "node id, or address until the id is known"),
     "ControllerBeans.at": ("monotonic s", "time of the answer from JMX"),

@@ -44,7 +44,6 @@ def _values(prefix: str, names: dict[str, str], where: Kind = "broker", suffix: 
 _THROTTLED_RATES = (
     Bean("leader_replication_byte_rate", "kafka.server:type=LeaderReplication", "byte-rate"),
     Bean("follower_replication_byte_rate", "kafka.server:type=FollowerReplication", "byte-rate"),
-    Bean("alter_log_dirs_replication_byte_rate", "kafka.server:type=AlterLogDirsReplication", "byte-rate"),
 )
 
 _BYTES = _counts(
@@ -100,26 +99,17 @@ _REPLICAS = (
         {
             "isr_shrinks_total": "IsrShrinksPerSec",
             "isr_expands_total": "IsrExpandsPerSec",
-            "failed_isr_updates_total": "FailedIsrUpdatesPerSec",
         },
     ),
     *_values(
         "kafka.server:type=ReplicaManager",
         {
-            "partition_count": "PartitionCount",
-            "leader_count": "LeaderCount",
-            "under_replicated_partitions": "UnderReplicatedPartitions",
             "under_min_isr_partition_count": "UnderMinIsrPartitionCount",
-            "at_min_isr_partition_count": "AtMinIsrPartitionCount",
-            "reassigning_partitions": "ReassigningPartitions",
-            "offline_replica_count": "OfflineReplicaCount",
         },
     ),
     *_values(
         "kafka.server:type=ReplicaFetcherManager",
         {
-            "fetcher_max_lag": "MaxLag",
-            "fetcher_min_fetch_rate": "MinFetchRate",
             "fetcher_failed_partitions_count": "FailedPartitionsCount",
             "fetcher_dead_thread_count": "DeadThreadCount",
         },
@@ -135,8 +125,6 @@ _CONTROLLER = (
             "active_controller_count": "ActiveControllerCount",
             "active_broker_count": "ActiveBrokerCount",
             "fenced_broker_count": "FencedBrokerCount",
-            "global_partition_count": "GlobalPartitionCount",
-            "global_topic_count": "GlobalTopicCount",
             "offline_partitions_count": "OfflinePartitionsCount",
         },
         where="controller",

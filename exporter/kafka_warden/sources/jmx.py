@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from kafka_warden.clients.jmx.protocol import BeanQuery, BeanRow, Kind, Question, RawBeans, Scalar
 from kafka_warden.model import ClientBean, ProcessBeans
-from kafka_warden.sources.beans import BEANS, MUTATIONS, REQUESTS, ClientBeans
+from kafka_warden.sources.bean_list import BEANS, MUTATIONS, REQUESTS, ClientBeans
 
 
 def _question(where: Kind) -> Question:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
 from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
 from kafka_warden.sources.replies import RowIndex, column
-
-STORAGE_ERROR: Final = 56
-"""KAFKA_STORAGE_ERROR: this directory is offline, the others are not."""
 
 _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
