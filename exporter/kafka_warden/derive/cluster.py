@@ -1,4 +1,4 @@
-"""Brokers and partitions at large: states, counts, under-replication (judgement.md 2), room for partitions (8)."""
+"""Brokers and partitions: states, counts, under-replication (judgement.md 2), partition limits (8)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -29,7 +29,7 @@ class Cluster:
     under_replicated: Bools
     """(P,) a replica other than an adding one is missing from the ISR."""
     under_replicated_known: bool
-    """False while reassignments are not told and a replica that is missing may be one that is being added."""
+    """False while reassignments are unknown: a missing replica may be an adding one."""
     under_min_isr: Bools
     at_min_isr: Bools
     min_isr_known: bool
@@ -41,7 +41,7 @@ class Cluster:
 
 
 def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
-    """Count what one snapshot shows."""
+    """Count one snapshot."""
     snapshot = indexed.snapshot
     replicas, partitions = snapshot.replicas, snapshot.partitions
     counts = counted_rows(snapshot.topics, partitions.topic)
@@ -67,7 +67,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
 
 
 def under_replicated(partition: Ints, in_isr: Bools, adding: Bools, partitions: int) -> Bools:
-    """Tell (P,) whether (replicas - adding) has a member outside the ISR: moves neither cause nor mask it."""
+    """Return (P,) whether (replicas - adding) has a member outside the ISR: moves neither cause nor mask it."""
     missing = np.bincount(partition[~in_isr & ~adding], minlength=partitions)
     under: Bools = missing > 0
     return under

@@ -1,4 +1,4 @@
-"""From a snapshot to everything that is judged of it: (snapshot, memory) -> (memory, Derived)."""
+"""From a snapshot to all derived values: (snapshot, memory) -> (memory, Derived)."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from kafka_warden.model import Floats, Parameters, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Everything that is judged of one snapshot."""
+    """All derived values of one snapshot."""
 
     indexed: IndexedSnapshot
     lag: Lag
@@ -42,11 +42,11 @@ class Derived:
     """Negative lags set to 0 since the sidecar started."""
     tiered: Tiered
     log_counts: dict[int, LogCounts]
-    """By broker; those whose log dirs are not answered are missing."""
+    """By broker; brokers without an answer of log dirs are missing."""
 
 
 def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
-    """Judge a snapshot by itself and by what is remembered of those before it."""
+    """Derive everything from a snapshot and the state of earlier ones."""
     seen = index_snapshot(snapshot)
     before = remembered(memory, seen)
     logs, cleaned = leader_logs(seen), compacted(seen)

@@ -1,7 +1,7 @@
 """Replicas without a log and logs without a replica: signs of a cluster past its limits (judgement.md 8; KIP-578).
 
-The metadata and a broker's disks are not told at one instant: a topic that has just been made or deleted is in one and
-not yet in the other. So only what two answers in a row agree on counts, a minute apart (option poll.log_dirs).
+Metadata and log directories are not read at one instant: a topic that was just created or deleted is in one and not yet
+in the other. So only gaps in two answers in a row count, a minute apart (option poll.log_dirs).
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ class LogCounts:
     """Of one broker; `None` is unknown."""
 
     without_log: int | None
-    """Replicas that the metadata assigns to the broker, and of which it shows no log."""
+    """Replicas that the metadata assigns to the broker, without a log there."""
     stray: int | None
-    """Logs on its disks that the metadata does not assign to it."""
+    """Logs in its directories that the metadata does not assign to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The latest answer of one broker, and what it makes of the one before."""
+    """The latest answer of one broker, and the counts from it and the one before."""
 
     gaps: LogGaps
     counts: LogCounts
@@ -30,7 +30,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class LogsMemory:
-    """What is carried from poll to poll."""
+    """State from poll to poll."""
 
     brokers: Mapping[int, Seen] = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ def _see(before: Seen | None, gaps: LogGaps) -> Seen:
 
 
 def _confirmed(before: frozenset[tuple[object, ...]] | None, now: frozenset[tuple[object, ...]] | None) -> int | None:
-    """Count what both answers have; of the first one alone only that there is nothing can be told."""
+    """Count entries of both answers; after the first answer only 0 is known."""
     if now is None:
         return None
     if not now:

@@ -1,4 +1,4 @@
-"""What the folds carry from poll to poll, and how it follows the rows of the latest snapshot."""
+"""State of the folds from poll to poll, in the rows of the latest snapshot."""
 
 from dataclasses import dataclass, field
 
@@ -27,14 +27,14 @@ from kafka_warden.model import UNKNOWN, Floats, Longs
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """In the rows of the snapshot that was seen last. P partitions, R replicas; times are monotonic seconds."""
+    """In the rows of the last snapshot. P partitions, R replicas; times are monotonic seconds."""
 
     keys: Keys
     bytes_in: BytesIn
     known_end: Longs
     """(R,) last known log ends."""
     estimate: RemainingEstimate
-    """(R,) of what adding replicas lack."""
+    """(R,) for adding replicas."""
     out_since: Floats
     """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
     under_since: Floats
@@ -69,7 +69,7 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
 
 
 def blank(seen: IndexedSnapshot) -> Memory:
-    """Begin a memory, with nothing known of any row of the first snapshot."""
+    """Return an empty memory for the first snapshot."""
     partitions, replicas = len(seen.led_by), len(seen.host)
     return Memory(
         keys=seen.snapshot.keys,
@@ -83,7 +83,7 @@ def blank(seen: IndexedSnapshot) -> Memory:
 
 
 def remembered(memory: Memory | None, seen: IndexedSnapshot) -> Memory:
-    """Bring the memory to the rows of this snapshot; without one, begin it."""
+    """Bring the memory to the rows of this snapshot, or start one."""
     if memory is None:
         return blank(seen)
     if memory.keys.same(seen.snapshot.keys):

@@ -45,8 +45,8 @@ def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
 def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
     """Return the beans of the active controller: others keep stale buckets for an hour.
 
-    The quorum names it. One whose id is not configured is the only one that calls itself active, in this very poll:
-    what a controller said before it lost its role, or died, is kept for three polls.
+    The quorum names it. If its id is not configured, it is the only one that reports itself active in this poll:
+    beans of a controller that lost its role, or died, are kept for three polls.
     """
     by_id = snapshot.controller_beans.get(str(snapshot.controller))
     if by_id is not None:
@@ -83,6 +83,6 @@ def _client(
         delay=formulas.admission_delay(NUMBERS, shown.tokens, shown.rate),
     )
     if math.isinf(quota.rate) and tokens <= formulas.UNLIMITED_TOKENS:
-        # No quotas were told, or this one is younger than the last answer: its rate is not known, not unlimited.
+        # Quotas are unknown, or this one is newer than the last answer: its rate is unknown, not unlimited.
         return replace(client, tokens=tokens, quota=None, burst=None, delay=None if tokens < 0 else 0.0)
     return client

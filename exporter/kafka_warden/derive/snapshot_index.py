@@ -1,4 +1,4 @@
-"""What every derivation needs of a snapshot: brokers as indices, and which replica leads what."""
+"""A snapshot with index columns: brokers as indices, leaders of partitions."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class IndexedSnapshot:
-    """A snapshot beside its index columns. B brokers, P partitions, R replicas."""
+    """A snapshot with its index columns. B brokers, P partitions, R replicas."""
 
     snapshot: Snapshot
     brokers: Ints
@@ -21,12 +21,12 @@ class IndexedSnapshot:
     is_leader: Bools
     """(R,)"""
     leader_end: Longs
-    """(P,) log end of the leader, `UNKNOWN` where it did not tell."""
+    """(P,) log end of the leader, `UNKNOWN` without an answer."""
 
     def find_replica(self, topic: int, number: int, broker: int) -> int | None:
         """Find the row of a replica: tables are sorted by topic, partition number and partition row."""
         partitions, replicas = self.snapshot.partitions, self.snapshot.replicas
-        # Numbers of another type would have each of these columns copied for every replica that is looked for.
+        # Numbers of another type would copy each of these columns at every call.
         first, last = np.searchsorted(partitions.topic, np.array([topic, topic + 1], partitions.topic.dtype))
         partition = int(first + np.searchsorted(partitions.number[first:last], number))
         if partition >= last or partitions.number[partition] != number:

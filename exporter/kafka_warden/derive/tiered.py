@@ -1,7 +1,7 @@
-"""Tiered storage (judgement.md 7): what is overdue, since when nothing is copied, and what is wrong with the quotas.
+"""Tiered storage (judgement.md 7): overdue bytes, since when nothing is copied, and problems of the quotas.
 
-Of a topic: the sum of what is overdue of its partitions, and the longest that one of them has stalled, both withheld
-while a part is unknown. Of a broker: problems of what it leads, where tiered storage is on and some topic uses it.
+Per topic: the sum of overdue bytes of its partitions, and the longest stall of one of them, both withheld while a part
+is unknown. Per broker: problems of its led partitions, where tiered storage is on and some topic uses it.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ Key = tuple[int, Problem]
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One problem of one broker as the last polls saw it."""
+    """One problem of one broker in the last polls."""
 
     shown: bool
     seen: bool
@@ -33,7 +33,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class TieredMemory:
-    """What is carried from poll to poll."""
+    """State from poll to poll."""
 
     copying: formulas.Copying | None = None
     """(P,); `None` while no topic has remote storage."""
@@ -42,24 +42,24 @@ class TieredMemory:
 
 @dataclass(frozen=True, slots=True)
 class Tiered:
-    """T topics; NaN is unknown, and stands for topics that are not copied, too."""
+    """T topics; NaN is unknown, and also means a topic that is not copied."""
 
     overdue: Floats
     """(T,) bytes."""
     stalled: Floats
     """(T,) seconds."""
     problems: Mapping[Key, float]
-    """Seconds, 0 where the problem is not there; what cannot be told is missing."""
+    """Seconds, 0 where there is no problem; unknown ones are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Topics:
-    """What the configurations of T topics tell."""
+    """Configuration of T topics."""
 
     known: Bools
     remote: Bools
     copied: Bools
-    """Those with remote storage but for those whose copying is switched off: there nothing can be overdue."""
+    """With remote storage, and copying not disabled: otherwise nothing can be overdue."""
     segment: Floats
 
 
@@ -116,11 +116,11 @@ def _topics(indexed: IndexedSnapshot) -> _Topics:
 def _partitions(
     indexed: IndexedSnapshot, topics: _Topics, per_offset: Floats, before: formulas.Copying | None
 ) -> tuple[formulas.Copying, Floats, Floats]:
-    """Tell the state of the fold, overdue bytes and seconds (P,); those of topics that are not copied are NaN."""
+    """Return the state of the fold, overdue bytes and seconds (P,); NaN for topics that are not copied."""
     table = indexed.snapshot.partitions
     copied = topics.copied[table.topic]
-    told = np.where(copied, table.tiered, UNKNOWN)
-    latest = told if before is None else formulas.latest_tiered(before.tiered, told, indexed.leader_end)
+    reported = np.where(copied, table.tiered, UNKNOWN)
+    latest = reported if before is None else formulas.latest_tiered(before.tiered, reported, indexed.leader_end)
     overdue = formulas.partition_overdue(
         indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic]
     )
@@ -140,7 +140,7 @@ def _of_topics(indexed: IndexedSnapshot, topics: _Topics, column: Floats, combin
 
 
 def _facts(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> dict[Key, bool | None]:
-    """Tell of every broker that has tiered storage which problems hold now."""
+    """Return for every broker with tiered storage which problems hold now."""
     overdue_of = _overdue_of_brokers(indexed, topics, overdue)
     segment_of = _segment_of_brokers(indexed, topics)
     rates = _consumer_rates(indexed)
@@ -185,13 +185,13 @@ def _of_fetching(
 
 
 def _bean(indexed: IndexedSnapshot, broker: int, name: str) -> float | None:
-    """Read a rate or a throttle time: 0 when JMX answered without it, as Kafka makes these when first needed."""
+    """Read a rate or a throttle time: 0 when JMX answered without it, as Kafka creates these beans when needed."""
     beans = indexed.snapshot.broker_beans.get(broker)
     return None if beans is None else beans.values.get(name, 0.0)
 
 
 def _overdue_of_brokers(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> list[bool | None]:
-    """Tell (B,) whether something that a broker leads is overdue. One partition is enough, and settles it."""
+    """Return (B,) whether a partition that a broker leads is overdue. One known partition is enough."""
     late = _led_any(indexed, overdue > 0)
     unknown = _led_any(indexed, np.isnan(overdue) & (topics.copied | ~topics.known)[indexed.snapshot.partitions.topic])
     return [_settled(held, blurred) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
@@ -202,9 +202,9 @@ def _settled(holds: bool, unknown: bool) -> bool | None:
 
 
 def _segment_of_brokers(indexed: IndexedSnapshot, topics: _Topics) -> list[tuple[float, bool]]:
-    """Tell (B,) the largest segment of the copied topics that a broker leads, 0 for none.
+    """Return (B,) the largest segment of the copied topics that a broker leads, 0 for none.
 
-    Beside it whether that is all: not while the configuration of a topic that it leads is not known.
+    The second value is False while the configuration of a topic that it leads is unknown.
     """
     topic = indexed.snapshot.partitions.topic
     rows = (indexed.led_by != UNKNOWN) & topics.copied[topic]
@@ -229,9 +229,9 @@ def _consumer_rates(indexed: IndexedSnapshot) -> dict[problems.Entity, float] | 
 
 
 def _hold(before: Holding | None, clock: float, holds: bool | None) -> tuple[Holding | None, float | None]:
-    """Let one problem come or go after two polls that agree, and tell its age; unknown neither starts nor ends it.
+    """Start or end one problem after two polls that agree, and return its age; unknown neither starts nor ends it.
 
-    A rate over 11 s dips below its quota each time that a segment leaves the window, without anything getting better.
+    A rate over 11 s dips below its quota each time a segment leaves the window, while the problem goes on.
     """
     if holds is None:
         return before, None

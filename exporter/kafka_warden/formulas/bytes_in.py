@@ -11,15 +11,15 @@ import numpy as np
 from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
 
 DOWNWARD_WEIGHT = 0.1
-"""How fast a compacted topic's weight of appended offsets follows a lower one: a cleaning fakes one, no write does."""
+"""How fast the bytes per appended offset of a compacted topic follow a lower reading, which cleaning may cause."""
 
 SHORTEST: Final = 1e-6
-"""Seconds. No two answers are closer; a clock that nearly stands still would make any growth an endless rate."""
+"""Seconds. No two answers are closer; with a clock that nearly stands still any growth would be an infinite rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderLogs:
-    """The leaders' logs as one poll saw them. P rows; `UNKNOWN` where not told. Times are monotonic seconds."""
+    """The leaders' logs in one poll. P rows; `UNKNOWN` where unknown. Times are monotonic seconds."""
 
     leader: Ints
     epoch: Ints
@@ -27,10 +27,10 @@ class LeaderLogs:
     """Local log start offset."""
     end: Longs
     ended_at: Floats
-    """When the leader told `end`."""
+    """Time of the answer with `end`."""
     size: Longs
     sized_at: Floats
-    """When the leader told `size`; 0 before the first time."""
+    """Time of the answer with `size`; 0 before the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class BytesIn:
     sized: LeaderLogs
     """Each row as of the poll that brought the last answer of log dirs: end and start belong to that size."""
     per_offset: Floats
-    """Learned bytes per offset of the whole log: what one lacks of it weighs."""
+    """Learned bytes per offset of the whole log."""
     appended: Floats
-    """Learned bytes per offset of what is appended: of a compacted log much more than `per_offset`."""
+    """Learned bytes per appended offset: in a compacted log much more than `per_offset`."""
     unpaced: Bools
-    """Rows of which that was learned before it was known how fast the log grows."""
+    """Rows whose `per_offset` was learned before the pace of the log was known."""
 
 
 def same_leader(before: LeaderLogs, now: LeaderLogs) -> Bools:
@@ -56,14 +56,14 @@ def same_leader(before: LeaderLogs, now: LeaderLogs) -> Bools:
 
 
 def offsets_gained(before: LeaderLogs, now: LeaderLogs) -> Floats:
-    """Offsets (P,) appended between two polls, NaN where that cannot be told: first sight, new epoch, a falling end."""
+    """Offsets (P,) appended between two polls, NaN where unknown: first poll, new epoch, a falling end."""
     gained = now.end - before.end
     known = same_leader(before, now) & (before.end != UNKNOWN) & (now.end != UNKNOWN) & (gained >= 0)
     return np.where(known, gained, np.nan)
 
 
 def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
-    """Bytes (P,) by which the log grew between two answers of log dirs, NaN where deletion or a new leader blurs it."""
+    """Bytes (P,) by which the log grew between two answers of log dirs, NaN after a deletion or a new leader."""
     growth = now.size - sized.size
     fresh = (sized.size != UNKNOWN) & (now.size != UNKNOWN) & (now.sized_at > sized.sized_at)
     nothing_deleted = (now.start != UNKNOWN) & (now.start == sized.start)
@@ -71,34 +71,34 @@ def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
 
 
 def bytes_per_offset(logs: LeaderLogs, pace: Floats) -> Floats:
-    """What one offset weighs (P,), NaN where log dirs did not tell. judgement.md 1.
+    """Bytes per offset (P,), NaN without an answer of log dirs. judgement.md 1.
 
-    size / (end - local start) of the leader's log, compacted or not: whoever copies it copies what is left of it.
+    size / (end - local start) of the leader's log, compacted or not: a follower copies what is left of it.
 
-    `pace`: offsets a second (P,), NaN where unknown. The size is told after the end, and holds what came in between: of
-    a log that retention keeps to some seconds of traffic that is a good part.
+    `pace`: offsets a second (P,), NaN where unknown. The size is read after the end, and includes the bytes in
+    between: a large part of a log that retention keeps to some seconds of traffic.
     """
     between = np.maximum(logs.sized_at - logs.ended_at, 0.0)
     held = logs.end - logs.start + np.nan_to_num(pace) * between
-    told = (logs.size != UNKNOWN) & (logs.start != UNKNOWN) & (logs.end != UNKNOWN) & (held > 0)
-    return np.where(told, logs.size / np.where(held > 0, held, 1), np.nan)
+    found = (logs.size != UNKNOWN) & (logs.start != UNKNOWN) & (logs.end != UNKNOWN) & (held > 0)
+    return np.where(found, logs.size / np.where(held > 0, held, 1), np.nan)
 
 
 def learn_bytes_per_offset(state: BytesIn, now: LeaderLogs, pace: Floats) -> tuple[Floats, Bools]:
-    """What one offset weighs, and where that was learned without a pace. Shapes (P,).
+    """Bytes per offset, and where they were learned without a pace. Shapes (P,).
 
-    Learned anew in rows where log dirs answered with this poll, and from their last answer once the pace is known.
+    Learned again in rows with an answer of log dirs in this poll, and from their last answer once the pace is known.
     """
     fresh, paced = now.sized_at > state.sized.sized_at, ~np.isnan(pace)
-    told = bytes_per_offset(now, pace)
-    relearned = (fresh | np.isnan(state.per_offset)) & ~np.isnan(told)
-    told = np.where(relearned, told, bytes_per_offset(state.sized, pace))
-    again = ~relearned & state.unpaced & paced & ~np.isnan(told)
-    return np.where(relearned | again, told, state.per_offset), np.where(relearned, ~paced, state.unpaced & ~again)
+    found = bytes_per_offset(now, pace)
+    relearned = (fresh | np.isnan(state.per_offset)) & ~np.isnan(found)
+    found = np.where(relearned, found, bytes_per_offset(state.sized, pace))
+    again = ~relearned & state.unpaced & paced & ~np.isnan(found)
+    return np.where(relearned | again, found, state.per_offset), np.where(relearned, ~paced, state.unpaced & ~again)
 
 
 def learn_appended(learned: Floats, per_offset: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools) -> Floats:
-    """What one appended offset weighs (P,). judgement.md 3.
+    """Bytes per appended offset (P,). judgement.md 3.
 
     A compacted log lacks offsets, so there it is growth over offsets gained between two answers of log dirs, once there
     were two; until then, and of all other logs, `per_offset`.
@@ -117,7 +117,7 @@ def _marginal(learned: Floats, sized: LeaderLogs, now: LeaderLogs) -> Floats:
 def bytes_in_rate(state: BytesIn, now: LeaderLogs, compacted: Bools) -> Floats:
     """Bytes a second (P,) appended to each leader, NaN where unknown, never negative. judgement.md 3.
 
-    Growth of the log between the last two answers of log dirs where that is what was written, else offsets gained since
+    Growth of the log between the last two answers of log dirs where nothing was deleted, else offsets gained since
     the previous poll x learned bytes per appended offset: 600 MB written while retention deletes 500 MB in 60 s is
     10 MB/s, not 1.7. No offsets gained is a known 0.
     """
@@ -143,17 +143,17 @@ def step(state: BytesIn, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Fl
 
 
 def blank(rows: int) -> BytesIn:
-    """The state of so many partitions (P,) that were never seen."""
+    """The state of new partitions (P,)."""
     nothing, never = np.full(rows, UNKNOWN, np.int64), np.zeros(rows)
-    nobody = np.full(rows, UNKNOWN, np.int32)
-    logs = LeaderLogs(nobody, nobody, nothing, nothing, never, nothing, never)
+    no_broker = np.full(rows, UNKNOWN, np.int32)
+    logs = LeaderLogs(no_broker, no_broker, nothing, nothing, never, nothing, never)
     return BytesIn(logs, logs, np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, bool))
 
 
 def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
     """The state with row i taken from the old row `rows[i]`, all unknown where that is `UNKNOWN` (a new partition).
 
-    A topic made anew under an old name is a new partition: rows are matched by topic id.
+    A topic that was created again under an old name is a new one: rows are matched by topic id.
     """
     new = rows == UNKNOWN
     kept = np.where(new, 0, rows)

@@ -1,7 +1,7 @@
-"""What depends on the order of polls, as `step(state, sample) -> (state, out)`: once a poll live, replayed in Spark.
+"""Formulas that depend on the order of polls: `step(state, sample) -> (state, out)`, once a poll.
 
 Times are seconds of one clock, the caller's: monotonic when live, so that a stepped wall clock changes nothing. A
-clock that stands still or goes backwards yields ages of 0, never negative ones. Source: design.md 1; judgement.md 1, 5.
+clock that stands still or goes backwards gives ages of 0, never negative ones. Source: design.md 1; judgement.md 1, 5.
 """
 
 from collections.abc import Hashable
@@ -18,7 +18,7 @@ Key = TypeVar("Key", bound=Hashable)
 def since(start: float | None, clock: float, holds: bool | None) -> tuple[float | None, float | None]:
     """For how long a condition has held without a break: `(start, seconds)`, None while it does not hold.
 
-    An unknown condition (`holds` None) neither starts nor ends the period: the clock runs on if it ran.
+    An unknown condition (`holds` None) neither starts nor ends the period.
     Used for `replica_out_of_sync_seconds`, `*_problem_seconds` and every other "since". judgement.md 1, 4.
     """
     if holds is False:
@@ -55,8 +55,8 @@ class Stall:
 def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Minimum | None, Stall | None]:
     """Now less the last *new minimum* of `value` (bytes or messages that remain): judgement.md 5, "Stalled".
 
-    A move that advances while inbound outruns it makes no new minimum: it is stalled. An unknown value keeps the state
-    and gives no answer. Start anew (state None) when what is summed changes: other partitions, another leader.
+    A move that copies less than its inbound rate makes no new minimum: it is stalled. An unknown value keeps the state
+    and returns None. Start again with state None when the sum is over other partitions, or the leader changes.
     """
     if value is None:
         return state, None
@@ -69,6 +69,6 @@ def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Min
 def debounce(shown: Key | None, candidate: Key | None, seen: Key) -> tuple[Key, Key]:
     """A shown value changes only after two polls that agree: `(shown, candidate)`, the next state. judgement.md 2.
 
-    The first sight of a thing is shown at once: there is nothing before it to keep.
+    The first value is shown at once.
     """
     return (seen if shown is None or seen == candidate else shown), seen

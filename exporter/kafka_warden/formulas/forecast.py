@@ -1,8 +1,8 @@
-"""The day on which something that grows reaches its limit, with an interval that can be believed.
+"""The day on which a growing value reaches its limit, with an interval.
 
-A history of days is taken apart (`forecast_trend`, `forecast_shocks`), and thousands of paths are drawn that it allows
-(`forecast_paths`). The day that each of them reaches the limit first is what the interval is of: noise and the cycle of
-the week reach a limit before the trend does, and a slope that is unsure makes late days later than early ones earlier.
+A history of days is decomposed (`forecast_trend`, `forecast_shocks`), and thousands of paths that fit it are drawn
+(`forecast_paths`). The interval is over the first day on which each path reaches the limit: noise and the weekly cycle
+reach it before the trend does, and an uncertain slope moves late days more than early ones.
 """
 
 import math
@@ -19,22 +19,22 @@ from kafka_warden.formulas.forecast_trend import SLOPE, WEEK, Kind, Trends
 from kafka_warden.formulas.ops import Floats, Longs
 
 LEAST_DAYS: Final = 14
-"""Days with a value below which nothing is said: two weeks."""
+"""Least days with a value for a forecast: two weeks."""
 LONGEST: Final = 90
-"""Days that are looked back at: older ones say little of a slope that bends."""
+"""Days of history used: older ones say little about a slope that bends."""
 PATHS: Final = 2000
-"""Of these the ends of a 90 % interval are the 100th and the 1900th, which another seed moves by a day at most."""
+"""Paths drawn. The ends of a 90 % interval are the 100th and the 1900th; another seed moves them by one day at most."""
 
 METHOD: Final = "local linear trend, averaged over its variances"
 
 _ROUNDED_TO: Final = {Kind.COUNT: 1 / math.sqrt(12)}
-"""Deviation of what is rounded to whole numbers."""
+"""Standard deviation of rounding to whole numbers."""
 _NEGLIGIBLE: Final = 1e-5
-"""Of the greatest value: less than that is nobody's growth."""
+"""Share of the greatest value below which growth is negligible."""
 
 
 class Outcome(StrEnum):
-    """What can be said of the day."""
+    """What is known about the day."""
 
     REACHED = "reached"
     """The limit is reached already."""
@@ -45,7 +45,7 @@ class Outcome(StrEnum):
     UNLIMITED = "unlimited"
     """There is no limit."""
     NO_LIMIT_KNOWN = "limit_unknown"
-    """There may be one; nobody tells."""
+    """The limit is unknown."""
     TOO_SHORT = "too_short"
     """There are too few days of history."""
 
@@ -63,11 +63,11 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Days count as those of the history do; `None` is not within the horizon, or not known (`outcome` tells)."""
+    """Days count as those of the history do; `None` is not within the horizon, or not known (see `outcome`)."""
 
     outcome: Outcome
     history_days: int
-    """Days with a value that this stands on."""
+    """Days with a value that were used."""
     now: float | None
     """The last value."""
     growth_per_day: float | None = None
@@ -91,16 +91,16 @@ def forecast(
     level: float = 0.9,
     seed: int = 0,
 ) -> Forecast:
-    """Tell when a limit is reached.
+    """Forecast when a limit is reached.
 
     Args:
         days: (n,) whole days, ascending; days without a value are left out.
         values: (n,) one for each, in the unit of the limit.
         limit: `+inf` where there is none, `None` where it is not known.
-        kind: what the values are of.
+        kind: what the values count.
         horizon: days after the last one to look at.
-        level: of the interval, between 0 and 1: as much is left out below as above.
-        seed: of the draws; the same gives the same.
+        level: probability of the interval, between 0 and 1; symmetric.
+        seed: of the draws.
     """
     recent = days > days.max(initial=0) - LONGEST
     days, values = days[recent], values[recent].astype(np.float64)
@@ -130,7 +130,7 @@ def forecast(
 
 
 def _reached(days: Longs, values: Floats, limit: float | None, kind: Kind) -> int | None:
-    """The last day on which the limit was reached, where it is: a flow rests at weekends, and is not below it then."""
+    """The last recent day at or above the limit; a flow looks back one week, since it rests at weekends."""
     if limit is None or not len(days):
         return None
     recent = days > days[-1] - (WEEK if kind is Kind.FLOW else 1)
@@ -139,7 +139,7 @@ def _reached(days: Longs, values: Floats, limit: float | None, kind: Kind) -> in
 
 
 def _days(paths: Floats, days: Longs, limit: float | None, level: float) -> tuple[int | None, ...]:
-    """Day by which as many of the paths have reached the limit as the interval leaves out, half, and all but those."""
+    """Days by which the lower share of the paths, half of them and the upper share have reached the limit."""
     if limit is None:
         return (None, None, None)
     over = paths >= limit

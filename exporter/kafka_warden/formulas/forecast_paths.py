@@ -1,4 +1,4 @@
-"""What may happen after a history: many paths, each from a level, a slope and noise that the history allows."""
+"""Simulated paths after a history, each from a level, a slope and noise that fit the history."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -37,7 +37,7 @@ class Drawn:
 
 
 def draw(trends: Trends, paths: int, chance: np.random.Generator) -> Drawn:
-    """Draw what the history allows, each as often as it is likely."""
+    """Draw points and coefficients by their probability."""
     point = chance.choice(len(trends.weights), size=paths, p=trends.weights)
     deviation = np.sqrt(trends.squares[point] / chance.chisquare(trends.freedom, paths))
     normal = chance.standard_normal((paths, trends.means.shape[1]))
@@ -63,7 +63,7 @@ def simulate(days: Longs, shocks: Shocks, drawn: Drawn, horizon: int, chance: np
 
 
 def _grown(trend: Floats, level: Floats) -> Floats:
-    """What lies around a trend grows with it."""
+    """Return the trend relative to its first level: noise and cycle grow with it."""
     size = np.ones(trend.shape)
     np.divide(trend, level, out=size, where=level > 0)
     return np.clip(size, 1 / MOST_GROWN, MOST_GROWN)
@@ -79,7 +79,7 @@ def _noise(first: Floats, correlation: Floats, deviation: Floats, horizon: int, 
 
 
 def _shocked(days: Longs, shocks: Shocks, drawn: Drawn, horizon: int, chance: np.random.Generator) -> Floats:
-    """Bring back steps and spikes as often and as large as they were seen; (M, horizon)."""
+    """Draw steps and spikes, as frequent and as large as those of the history; (M, horizon)."""
     total = np.zeros((len(drawn.point), horizon))
     first = drawn.coefficients.shape[1] - len(shocks.at)
     for stays in (True, False):

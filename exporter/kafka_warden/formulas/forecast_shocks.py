@@ -1,8 +1,8 @@
-"""Days that nothing before them explains: a step that stays (a topic made or deleted), a spike that is over next day.
+"""Days that the trend does not explain: a step that stays (a topic created or deleted), a spike that ends next day.
 
-What sticks out is taken out of the trend, and comes back in what may happen: as often as it was seen, as large as it
-was. Found one after the other, the greatest first (Chen and Liu, Joint Estimation of Model Parameters and Outlier
-Effects in Time Series, JASA 88, 1993), each by how far it is from what all other days say (externally studentized).
+Shocks are removed from the trend and drawn again in the simulated paths, as frequent and as large as before. They are
+found one by one, the largest first (Chen and Liu, Joint Estimation of Model Parameters and Outlier
+Effects in Time Series, JASA 88, 1993), each by its distance from all other days (externally studentized).
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from kafka_warden.formulas.ops import Bools, Floats, Longs
 STICKS_OUT: Final = 4.5
 """In standard errors. Ordinary noise reaches that in three of 1,000 histories of 42 days, as tried."""
 RARE: Final = 10
-"""One shock in so many days at most: what is more frequent is how the series moves, which the trend has."""
+"""At most one shock in so many days: more frequent ones belong to the trend."""
 AT_EDGE: Final = 2
-"""The first and last days can be no step: one day or two cannot tell a step from a spike."""
+"""The first and last days can be no step: one or two days cannot distinguish a step from a spike."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shocks:
-    """What was found. K shocks."""
+    """K shocks."""
 
     at: Longs
     """(K,) index of the day."""
@@ -31,7 +31,7 @@ class Shocks:
     """(K,) a step, not a spike."""
 
     def columns(self, count: int) -> Floats:
-        """(count, K) what each adds to each day, for a size of 1: steps to the days before them, taken away."""
+        """(count, K) contribution of each to each day, for a size of 1; a step is -1 on the days before it."""
         index = np.arange(count)[:, None]
         found: Floats = np.where(self.stays, -1.0 * (index < self.at), 1.0 * (index == self.at))
         return found

@@ -1,9 +1,9 @@
-"""A trend that may bend, seen through noise: what its level and slope may be, and how sure that is. Exact, no fitting.
+"""A trend that may bend, under noise: the distribution of its level and slope. Exact, no iterative fit.
 
 Level and slope wander (a local linear trend: Harvey, Forecasting, Structural Time Series Models and the Kalman Filter,
 1989, ch. 2), around them lie a cycle of the week and noise that is correlated from day to day, AR(1). How much of each
-there is nobody knows: every point of a grid counts by how well it explains the history (its marginal likelihood), so
-that the answer is as unsure as that is. One best point would promise too much.
+there is is unknown: every point of a grid counts by how well it explains the history (its marginal likelihood). The
+answer then has the same uncertainty. One best point would promise too much.
 
 Time runs backwards from the day after the history: what happens after that day depends on the history through that
 day's level, slope, cycle and noise only, which are the coefficients here. Days without a value are left out.
@@ -35,14 +35,14 @@ GRID: Final[Floats] = np.array(list(product(CORRELATIONS, WANDERS, BENDS)))
 
 
 class Kind(Enum):
-    """What a series is of. It tells what is likely before there is any history: weights of `WANDERS`."""
+    """What a series counts, as prior weights of `WANDERS`: what is likely before there is any history."""
 
     COUNT = (0.01, 0.01, 0.01, 0.01, 0.06, 0.9)
-    """Things that are made and deleted, partitions for one: exact, and what came stays. A walk, with no noise on it."""
+    """Things that are created and deleted, such as partitions: exact, without noise. A random walk."""
     STOCK = (0.02, 0.03, 0.15, 0.3, 0.35, 0.15)
-    """What adds up and is cleared away, bytes on a disk for one: it keeps some of what each day brings."""
+    """Amounts that add up and are deleted, such as bytes on a disk: a part of each day's growth stays."""
     FLOW = (0.6, 0.2, 0.1, 0.05, 0.03, 0.02)
-    """A rate, bytes in for one: a busy day is over the day after."""
+    """A rate, such as bytes in: a busy day is over the day after."""
 
     @property
     def prior(self) -> Floats:
@@ -53,16 +53,16 @@ class Kind(Enum):
 
 
 BEND_SHARES: Final = (0.4, 0.2, 0.15, 0.12, 0.09, 0.04)
-"""Weights of `BENDS`: mostly a slope stays what it is, for as long as anybody plans."""
+"""Weights of `BENDS`: mostly a slope stays constant over the horizon of a plan."""
 
 LEVEL, SLOPE, NOISE, CYCLE = range(4)
 """Where these coefficients stand; the cycle's six only in a history that is long enough, the shocks' come last."""
 
 MOST_GROWN: Final = 4.0
-"""A size that is further off than this says little about a cycle."""
+"""Largest relative trend: further off it says little about a cycle."""
 
 TINY: Final = 1e-6
-"""Share of a candidate that is left when it is nothing but what the trend has already."""
+"""Share of a candidate that is left when the trend already explains it."""
 
 CACHED: Final = 4
 """Different sets of days that are kept, some 10 MB each: series of one history mostly share theirs."""
@@ -70,7 +70,7 @@ CACHED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Trends:
-    """What each point of the grid makes of a history. C coefficients: level, slope, noise, cycle, then the shocks'."""
+    """The fit of each point of the grid. C coefficients: level, slope, noise, cycle, then the shocks'."""
 
     weights: Floats
     """(G,) how likely each is, 1 in all."""
@@ -100,14 +100,14 @@ def cycle(days: Longs) -> Floats:
 
 
 def fit(days: Longs, values: Floats, shocks: Floats, kind: Kind, resolution: float) -> Trends:
-    """Tell what level, slope and cycle may be on the day after the last.
+    """Return the distribution of level, slope and cycle on the day after the last.
 
     Args:
         days: (n,) whole days, ascending, some may be missing.
         values: (n,) one for each, known.
-        shocks: (n, k) what known shocks add to each day, for a size of 1.
-        kind: what they are of.
-        resolution: what values are rounded to, or less than anybody asks about, in their unit; above 0.
+        shocks: (n, k) contribution of known shocks to each day, for a size of 1.
+        kind: what the values count.
+        resolution: rounding of the values, or a negligible amount, in their unit; above 0.
     """
     seen = _seen(days, values, shocks)
     design = np.swapaxes(seen.design, 1, 2)
@@ -129,9 +129,9 @@ def fit(days: Longs, values: Floats, shocks: Floats, kind: Kind, resolution: flo
 def studentized(
     days: Longs, values: Floats, shocks: Floats, candidates: Floats, best: int, resolution: float
 ) -> Floats:
-    """Tell how far each of `candidates` (n, m) is from what all else says, in standard errors (m,).
+    """Return how far each of `candidates` (n, m) is from the rest of the history, in standard errors (m,).
 
-    By one point of the grid, the `best`. The other arguments are those of `fit`.
+    Uses one point of the grid, the `best`. The other arguments are those of `fit`.
     """
     seen = _seen(days, values, shocks)
     design, rows = seen.design[best], np.zeros((len(days) + 1, candidates.shape[1]))
@@ -180,7 +180,7 @@ def _seen(days: Longs, values: Floats, shocks: Floats) -> _Seen:
 
 
 def growing(days: Longs, values: Floats) -> Floats:
-    """Tell the size of each day (n,) beside that of the day after the last: a cycle grows with what goes through it."""
+    """Return the trend of each day (n,) relative to the day after the last: a cycle grows with its trend."""
     back = (days[-1] + 1 - days).astype(np.float64)
     slope, level = np.polyfit(-back, values, 1)
     if not level > 0:

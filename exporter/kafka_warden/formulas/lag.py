@@ -1,6 +1,6 @@
-"""How far followers are behind, in messages and in bytes, and the sums that are withheld when a part is missing.
+"""Lag of followers in messages and in bytes, and sums that are withheld when a part is unknown.
 
-judgement.md 1; KIP-73, SumReplicaLag. Offsets are log ends as each broker told them itself, the follower asked first.
+judgement.md 1; KIP-73, SumReplicaLag. Offsets are log ends as each broker reports them, the follower asked first.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ import numpy as np
 from kafka_warden.formulas.ops import UNKNOWN, Arithmetic, Bools, Floats, Ints, Longs
 
 UNEVEN: Final = 10.0
-"""How much heavier or lighter than all of its log the part that a replica lacks may be."""
+"""Factor by which bytes per offset of the missing part may differ from those of the whole log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Lag per replica, `UNKNOWN` where it cannot be told, and how many negative differences were set to 0."""
+    """Lag per replica, `UNKNOWN` where unknown, and how many negative differences were set to 0."""
 
     values: Longs
     clamped: int
@@ -24,14 +24,14 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """One sum per group, NaN where a part of it is unknown, and how many parts are."""
+    """One sum per group, NaN where a part of it is unknown, and the number of unknown parts."""
 
     values: Floats
     unknown: Longs
 
 
 def last_known(end: Longs, before: Longs) -> Longs:
-    """Ends with those of brokers that do not answer replaced by the last ones they told: an upper bound of their lag.
+    """Ends; for brokers that do not answer their last known ones, which bound their lag from above.
 
     `before`: (R,) last known ends, `UNKNOWN` where there never was one. judgement.md 1; design.md 2.5.
     """
@@ -74,19 +74,19 @@ def offsets_to_bytes(lacking: Longs, per_offset: Floats) -> Floats:
 def lag_bytes_by_size(size: Longs, leader_size: Longs, cleaned: Floats | float = 0.0) -> Floats:
     """Lag of R adding replicas whose local log starts where their leader's does: the sizes' difference. judgement.md 1.
 
-    Both sizes of one poll. `cleaned`: what cleaning has changed the difference by. NaN where a size is unknown, never
-    negative.
+    Both sizes are of one poll. `cleaned`: bytes by which cleaning changed the difference. NaN where a size is unknown,
+    never negative.
     """
     known = (size != UNKNOWN) & (leader_size != UNKNOWN)
     return np.where(known, np.maximum(leader_size - size + cleaned, 0), np.nan)
 
 
 def cleaned(then: Longs, leader_then: Longs, size: Longs, leader_size: Longs, before: Floats) -> Floats:
-    """What cleaning has changed the difference of R sizes by, and not what is to be copied; `before`, and since.
+    """Bytes by which cleaning changed the difference of R sizes: `before`, plus the change since then.
 
-    A log that got smaller was cleaned: of the follower's nothing has to be copied again, and of the leader's as large a
-    share was still to be copied as of all of it. What both lose together was deleted, or cleaned alike. 0 where one of
-    the sizes of then is `UNKNOWN`.
+    A log that got smaller was cleaned. The follower copies nothing again; of the leader's cleaned bytes the share that
+    was still to be copied counts. Bytes that both lose were deleted, or cleaned alike. 0 where an older size is
+    `UNKNOWN`.
     """
     known = (then != UNKNOWN) & (leader_then != UNKNOWN)
     own, leaders = np.maximum(then - size, 0), np.maximum(leader_then - leader_size, 0)
@@ -97,9 +97,9 @@ def cleaned(then: Longs, leader_then: Longs, size: Longs, leader_size: Longs, be
 
 
 def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -> Floats:
-    """What the offsets weigh that R adding replicas lack, NaN where `by_size` is or nothing is lacking. Shapes (R,).
+    """Bytes per offset that R adding replicas lack, NaN where `by_size` is NaN or nothing is lacking. Shapes (R,).
 
-    `average`: bytes per offset of the leader's whole log. Ends are told before sizes: of the last few offsets the
+    `average`: bytes per offset of the leader's whole log. Ends are read before sizes: for the last few offsets the
     quotient can be anything, so it is kept within `UNEVEN` times the average.
     """
     usable = (by_size > 0) & (lacking > 0)
@@ -108,14 +108,14 @@ def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -
 
 
 def least_bytes(lacking: Longs, average: Floats) -> Floats:
-    """The least that the offsets weigh that R adding replicas lack, NaN where unknown; `average` as of the above."""
+    """Least bytes that R adding replicas lack, NaN where unknown; `average` as in `lacking_bytes_per_offset`."""
     return np.where(lacking > 0, lacking * average / UNEVEN, np.nan)
 
 
 def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Sums:
     """Sums of `parts` (R,) by `group` (R,), each in [0, groups) or `UNKNOWN`; withheld where a part is NaN.
 
-    `of` picks the rows that count (the followers, say). Rows of group `UNKNOWN` belong to no sum. design.md 2.6.
+    `of` picks the rows that count, for example followers. Rows of group `UNKNOWN` belong to no sum. design.md 2.6.
     """
     counted = group != UNKNOWN if of is None else of & (group != UNKNOWN)
     rows, values = group[counted], parts[counted]
@@ -141,6 +141,6 @@ def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> Any:
 
 
 def late_rows(behind: Floats, limit: Floats) -> Bools:
-    """`out_of_sync_by_time` for K rows; nobody is late whose time behind or whose limit is not known (NaN)."""
+    """`out_of_sync_by_time` for K rows; False where the time behind or the limit is unknown (NaN)."""
     late: Bools = behind > limit
     return late

@@ -1,8 +1,8 @@
 """How fast a throttled move really goes: the law of throttle-law.md, measured over 33 runs on Kafka 4.1.1.
 
 A *flow* is one fetcher, leader -> target. Bytes and seconds throughout. Per flow: the headroom c that in-sync traffic
-leaves of its limits, the burst B that passes before it is counted, gross = what is copied, net = gross less what
-producers add to the partitions that are still behind.
+leaves of its limits, the burst B that passes before it is counted, gross = bytes copied per second, net = gross less
+the inbound rate of the partitions that are still behind.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,14 @@ from typing import Final
 from kafka_warden.formulas.ops import NUMBERS, Ops, V
 
 BACKOFF: Final = 1.0
-"""`replica.fetch.backoff.ms`: a throttled follower looks again only after it, so a window has that much less to use."""
+"""`replica.fetch.backoff.ms`: a throttled follower fetches again only after it, so it cannot use that part of a
+window."""
 
 LEAST_USABLE: Final = 1e-3
-"""Seconds: more than nothing, as a flow without a limit copies all that it can in a window of 1 s, too."""
+"""Seconds, above 0: a flow without a limit copies in a window of 1 s, too."""
 
 HALF_POLL: Final = 0.5
-"""The window comes round again once a fetch has noticed, half a `replica.fetch.backoff.ms` later in the mean."""
+"""Seconds from the end of a window to the next fetch: half a `replica.fetch.backoff.ms` in the mean."""
 
 CERTAIN_LOSS: Final = -0.1
 """Law's net below this share of gross is a loss beyond the law's own error, which is within 13 % of gross."""
@@ -32,7 +33,7 @@ class Verdict(StrEnum):
 
     CONVERGES = "converges"
     DOES_NOT_CONVERGE = "does_not_converge"
-    """The law says so, by less than its own error: no page on that alone."""
+    """By less than the error of the law: no alert on that alone."""
     NEVER = "never"
     UNKNOWN = "unknown"
 
@@ -107,11 +108,11 @@ def verdict(
     """Whether a flow ends, by throttle-law.md, "This move can never end". Rules in order; the first that knows decides.
 
     Args:
-        headroom: c of the flow; None when it cannot be told.
+        headroom: c of the flow; None when unknown.
         burst: B of the flow.
-        bytes_in: inbound rate of the flow's lagging partitions; None when it cannot be told.
+        bytes_in: inbound rate of the flow's lagging partitions; None when unknown.
         slope: measured net rate (positive when remaining shrinks) over `slope_seconds`, None when none is believed.
-        slope_seconds: how long that slope was watched without a change.
+        slope_seconds: seconds that the slope spans, without a change in between.
         window: the quota window of the side that binds.
     """
     if headroom is not None and headroom <= 0:
@@ -124,7 +125,7 @@ def verdict(
 def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DEFAULT_WINDOW) -> bool:
     """Whether the throttle can be why a flow loses: the law's net is not clearly above 0. False without a limit.
 
-    A flow that does not gain though the law says it must is held up by something else.
+    A flow that does not gain although the law says so has another cause.
     """
     if headroom == float("inf"):
         return False

@@ -1,4 +1,4 @@
-"""Partition limits of KIP-578, which Kafka never built: what still fits on brokers and in the cluster.
+"""Partition limits of KIP-578, which Kafka never built: room on brokers and in the cluster.
 
 judgement.md 8. Headroom is limit less count, negative when over (what exists goes on working), `+inf` without a limit.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from kafka_warden.formulas.ops import Bools, Ints, V
 
 LEFT_OUT: Final = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Topics that no limit counts or holds back: KIP-578, Goals. Nothing else is left out."""
+"""Topics that limits neither count nor reject: KIP-578, Goals. All others count."""
 
 
 def is_counted(topic: str) -> bool:

@@ -1,4 +1,4 @@
-"""The mean of a rate over three quota windows or so: what comes in for a poll tells little of a bursty producer.
+"""The mean of a rate over about three quota windows: the rate of one poll says little about a bursty producer.
 
 throttle-law.md: "in" is measured over 30 s at least, and the law takes means. Arrays have one row per partition (P).
 """
@@ -12,21 +12,21 @@ from kafka_warden.formulas.ops import Floats, Longs
 from kafka_warden.formulas.rows import carry
 
 SPAN: Final = 36.0
-"""Seconds that a mean spans, once so much has been seen."""
+"""Seconds that a mean spans, once so many were measured."""
 
 GRAIN: Final = SPAN / 12
-"""Seconds between two sums that are kept, older than the last: bounds their number however often is polled."""
+"""Least seconds between two kept sums before the last two: this bounds their number at any poll interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What had come in by a poll since the first, as far as it is known."""
+    """Bytes in from the first poll up to one poll, as far as known."""
 
     clock: float
     bytes: Floats
     """(P,)"""
     seconds: Floats
-    """(P,) that the bytes came in."""
+    """(P,) seconds in which the rate was known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def add(before: Sums | None, clock: float, rates: Floats) -> Sums:
 def step(state: MeanRate, clock: float, rates: Floats) -> tuple[MeanRate, Floats]:
     """Add the rates (P,) since the previous poll: `(state, mean)`, each time-weighted, in the unit of `rates`.
 
-    NaN is unknown: such a poll counts for nothing, and a row of which nothing is known over the whole span is NaN.
+    NaN is unknown. Such a poll does not count. A row without any known rate in the span is NaN.
     """
     now = add(state.sums[-1] if state.sums else None, clock, rates)
     sums = _thin((*state.sums, now))
@@ -68,18 +68,18 @@ def realign_sums(sums: Sums, rows: Longs) -> Sums:
 
 
 def spanned(state: MeanRate) -> Floats:
-    """Seconds of which the last means (P,) are."""
+    """Seconds (P,) that the last means span."""
     seconds: Floats = state.sums[-1].seconds - state.sums[0].seconds
     return seconds
 
 
 def at_least(mean: Floats, rates: Floats) -> Floats:
-    """What certainly comes in (P,): the mean, or the present rate where that is lower. A burst passes, a load ends."""
+    """The rate (P,) that lasts: the mean, or the present rate where that is lower. A burst passes, a load ends."""
     return np.fmin(mean, rates)
 
 
 def _thin(sums: tuple[Sums, ...]) -> tuple[Sums, ...]:
-    """Keep what the span reaches and one beyond; sums add up, so one that is too close to its neighbour can go."""
+    """Keep the sums of the span and one older. A sum that is closer than `GRAIN` to its neighbour can go."""
     first = max((index for index, seen in enumerate(sums) if sums[-1].clock - seen.clock >= SPAN), default=0)
     *kept, last = sums[first:]
     if len(kept) > 1 and kept[-1].clock - kept[-2].clock < GRAIN:

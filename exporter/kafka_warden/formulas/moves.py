@@ -1,4 +1,4 @@
-"""Reassignments: what remains, how fast, until when; MoveRatio and MoveTime of KIP-73.
+"""Reassignments: remaining bytes, rates, ETAs; MoveRatio and MoveTime of KIP-73.
 
 judgement.md 5; throttle-law.md. Bytes and seconds. `stuck.py` says whether a move is stuck and why.
 """
@@ -30,11 +30,11 @@ LAW_ERROR: Final = 0.06
 DRIFT: Final = 0.06
 """Standard error, in shares of the gross rate, of taking the last two minutes of flows that share a limit for the next.
 
-Such flows have turns, and faster and slower minutes together: 7 % in the mean over three moves (bench/README.md, ETA).
+Such flows take turns, with faster and slower minutes: 7 % in the mean over three moves (bench/README.md, ETA).
 """
 
 EXPLAINED: Final = 3.0
-"""Standard errors by which law and slope may differ and still be about the same thing."""
+"""Standard errors by which law and slope may differ and still agree."""
 
 LONGEST_SLOPE: Final = 3
 """Slopes span at most this many times 12 s: past 36 s they gain nothing, and B and inbound have changed."""
@@ -43,7 +43,7 @@ ROUNDING: Final = 1e-6
 """Seconds by which 12 s may be missed: clocks are floats."""
 
 USE_OF_LIMIT: Final = 0.8
-"""What a move gets out of a limit, rounded down from the 0.84 that was measured: waits cost 5 to 16 %."""
+"""Share of a limit that a move uses, rounded down from the measured 0.84: waits cost 5 to 16 %."""
 
 
 def progress(ops: Ops[V], copied: V, remaining: V) -> V:
@@ -68,7 +68,7 @@ def slope(
     """Change per second of a series and the seconds it spans: the longest multiple of 12 s that the series covers.
 
     None below 12 s, which is noise: bursts come every 11.5 s. The value at the start of the span is interpolated.
-    `times` ascend; samples from before a change are the caller's to leave out. judgement.md 5.
+    `times` ascend; the caller leaves out samples from before a change. judgement.md 5.
     """
     span = _span(times, window, longest)
     if not span:
@@ -85,7 +85,7 @@ class Trend:
     seconds: float
     """That it spans."""
     ahead: float = 0.0
-    """The last value less the line's: what a burst was early, negative what it is late."""
+    """The last value less that of the line: positive just after a burst, negative just before one."""
 
 
 def trend(
@@ -93,8 +93,8 @@ def trend(
 ) -> Trend | None:
     """The line of least squares over the span that `slope` takes; None where that has none.
 
-    Bursts make a series of steps, and the two polls that `slope` stands on may lie anywhere on theirs: over many polls
-    that evens out, and the line tells where between two steps the last poll lies. Arguments as of `slope`.
+    Bursts make a series of steps, and the two polls of `slope` may lie anywhere on their steps. Many polls even this
+    out, and the line shows where between two steps the last poll lies. Arguments as of `slope`.
     """
     span = _span(times, window, longest)
     if not span:
@@ -102,10 +102,10 @@ def trend(
     start = times[-1] - span
     first = int(np.searchsorted(times, start, side="right"))
     seen = np.array([start, *times[first:]]) - times[-1]
-    told = np.array([float(np.interp(start, times, values)), *values[first:]])
-    x, y = seen - seen.mean(), told - told.mean()
+    heights = np.array([float(np.interp(start, times, values)), *values[first:]])
+    x, y = seen - seen.mean(), heights - heights.mean()
     rate = float((x * y).sum() / (x * x).sum())
-    return Trend(rate, span, float(told[-1] - told.mean() + rate * seen.mean()))
+    return Trend(rate, span, float(heights[-1] - heights.mean() + rate * seen.mean()))
 
 
 def _span(times: Sequence[float], window: Window, longest: int) -> float:
@@ -130,13 +130,15 @@ def believed_net(
     window: Window = DEFAULT_WINDOW,
     drift: float = 0.0,
 ) -> float | None:
-    """The net rate that an ETA stands on: the law's at first, then with the measured one, weighed by their errors.
+    """The net rate of an ETA: the law's at first, then its mean with the measured one, weighted by their errors.
 
-    A slope is looked at once it spans 24 s and five bursts B. Its ends may each fall anywhere between two bursts; the
-    law is off by a share of the gross rate. Where they differ by more than both errors explain, the law is about
-    another bottleneck, and the slope stands alone. Without a throttle (`law_net` is `+inf`) or a law, whatever was
-    measured. `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes seen in that
-    span. `drift`: `DRIFT` where flows share a limit. judgement.md 5, ETA; docs/throttle-law.md.
+    A slope counts once it spans 24 s and five bursts B. Its ends may each fall anywhere between two bursts; the law is
+    off by a share of the gross rate. Where they differ by more than both errors, another bottleneck binds, and only
+    the slope counts. Without a throttle (`law_net` is `+inf`) or a law, the measured rate is used. judgement.md 5,
+    ETA; docs/throttle-law.md.
+
+    `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes copied in that span.
+    `drift`: `DRIFT` where flows share a limit.
     """
     if law_net is None or math.isinf(law_net):
         return None if measured is None else measured[0]
@@ -155,7 +157,7 @@ def believed_net(
 
 
 def is_bound(law_net: float, measured: tuple[float, float], copied: float, burst: float) -> bool:
-    """Whether a measured net rate is what the law says, as far as the errors of both explain: its limit holds it back.
+    """Whether a measured net rate agrees with the law, within the errors of both: then the limit is the bottleneck.
 
     Arguments as of `believed_net`.
     """
@@ -168,7 +170,7 @@ def _agree(law_net: float, rate: float, of_slope: float, of_law: float) -> bool:
 
 
 def remaining_by_line(ops: Ops[V], remaining: V, ahead: V, grain: V) -> V:
-    """Bytes that remain, counted from the line through the steps of bursts and not from the step of the last poll.
+    """Remaining bytes by the line through the steps of bursts, not by the step of the last poll.
 
     `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
     correction never takes more than half of what remains.
@@ -213,9 +215,9 @@ def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: 
 def move_time_of_cluster(
     ratio: float, limit: float, sizes: Longs, led_by: Ints | Longs, bytes_in: Floats, brokers: int
 ) -> float | None:
-    """MoveTime from what a cluster tells: bytes of R replicas, and what comes in for L led partitions by their leaders.
+    """MoveTime from the sizes of R replicas and the inbound rates of L led partitions.
 
-    `sizes` (R,) `UNKNOWN` where not told; `led_by` (L,) leaders as small indices; `bytes_in` (L,) bytes per second, NaN
+    `sizes` (R,), `UNKNOWN` where unknown; `led_by` (L,) leaders as small indices; `bytes_in` (L,) bytes per second, NaN
     where unknown. None while a part is unknown, and without a broker.
     """
     if not brokers or (sizes == UNKNOWN).any() or np.isnan(bytes_in).any():
@@ -237,7 +239,7 @@ def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:
 def least_deadline(ops: Ops[V], floor: V, bytes_in: V, remaining: V, limit: V) -> V:
     """Least deadline in seconds that one (broker, side) meets at a limit: `needed_limit` solved for its deadline.
 
-    `+inf` where floor and inbound alone are more than a move gets out of the limit; 0 where nothing remains.
+    `+inf` where floor and inbound alone exceed the usable part of the limit; 0 where nothing remains.
     """
     left: V = limit * USE_OF_LIMIT - floor - bytes_in
     return eta(ops, remaining, left)

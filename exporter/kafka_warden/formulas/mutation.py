@@ -32,7 +32,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Mutations:
-    """K, R and B of one client as the page shows them."""
+    """K, R and B of one client as `/metrics` shows them."""
 
     tokens: float
     rate: float
@@ -49,7 +49,7 @@ def burst(rate: V, samples: V, window: V) -> V:
 def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
     """Seconds until the next mutation is admitted: -K / R when K < 0, else 0. KIP-599; judgement.md 6.
 
-    `+inf` when R is 0 and tokens are missing. The document's "-K * R" is a slip: its own example divides.
+    `+inf` when R is 0 and tokens are missing. The "-K * R" of the document is an error: its own example divides.
     """
     missing = ops.greatest(-tokens, ops.lit(0.0))
     return ops.when(missing > 0, ops.divide(missing, rate, ops.lit(math.inf)), ops.lit(0.0))
@@ -66,7 +66,7 @@ def is_unlimited(tokens: float, rate: float) -> bool:
 
 
 def shown(tokens: float, rate: float, samples: float | None, window: float | None) -> Mutations:
-    """K, R and B for the page: all three `+inf` for a client without a quota, B unknown without the window."""
+    """K, R and B for `/metrics`: all three `+inf` for a client without a quota, B unknown without the window."""
     if is_unlimited(tokens, rate):
         return Mutations(math.inf, math.inf, math.inf)
     return Mutations(tokens, rate, None if samples is None or window is None else burst(rate, samples, window))

@@ -1,6 +1,6 @@
-"""The small vocabulary in which a scalar formula is written once, for numbers, numpy arrays and Spark Columns.
+"""Operations for formulas that are written once for numbers, numpy arrays and Spark Columns.
 
-Plain arithmetic and comparisons mean the same to all three; what does not is here. Conditions combine with `|` and `&`.
+Plain arithmetic and comparisons mean the same for all three; the rest is here. Conditions combine with `|` and `&`.
 `when` evaluates both of its branches, so a formula never hides a division behind it: it uses `divide`.
 
 Unknown has one form per engine. Numbers: `None`, which only a two-argument `divide` can make. Arrays: NaN inside the
@@ -41,7 +41,7 @@ V = TypeVar("V", bound=Arithmetic)
 
 
 class Ops(Protocol[V]):
-    """The words whose spelling differs between engines."""
+    """Operations that differ between engines."""
 
     def lit(self, value: float) -> V:
         """A constant of this engine."""
@@ -63,7 +63,7 @@ class Ops(Protocol[V]):
     @overload
     def divide(self, numerator: V, denominator: V, otherwise: V) -> V: ...
     def divide(self, numerator: V, denominator: V, otherwise: V | None = None) -> V | None:
-        """The quotient; where it has none (over zero, infinity over infinity) `otherwise`, or unknown."""
+        """The quotient; `otherwise`, or unknown, over zero and for infinity over infinity."""
 
 
 class _Numbers:
@@ -130,10 +130,10 @@ ARRAYS: Final[Ops[Floats]] = _Arrays()
 
 
 def as_known(value: float) -> float | None:
-    """One element of an array as the page takes it: None where it is NaN."""
+    """One element of an array: None where it is NaN."""
     return None if math.isnan(value) else float(value)
 
 
 def as_finite(value: float) -> float | None:
-    """The same of what tells nothing when it is not finite: None."""
+    """One element of an array: None where it is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -1,6 +1,6 @@
-"""The state of a follower: a table of which the first match wins, shown once two polls agree. judgement.md 2.
+"""The state of a follower: the first match of a table wins, and is shown once two polls agree. judgement.md 2.
 
-K rows, one per follower that is looked at. States travel as indices into `STATES`, small enough for every replica.
+K rows, one per follower. States travel as indices into `STATES`, small enough for every replica.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ THROTTLED_SHARE: Final = 0.9
 """A throttled rate of at least this share of the limit is a throttle that binds. judgement.md 2, 4."""
 
 ENOUGH_SAMPLES: Final = 3
-"""Fewer polls than this judge nothing."""
+"""Least polls for a verdict."""
 
 
 class ReplicaState(StrEnum):
@@ -41,7 +41,7 @@ STATES: Final = tuple(ReplicaState)
 
 @dataclass(frozen=True, slots=True)
 class FollowerFacts:
-    """What the state of K followers follows from. Bools unless said otherwise; what is not known is False."""
+    """Facts that decide the state of K followers. Bools unless noted; unknown is False."""
 
     broker_available: Bools
     """Unfenced, in metadata, and the log dir is online."""
@@ -71,7 +71,7 @@ class FollowerFacts:
 def throttle_binds(listed: Bools, rate: Floats, limit: Floats) -> Bools:
     """Whether a listed replica is held back: a throttled rate of at least 0.9 of the limit; NaN does not bind. (K,).
 
-    A limit of 0 holds back at any rate, also at one that is not known.
+    A limit of 0 binds at any rate, also an unknown one.
     """
     binds: Bools = listed & np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= THROTTLED_SHARE * limit)
     return binds
@@ -80,10 +80,10 @@ def throttle_binds(listed: Bools, rate: Floats, limit: Floats) -> Bools:
 def restarted_log(
     before: Bools, in_isr: Bools, end: Longs, end_before: Longs, leader_start: Longs, leader_end: Longs
 ) -> Bools:
-    """Whether a replica began anew during its present absence from the ISR. (K,), the next state of a fold.
+    """Whether a replica started from scratch during its present absence from the ISR. (K,), the next state of a fold.
 
     Its end fell, or it was first seen (`end_before` is `UNKNOWN`) at or below its leader's start.
-    It ends with the absence. An end that lay above its new leader's is truncated to it: that is no new log.
+    It ends with the absence. An end above that of a new leader is truncated to it, which is no new log.
     """
     known = end != UNKNOWN
     truncated = (leader_end != UNKNOWN) & (end_before > leader_end)
@@ -114,16 +114,16 @@ def state(facts: FollowerFacts) -> Codes:
 
 
 def judged_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Floats:
-    """Since when it can be told how a follower gets on: the next state of a fold, (K,); NaN while it cannot fetch.
+    """Since when the progress of a follower can be judged: the next state of a fold, (K,); NaN while it cannot fetch.
 
-    A follower that comes back, or gets a leader again, or was `woken` from standing still is judged by what it has done
-    since: over the whole window its lag grew though it shrinks now, and it stood still though it runs.
+    A follower that returns, gets a leader again, or was `woken` from standing still is judged by its progress since
+    then: over the whole window its lag may have grown although it shrinks now.
     """
     since = np.where(np.isnan(before) | woken, clock, before)
     return np.where(able, since, np.nan)
 
 
 def debounce(shown: Codes, candidate: Codes, seen: Codes) -> tuple[Codes, Codes]:
-    """`folds.agreed` for K rows: `(shown, candidate)`, the next state. A new row has `UNKNOWN` in both."""
+    """`folds.debounce` for K rows: `(shown, candidate)`, the next state. A new row has `UNKNOWN` in both."""
     settled = (shown == UNKNOWN) | (seen == candidate)
     return np.where(settled, seen, shown), seen

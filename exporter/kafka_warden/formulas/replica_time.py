@@ -1,8 +1,8 @@
 """Lag as time: how old the oldest missing record is, and for how long a follower has not been caught up.
 
 judgement.md 1. The window of leader ends is (T, K), an array or T columns: T polls, oldest first, for K followers;
-`times` are the monotonic seconds at which the leader told each end. An end is `UNKNOWN` where it was not told, or was
-told in another leader epoch.
+`times` are the monotonic seconds of each answer. An end is `UNKNOWN` without an answer, or in another leader
+epoch.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ class LagSeconds:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """What a walk through the window knows of each follower."""
+    """State of a walk through the window, per follower."""
 
     first_at: Floats
     last_at: Floats
@@ -35,7 +35,7 @@ class _Passage:
 def lag_seconds(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs], now: float) -> LagSeconds:
     """Now less the moment at which the leader's end passed the follower's, interpolated. (K,). judgement.md 1.
 
-    0 where the follower has all that the leader's last known end says.
+    0 where the follower has reached the leader's last known end.
     """
     walk = _walk(follower_end, times, ends)
     known = (follower_end != UNKNOWN) & ~np.isnan(walk.first_at)
@@ -72,9 +72,9 @@ def _advance(walk: _Passage, follower_end: Longs, at: Floats, end: Longs) -> _Pa
 def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bools) -> tuple[Floats, Floats]:
     """Let the lag of followers that stand still grow with the time: `(state, seconds)`, (K,), NaN where unknown.
 
-    `passed_at` is the moment, at the latest, at which the leader passed the follower's end, NaN if it never was told.
-    While the end has not `moved` that moment remains what it is, though the window has forgotten it, or has been
-    thinned around it and would now place it up to a grain too early. judgement.md 1.
+    `passed_at` is the moment, at the latest, at which the leader passed the follower's end, NaN if unknown.
+    While the end has not `moved` that moment stays the same, even when it is older than the window, or when the window
+    was thinned and would now place it up to a grain too early. judgement.md 1.
     """
     kept = np.where(moved, np.nan, passed_at)
     older = age.at_least & (clock - kept > age.values)
@@ -91,14 +91,14 @@ def end_at(times: Collection[Floats], ends: Collection[Longs], when: Floats) -> 
     """
     end = np.full(len(when), np.nan)
     before_at, before_end = end.copy(), end.copy()
-    for at, told in zip(times, ends, strict=True):
-        known = told != UNKNOWN
+    for at, reached in zip(times, ends, strict=True):
+        known = reached != UNKNOWN
         within = known & (before_at <= when) & (when < at)
         span = np.where(within, at - before_at, 1.0)
         share = np.where(within, when - before_at, 0.0) / span
-        between = before_end + share * (told - before_end)
-        end = np.where(known & (at <= when), told, np.where(within, between, end))
-        before_at, before_end = np.where(known, at, before_at), np.where(known, told, before_end)
+        between = before_end + share * (reached - before_end)
+        end = np.where(known & (at <= when), reached, np.where(within, between, end))
+        before_at, before_end = np.where(known, at, before_at), np.where(known, reached, before_end)
     return end
 
 
@@ -109,8 +109,8 @@ def end_to_reach(times: Collection[Floats], ends: Collection[Longs], asked_at: F
     earliest end in it stands in; NaN where no end is known. judgement.md 1, Behind.
     """
     first = np.full(len(asked_at), np.nan)
-    for told in ends:
-        first = np.where(np.isnan(first) & (told != UNKNOWN), told, first)
+    for reached in ends:
+        first = np.where(np.isnan(first) & (reached != UNKNOWN), reached, first)
     then = end_at(times, ends, asked_at - slack)
     return np.where(np.isnan(then), first, np.floor(then))
 

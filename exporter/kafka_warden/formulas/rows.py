@@ -1,6 +1,6 @@
 """Which row of an older table is the same partition or replica as a row of a newer one.
 
-A partition is the same when topic name, topic id and number are: a topic made anew under an old name is another one.
+A partition is the same when topic name, topic id and number are: a topic created again with an old name is another.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from kafka_warden.formulas.ops import UNKNOWN, Ints, Longs
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What tells rows apart. P partitions, R replicas."""
+    """The identity of rows. P partitions, R replicas."""
 
     topics: tuple[str, ...]
     topic_ids: tuple[bytes, ...]
@@ -26,7 +26,7 @@ class Keys:
     """(R,) broker id."""
 
     def same(self, other: "Keys") -> bool:
-        """Tell whether both have the same partitions and replicas in the same rows."""
+        """Return whether both have the same partitions and replicas in the same rows."""
         pairs = (
             (self.topic, other.topic),
             (self.number, other.number),

@@ -1,4 +1,4 @@
-"""What a poll stands for among others: when it was, until when it speaks, and what was between it and the one before.
+"""The time of a poll, how long its values hold, and what changed since the poll before it.
 
 Seconds, bytes and bytes per second. docs/pipeline-moves-backtest.md.
 """
@@ -12,7 +12,7 @@ STEP: Final = 1.0
 """Seconds by which a wall clock may be off its run's monotonic one; more is a step, and no slow correction."""
 
 SILENT_AFTER: Final = 3.0
-"""Usual intervals after which a poll no longer speaks: the page is taken down then, too (design.md 2)."""
+"""Usual intervals for which the values of a poll hold; `/metrics` drops them then, too (design.md 2)."""
 
 
 def steady_time(ops: Ops[V], time: V, clock: V, offset: V) -> V:
@@ -26,33 +26,33 @@ def steady_time(ops: Ops[V], time: V, clock: V, offset: V) -> V:
 
 
 def silence(ops: Ops[V], usual: V, interval: V) -> V:
-    """Seconds after which a poll no longer speaks: of the usual interval in history, or of `poll.interval`."""
+    """Seconds for which the values of a poll hold, from the usual interval in history or `poll.interval`."""
     after: V = ops.greatest(usual, interval) * SILENT_AFTER
     return after
 
 
 def held(ops: Ops[V], until_next: V, silent_after: V) -> V:
-    """Seconds for which what a poll told is taken to hold: until the next one, but not through a silence."""
+    """Seconds for which the values of a poll hold: until the next poll, but not through a silence."""
     return ops.least(ops.greatest(until_next, ops.lit(0.0)), silent_after)
 
 
 def growth(ops: Ops[V], size: V, before: V) -> V:
-    """Bytes that a log grew by between two polls, not below 0: what retention deletes is no step back."""
+    """Bytes by which a log grew between two polls, not below 0: deletion by retention does not count."""
     return ops.greatest(size - before, ops.lit(0.0))
 
 
 def mean_rate(ops: Ops[V], amount: V, seconds: V) -> Any:
-    """What an amount comes to in a second; unknown of no time."""
+    """Amount per second; unknown where no time passed."""
     return ops.divide(amount, seconds)
 
 
 def not_further(ops: Ops[V], stalled: V, between: V) -> V:
-    """Seconds of those between two polls in which a move got no further, from its age since it last did."""
+    """Seconds between two polls in which a move did not advance, from the time since it last did."""
     return ops.least(stalled, between)
 
 
 def side_use(ops: Ops[V], floor: V, catch_up: V, limit: V) -> Any:
-    """Share of a broker's limit that is used: in-sync traffic that counts against it, and what moves copy.
+    """Share of a broker's limit in use: in-sync traffic that counts against it, plus the bytes that moves copy.
 
     0 without a limit, unknown at a limit of 0.
     """

@@ -1,6 +1,6 @@
 """Max-min fair shares: how the flows of a cluster divide the headroom of both their sides. throttle-law.md.
 
-All flows grow alike until a side is used up; its flows stop there, the others go on.
+All flows grow alike until a side is used up; its flows stop there, the others grow further.
 """
 
 from collections.abc import Mapping

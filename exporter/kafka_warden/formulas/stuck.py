@@ -1,7 +1,7 @@
 """When a move is stuck, and the first cause that explains it. judgement.md 5.
 
-Judged first on the sum of what remains of all that goes between a pair of brokers, target and source, under the same
-limits: a single replica among many waits long for its turn without anything being wrong.
+Judged first on the sum of remaining bytes of all moves between a pair of brokers, target and source, under the same
+limits: one replica among many waits long for its turn, and that is healthy.
 """
 
 import math
@@ -19,11 +19,11 @@ WINDOWS: Final = 2
 """... and two quota windows: a lowered limit stops everything for most of one."""
 
 TURNS: Final = 5
-"""A replica is stuck while its broker advances when it missed five turns: 69 s is the longest healthy wait seen."""
+"""Turns that a replica misses before it is stuck while its broker advances; the longest healthy wait seen is 69 s."""
 
 
 class Cause(StrEnum):
-    """Why a move is stuck; values of the label `cause`, in the order in which they are asked."""
+    """Why a move is stuck; values of the label `cause`, in order of precedence."""
 
     TARGET_DOWN = "target_down"
     LEADER_UNRESPONSIVE = "leader_unresponsive"
@@ -48,16 +48,16 @@ FACTS: Final = frozenset(
         Cause.THROTTLE_BLOCKED,
     }
 )
-"""Causes that need no waiting for a lack of progress: two polls that agree are enough."""
+"""Causes that are shown after two polls that agree, without waiting for a lack of progress."""
 
 
 BLINDING: Final = FACTS - {Cause.THROTTLE_BLOCKED}
-"""Facts while which hold nothing can be said about when a move ends: it ends once they are mended."""
+"""While one of these facts holds, no ETA is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveFacts:
-    """What is known about a move that does not advance. A fact that is not known is left at its default."""
+    """Facts about a move that does not advance. An unknown fact keeps its default."""
 
     target_answers: bool = True
     """The adding broker is unfenced, in metadata, and answers."""
@@ -66,7 +66,7 @@ class MoveFacts:
     log_dir_online: bool = True
     """The one that holds the replica is."""
     usable_bytes: float | None = None
-    """Left in the replica's log dir, in the roomiest while that one is not known, None before Kafka 3.3."""
+    """Free in the replica's log dir, in the one with most space while unknown, None before Kafka 3.3."""
     next_fetch_bytes: float = 0.0
     """`replica.fetch.max.bytes`: with less room than that the volume is full."""
     remaining_bytes: float = 0.0
@@ -95,11 +95,11 @@ def stall_limit(poll_interval: float, window: Window = DEFAULT_WINDOW) -> float:
 def single_stall_limit(
     pair_limit: float, moves: int, fetch_max_bytes: float, headroom: float | None, gross: float | None
 ) -> float | None:
-    """The same for one replica while its broker advances: the larger of that and five turns of everyone, in seconds.
+    """The same for one replica while its broker advances: the larger of that and five turns of all moves, in seconds.
 
     5 x moves on the broker x replica.fetch.max.bytes / c: 100 moves at 1 MB/s with 1 MiB get a turn every 105 s each.
-    c is what the limit leaves or what all of them were measured to copy, whichever is less: a link or a disk may be
-    slower than any limit. None (never stuck alone) while one of them is unknown or nothing.
+    c is the smaller of headroom and measured gross rate: a link or a disk may be slower than any limit.
+    None (never stuck alone) while one of them is unknown or 0.
     """
     if headroom is None or gross is None or min(headroom, gross) <= 0:
         return None
@@ -123,7 +123,7 @@ def _past(stall: Stall | None, limit: float) -> bool:
 
 
 def is_settled(since_change: float, poll_interval: float, window: Window = DEFAULT_WINDOW) -> bool:
-    """Whether a change is 12 s and a poll ago, so that standing still means something. throttle-law.md."""
+    """Whether the last change is 12 s and a poll ago: before that, standing still means nothing. throttle-law.md."""
     return since_change >= window.settling + poll_interval
 
 
@@ -133,7 +133,7 @@ def cause(facts: MoveFacts) -> Cause:
 
 
 def fact(facts: MoveFacts) -> Cause | None:
-    """The first that needs no waiting, whatever else holds: a disk too small must not hide for long that it is down."""
+    """The first cause that needs no waiting, whatever else holds: a small disk must not hide a target that is down."""
     return next((found for found in holding(facts) if found in FACTS), None)
 
 

@@ -1,4 +1,4 @@
-"""KIP-73's throttle: its lists, what in-sync traffic takes of a limit (floor), what is left (headroom), its bounds.
+"""KIP-73's throttle: lists, in-sync traffic that counts against a limit (floor), headroom, bounds.
 
 judgement.md 4; throttle-law.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes per second; a limit that is not set is
 `+inf`. Arrays: R rows per replica, P rows per partition, B per broker.
@@ -35,7 +35,7 @@ class ThrottledReplicas:
 def parse_throttled(value: str) -> ThrottledReplicas:
     """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`; kafka-facts.md 1.
 
-    Kafka validates the value, so an entry that is not of that form cannot be; were there one, it would name no replica.
+    Kafka validates the value. An entry of another form names no replica.
     """
     text = value.strip()
     if text == WILDCARD:
@@ -57,7 +57,7 @@ def listed_rows(lists: Mapping[int, ThrottledReplicas], topic: Ints, partition: 
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """What floors and bounds are made of. R rows; broker, leader and partition are indices, not ids."""
+    """Replicas for floors and bounds. R rows; broker, leader and partition are indices, not ids."""
 
     partition: Ints
     """Index into the P partitions."""
@@ -100,7 +100,7 @@ def floors(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, 
 
 
 def headroom(limit: V, floor: V) -> V:
-    """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic takes more.
+    """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic exceeds it.
 
     judgement.md 4. `+inf` where no limit is set. The floor must be known: an unknown one leaves the headroom unknown.
     """
@@ -116,7 +116,7 @@ def lower_bound(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
 def upper_bound(replicas: Replicas, bytes_in: Floats, brokers: int, network: float) -> Sums:
     """KIP-73's greatest throttle per broker, N - sum of in(p) / RF(p) over the replicas it hosts. (B,). KIP-73 Q&A 4.
 
-    `network` is N in bytes per second. 0 is the least: a network too small for its clients would make it negative.
+    `network` is N in bytes per second. Never below 0: a network too small for its clients would make it negative.
     """
     factor = np.bincount(replicas.partition, minlength=len(bytes_in))
     led = bytes_in / np.maximum(factor, 1)
@@ -145,6 +145,6 @@ def count_listed(listed: Bools, broker: Ints, brokers: int) -> Ints:
 
 
 def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
-    """Parsed lists by topic index, those that name nothing left out."""
+    """Parsed lists by topic index, without empty ones."""
     parsed = ((index, parse_throttled(value)) for index, value in values)
     return {index: replicas for index, replicas in parsed if replicas}

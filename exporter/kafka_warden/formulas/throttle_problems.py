@@ -15,7 +15,7 @@ from kafka_warden.formulas.law import Verdict
 from kafka_warden.formulas.ops import Bools, Floats, Ints
 
 POLLS: Final = 3
-"""A problem is raised once it held in three polls in a row, and dropped after as many that could not tell."""
+"""Polls in a row that raise a problem; as many polls that cannot decide it drop it."""
 
 
 class Problem(StrEnum):
@@ -33,22 +33,22 @@ class Problem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """State of one problem's clock: since when it holds, in how many polls it did, how many in a row did not tell."""
+    """State of one problem's clock: since when it holds, polls in which it held, polls in a row without a decision."""
 
     since: float
     polls: int = 1
-    untold: int = 0
+    unknown: int = 0
 
 
 def persist(state: Held | None, clock: float, holds: bool | None) -> Held | None:
     """The next state of a problem's clock. judgement.md 4, "for three polls".
 
-    A poll that cannot tell (`holds` None) neither begins a problem nor counts; the third in a row ends it, as what is
-    shown ends when nobody repeats it. `clock` is in monotonic seconds; one that goes backwards yields an age of 0.
+    A poll that cannot decide (`holds` None) neither starts a problem nor counts. The third in a row ends it. `clock` is
+    in monotonic seconds; a clock that goes backwards gives an age of 0.
     """
     if holds is None:
-        untold = None if state is None else replace(state, since=min(state.since, clock), untold=state.untold + 1)
-        return untold if untold is not None and untold.untold < POLLS else None
+        unknown = None if state is None else replace(state, since=min(state.since, clock), unknown=state.unknown + 1)
+        return unknown if unknown is not None and unknown.unknown < POLLS else None
     if not holds:
         return None
     return Held(clock) if state is None else Held(min(state.since, clock), state.polls + 1)
@@ -61,16 +61,16 @@ def raised(state: Held, clock: float, grace: float = 0.0) -> float | None:
 
 
 def blocked(limit: Floats, behind: Bools) -> Bools:
-    """Which of B brokers let nothing through though a listed replica is behind: limit 0. judgement.md 4. (B,)."""
+    """Which of B brokers let nothing through while a listed replica is behind: limit 0. judgement.md 4. (B,)."""
     zero: Bools = limit == 0
     return zero & behind
 
 
 def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool | None:
-    """Whether a limit never lets its replicas catch up; None when that cannot be told. judgement.md 4, "Never".
+    """Whether a limit never lets its replicas catch up; None when unknown. judgement.md 4, "Never".
 
-    A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: what does not gain although the law says that
-    it must is held up by something else.
+    A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: a flow that does not gain although the law
+    says so has another cause.
     """
     if verdict is Verdict.UNKNOWN:
         return None

@@ -1,6 +1,6 @@
-"""Tiered storage, KIP-956: what should have been copied to remote storage and has not been. judgement.md 7.
+"""Tiered storage, KIP-956: bytes that are overdue to be copied to remote storage. judgement.md 7.
 
-The beans' own lag freezes while copying is held back or fails; this does not.
+The lag beans freeze while copying is throttled or fails; these formulas do not.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ import numpy as np
 from kafka_warden.formulas.ops import ARRAYS, UNKNOWN, Floats, Longs, Ops, V
 
 NOTHING_TIERED = -2
-"""In a column of latest tiered offsets: the leader told that nothing has been copied. Kafka's own word for it is -1,
-which here is `UNKNOWN`: nobody told."""
+"""In a column of latest tiered offsets: the leader reports that nothing has been copied. Kafka's own value is -1,
+which here is `UNKNOWN`."""
 
 
 def overdue_bytes(ops: Ops[V], uncopied: V, per_offset: V, segment_bytes: V) -> V:
@@ -33,22 +33,22 @@ def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
 
 
 def partition_overdue(end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats) -> Floats:
-    """Overdue bytes (P,), NaN where a part is not known. What has nothing uncopied needs no bytes per offset."""
+    """Overdue bytes (P,), NaN where a part is unknown. Without uncopied offsets no bytes per offset are needed."""
     known = (end != UNKNOWN) & (start != UNKNOWN) & (tiered != UNKNOWN)
     uncopied = np.where(known, uncopied_offsets(end, start, tiered), np.nan)
     weight = np.where(uncopied == 0, 0.0, per_offset)
     return overdue_bytes(ARRAYS, uncopied, weight, segment_bytes)
 
 
-def latest_tiered(before: Longs, told: Longs, end: Longs) -> Longs:
-    """What is in remote storage (P,): what was told, or what was told before where that is more.
+def latest_tiered(before: Longs, reported: Longs, end: Longs) -> Longs:
+    """Highest offset in remote storage (P,): the one reported now, or the one before where that is higher.
 
-    A broker that has just started, or begun to lead, tells nothing or too little until its own remote log manager has
-    looked (kafka-facts.md 7): all that is copied would be overdue for half a minute. What is once there stays there,
-    unless the log was cut below it. `UNKNOWN` where it is not told now.
+    A broker that has just started, or just become leader, reports nothing or too little until its remote log manager
+    has read the state (kafka-facts.md 7): everything would be overdue for half a minute. A copied offset stays copied,
+    unless the log was truncated below it. `UNKNOWN` where nothing is reported now.
     """
-    kept = (told != UNKNOWN) & (before >= 0) & (told < before) & (before < end)
-    return np.where(kept, before, told)
+    kept = (reported != UNKNOWN) & (before >= 0) & (reported < before) & (before < end)
+    return np.where(kept, before, reported)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What goes wrong with the quotas of tiered storage, KIP-956, one predicate each. judgement.md 7.
 
-Bytes per second, bytes and seconds; `+inf` is unlimited. `None` as an argument is unknown, and as an answer that it
-cannot be told: no problem is raised on what is not known.
+Bytes per second, bytes and seconds; `+inf` is unlimited. `None` is unknown, as an argument and as a result: no
+problem is raised on unknown values.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ class Problem(StrEnum):
 
 
 def both(left: bool | None, right: bool | None) -> bool | None:
-    """Whether both hold; one that does not settles it, whatever the other is."""
+    """Whether both hold: False if one does not, else unknown if one is."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
 def either(left: bool | None, right: bool | None) -> bool | None:
-    """Whether one holds; one that does settles it, whatever the other is."""
+    """Whether one holds: True if one does, else unknown if one is."""
     if left or right:
         return True
     return None if left is None or right is None else False
@@ -64,7 +64,7 @@ def fetch_held_back(rate: float | None, quota: float, throttle: float | None) ->
     """Whether the fetch quota holds back consumers: it binds, or some were throttled of late (seconds)."""
     if quota == float("inf"):
         return False
-    # A bean that is not there tells nothing; the rate then decides alone.
+    # Without the bean the rate decides alone.
     return either(is_binding(rate, quota), throttle > 0 if throttle is not None else False)
 
 
@@ -86,14 +86,14 @@ def client_fetch_quota_above(quota: float, rates: Mapping[Entity, float] | None)
         return False
     if rates is None:
         return None
-    everybody = {(DEFAULT, DEFAULT), (DEFAULT, None), (None, DEFAULT)}
-    if not everybody & rates.keys():
+    defaults = {(DEFAULT, DEFAULT), (DEFAULT, None), (None, DEFAULT)}
+    if not defaults & rates.keys():
         return True
     return any(rate >= quota for entity, rate in rates.items() if _applies(entity, rates))
 
 
 def _applies(entity: Entity, rates: Mapping[Entity, float]) -> bool:
-    """Tell whether there are clients whose quota this is: by Kafka's order another one may always come first."""
+    """Whether any client has this quota: by Kafka's order another one may always come first."""
     user, client_id = entity
     if user is None:
         return not {(DEFAULT, DEFAULT), (DEFAULT, None)} & rates.keys()

@@ -1,4 +1,4 @@
-"""Flows that moves go over, and since when the throttle on each has been as it is (judgement.md 4)."""
+"""Flows of moves, and the last change of the throttle on each (judgement.md 4)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from kafka_warden.derive.throttle.limits import SIDES, Throttles
 from kafka_warden.model import UNLIMITED
 
 MoveKey = tuple[bytes, str, int, int]
-"""Topic id, topic name, partition, adding broker: a topic made anew is another move."""
+"""Topic id, topic name, partition, adding broker: a topic that was created again is another move."""
 
 
 State = tuple[bool, bool, bool]
@@ -19,7 +19,7 @@ State = tuple[bool, bool, bool]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a slope depends on, and since when it has been so in monotonic seconds."""
+    """What a slope depends on, and when it last changed, in monotonic seconds."""
 
     limits: tuple[float | None, float | None]
     """Of the leader and of the target, `+inf` where it does not hold the flow back; `None` is unknown."""
@@ -28,7 +28,7 @@ class Change:
 
 
 def move_key(indexed: IndexedSnapshot, row: int) -> MoveKey:
-    """Tell what a replica that is being added is, whatever its row."""
+    """Return the key of an adding replica."""
     snapshot = indexed.snapshot
     partition = snapshot.replicas.partition[row]
     topic = int(snapshot.partitions.topic[partition])
@@ -44,7 +44,7 @@ def derive_changes(
     before: Mapping[FlowKey, Change],
     floors: Collection[BrokerSide],
 ) -> dict[FlowKey, Change]:
-    """Tell since when limits, lists and ISR of each flow, and what else its limits let through, have been as they are.
+    """Return the last change of limits, lists, ISR and floors of each flow.
 
     Moves that come or end, and replicas that join the ISR as they end, do not change the others; a move that the lists
     put into another flow changes both. `floors` are those that changed with this poll.

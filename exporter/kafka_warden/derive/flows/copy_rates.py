@@ -1,7 +1,7 @@
-"""What the moves of a flow gain on their leader: measured, over the replicas that have finished, too.
+"""Measured rates at which the moves of a flow gain on their leader, including replicas that completed.
 
-The slope of what the unfinished ones lack would miss what the finished ones took of the same fetches until now, and
-with it up to half of the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
+The slope of the unfinished replicas alone would miss the share of the completed ones in the same fetches: up to half of
+the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
 """
 
 import math
@@ -21,21 +21,21 @@ from kafka_warden.formulas.moves import Trend
 from kafka_warden.model import Floats
 
 LONGEST: Final = 10
-"""Slopes that an ETA stands on span at most this many times 12 s: bursts are coarse, two minutes average them out."""
+"""Slopes of ETAs span at most this many times 12 s: two minutes average the bursts out."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyProgress:
-    """Bytes that a flow gained, added up since it was first seen, at the times of the last polls."""
+    """Cumulated bytes that a flow gained, at the times of the last polls."""
 
     left: Mapping[MoveKey, float] = field(default_factory=dict)
-    """What each replica lacked when it was last counted."""
+    """Bytes that each replica lacked when last counted."""
     times: tuple[float, ...] = ()
     total: tuple[float, ...] = ()
     finished: tuple[tuple[float, float], ...] = ()
-    """When replicas finished, and the bytes a second that came in for them: no gain is lost to that any more."""
+    """When replicas completed, and their inbound rates, which cost no gain any more."""
     ended: bool = False
-    """None of its replicas is being added any more. What it gained is kept for those that shared a limit with it."""
+    """All its replicas have completed. Its gain is kept for flows that shared a limit with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Measured:
     """Net rates in bytes per second; `None` before there is one to believe."""
 
     recent: tuple[float, float] | None = None
-    """Over the seconds beside it, 36 at most: tells soon that nothing is gained any more."""
+    """(rate, seconds), over 36 s at most: shows soon that nothing is gained any more."""
     steady: Trend | None = None
-    """Over two minutes at most: what an ETA stands on."""
+    """Over two minutes at most, for ETAs."""
 
 
 def follow_copies(
@@ -57,19 +57,19 @@ def follow_copies(
     throttles: Throttles,
     before: Mapping[FlowKey, CopyProgress],
 ) -> dict[FlowKey, CopyProgress]:
-    """Add what was gained since the last poll in which everything was known.
+    """Add the gain since the last poll in which everything was known.
 
     Args:
         indexed: the snapshot.
         groups: rows of the replicas that are being added, by flow.
         keys: row to move.
         remaining: row to the bytes that the replica lacks.
-        bytes_in: bytes per second that come in for each partition, NaN where unknown. Shape (P,).
+        bytes_in: (P,) inbound bytes per second, NaN where unknown.
         throttles: of the snapshot.
         before: as of the previous poll.
     """
     now = {flow: {keys[row]: remaining[row] for row in rows} for flow, rows in groups.items()}
-    # A flow that cannot be counted now keeps what has gone until it can.
+    # A flow with an unknown part keeps its completed replicas until all parts are known.
     counted = {flow for flow in before if None not in now.get(flow, {}).values()}
     gone = {key for flow in counted for key in before[flow].left} - set(keys.values())
     finished, clock = _finished(indexed, gone, bytes_in, throttles), indexed.snapshot.clock
@@ -89,9 +89,9 @@ def _begun(before: Mapping[FlowKey, CopyProgress], flow: FlowKey) -> CopyProgres
 
 
 def longest_settling(indexed: IndexedSnapshot) -> float:
-    """Tell the settling time of the longest quota window that a broker has, in seconds: slopes span multiples of it.
+    """Return the settling time of the longest quota window of all brokers, in seconds: slopes span multiples of it.
 
-    Never less than the default's: rates without a limit are measured over that.
+    Never below the default, which is used without a limit.
     """
     windows = {law.Window(c.quota_window_num, c.quota_window_size) for c in indexed.snapshot.broker_configs.values()}
     return max(window.settling for window in (law.DEFAULT_WINDOW, *windows))
@@ -100,9 +100,9 @@ def longest_settling(indexed: IndexedSnapshot) -> float:
 def _finished(
     indexed: IndexedSnapshot, gone: Collection[MoveKey], bytes_in: Floats, throttles: Throttles
 ) -> dict[MoveKey, float]:
-    """Find those that got where they went and were not cancelled: each with what its inbound leaves to the others.
+    """Find replicas that completed their move, each with the inbound rate that it leaves to the others.
 
-    Nothing, where a list still names it: what it follows counts against the limit now.
+    0 where a list still names it: its traffic counts against the limit now.
     """
     if not gone:
         return {}
@@ -124,7 +124,7 @@ def _row(indexed: IndexedSnapshot, topic: int | None, key: MoveKey) -> int | Non
 
 
 def measure(copy_progress: CopyProgress, change: Change, window: law.Window) -> Measured:
-    """Measure from one settling time after the last change on: what lies before tells of another throttle."""
+    """Measure from one settling time after the last change: earlier samples belong to another throttle."""
     first = int(np.searchsorted(copy_progress.times, change.at + window.settling))
     times = copy_progress.times[first:]
     if not times:
@@ -136,12 +136,12 @@ def measure(copy_progress: CopyProgress, change: Change, window: law.Window) -> 
 
 
 def trend_over(copy_progress: CopyProgress, seconds: float, window: law.Window) -> Trend | None:
-    """Measure over the last so many seconds, a multiple of the settling time, or over all that was seen if less."""
+    """Measure over the last `seconds`, a multiple of the settling time, or over the whole series if shorter."""
     return moves.trend(copy_progress.times, _unburdened(copy_progress), window, round(seconds / window.settling))
 
 
 def _unburdened(copy_progress: CopyProgress) -> tuple[float, ...]:
-    """Return what would have been gained by each time, had nothing come in for replicas that have finished since."""
+    """Return the gain at each time without the inbound traffic of replicas that have completed since."""
     if not copy_progress.finished:
         return copy_progress.total
     ended, rates = np.array(copy_progress.finished).T
@@ -152,7 +152,7 @@ def _unburdened(copy_progress: CopyProgress) -> tuple[float, ...]:
 def measure_all(
     copy_progress: Mapping[FlowKey, CopyProgress], changes: Mapping[FlowKey, Change], flows: Mapping[FlowKey, Flow]
 ) -> dict[FlowKey, Measured]:
-    """Measure every flow that goes on."""
+    """Measure every flow that has not ended."""
     return {
         flow: measure(found, changes[flow], flows[flow].window if flow in flows else law.DEFAULT_WINDOW)
         for flow, found in copy_progress.items()

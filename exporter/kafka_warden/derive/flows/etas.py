@@ -1,6 +1,6 @@
-"""In how many seconds what moves has caught up: a replica, a flow, a broker and side, everything (judgement.md 5, ETA).
+"""ETAs of a replica, a flow, a broker and side, and of all moves (judgement.md 5, ETA).
 
-Rates are net of what comes in. Measured ones are `Trend`s of what was gained.
+Rates are net of the inbound rate. Measured ones are `Trend`s of the bytes gained.
 """
 
 import math
@@ -17,9 +17,9 @@ from kafka_warden.formulas.ops import NUMBERS, as_finite
 def replica_eta(
     flow: Flow, remaining: float, measured: Trend | None, bytes_in: float | None, together: float | None
 ) -> float | None:
-    """Judge one replica of a flow that ends `together`.
+    """ETA of one replica of a flow whose ETA is `together`.
 
-    A flow goes on at its full rate while one of its replicas lacks anything, so none ends after the flow does.
+    A flow keeps its full rate until its last replica is complete, so no replica ends after its flow.
     """
     share = flow.gross / len(flow.rows) if flow.gross is not None else None
     by_law = None if share is None or bytes_in is None else law.net(share, bytes_in)
@@ -31,7 +31,7 @@ def replica_eta(
 
 
 def flow_eta(flow: Flow, remaining: float | None, measured: Trend | None) -> float | None:
-    """Judge a whole flow; None when that cannot be said: nothing was gained so far, say."""
+    """ETA of a whole flow; None when unknown, for example before anything was gained."""
     net = believed(flow.net, measured, flow.bytes_in, flow.burst, flow.window)
     if net is None or remaining is None:
         return None
@@ -39,7 +39,7 @@ def flow_eta(flow: Flow, remaining: float | None, measured: Trend | None) -> flo
 
 
 def side_eta(load: Load) -> float | None:
-    """Judge all flows through a broker and side; None while that cannot be said."""
+    """ETA of all flows through a broker and side; None while unknown."""
     pace = side_pace(load)
     drift = moves.DRIFT if load.flows + len(load.ended) > 1 else 0.0
     net = believed(load.predicted, pace, load.bytes_in, load.burst, load.window, drift)
@@ -49,16 +49,16 @@ def side_eta(load: Load) -> float | None:
 
 
 def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:
-    """Judge of each flow the side that holds it back, where that is known."""
+    """ETA of the binding side of each flow, where that is known."""
     binding = binding_sides(sides, flows)
     etas = {end: side_eta(sides[end]) for end in set(binding.values())}
     return {flow: eta for flow, end in binding.items() if (eta := etas[end]) is not None}
 
 
 def side_pace(load: Load) -> Trend | None:
-    """Tell what the flows through a side gain together, those that have ended among them where the limit sets the pace.
+    """Return the joint rate of the flows through a side, including flows that ended where the limit binds.
 
-    What is left of a limit by a flow that ends goes to the others. Where the limit does not bind, they go on as before.
+    The share of a flow that ends goes to the others. Where the limit does not bind, their rates stay the same.
     """
     if load.measured is None or load.predicted is None or not math.isfinite(load.predicted):
         return load.measured
@@ -73,12 +73,12 @@ def side_pace(load: Load) -> Trend | None:
 def last_eta(
     replicas: Iterable[float], flows: Mapping[FlowKey, float | None], sides: Mapping[FlowKey, float]
 ) -> float | None:
-    """Tell when everything is done: the last flow, and the last broker and side; never before a single replica.
+    """ETA of everything: the last flow, and the last broker and side; never before a single replica.
 
-    No flow ends after the side that holds it back.
+    No flow ends after its binding side.
     """
     bounded = [min(eta, sides.get(flow, math.inf)) for flow, eta in flows.items() if eta is not None]
-    # No replica was said never to end.
+    # No replica has an ETA of +Inf here.
     return as_finite(max([*replicas, *sides.values(), *bounded]))
 
 
@@ -90,9 +90,9 @@ def believed(
     window: law.Window,
     drift: float = 0.0,
 ) -> float | None:
-    """Net rate that an ETA stands on: the law's at first, the measured one once there is enough of it."""
+    """Net rate of an ETA: the law's at first, the measured one once it spans enough."""
     if predicted is not None and predicted <= 0 and measured is not None:
-        # A loss that the law is sure of never ends, and is no matter of rates; of any other it may be wrong.
+        # A certain loss never ends and needs no rate; about any other loss the law may be wrong.
         return measured.rate
     if (
         measured is not None
@@ -100,15 +100,15 @@ def believed(
         and measured.seconds < law.FLAT_SLOPE_SECONDS
         and predicted is not None
     ):
-        # One burst of what comes in makes a short slope fall.
+        # One inbound burst makes a short slope fall.
         return measured.rate if math.isinf(predicted) else predicted
     copied = (measured.rate + (bytes_in or 0.0)) * measured.seconds if measured is not None else 0.0
-    told = None if measured is None else (measured.rate, measured.seconds)
-    return moves.believed_net(predicted, told, copied, burst, window, drift)
+    slope = None if measured is None else (measured.rate, measured.seconds)
+    return moves.believed_net(predicted, slope, copied, burst, window, drift)
 
 
 def _by_line(remaining: float, measured: Trend | None, gross: float | None, window: law.Window) -> float:
-    """Return the bytes that remain by the line through the bursts, once there are enough of them for a line."""
+    """Return the remaining bytes by the line through the bursts, once they span enough for a line."""
     if measured is None or measured.seconds < moves.BELIEVED_WINDOWS * window.settling:
         return remaining
     if gross is None or math.isinf(gross):

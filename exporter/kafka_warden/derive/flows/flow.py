@@ -1,4 +1,4 @@
-"""Flows of throttled moves: all that lags of what a broker fetches of another under the same limits (throttle law)."""
+"""Flows: lagging replicas that one broker fetches from another under the same limits (throttle law)."""
 
 import math
 from collections.abc import Collection
@@ -16,7 +16,7 @@ from kafka_warden.formulas.shares import fair_shares
 from kafka_warden.model import UNKNOWN, BrokerConfig, Floats, Longs, Side
 
 NO_SIDE = -1
-"""Stands for a side that does not throttle a flow: no broker has this id, so it has no limit."""
+"""Broker id of a side that does not throttle a flow: no broker has it, so it has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Inbound:
     """Bytes per second appended to each of P partitions, NaN where unknown."""
 
     mean: Floats
-    """(P,) over 36 s: what the law and an ETA stand on."""
+    """(P,) over 36 s, for the law and ETAs."""
     least: Floats
-    """(P,) the mean, or what comes in at present where that is less: what "never" stands on."""
+    """(P,) the mean, or the present rate where that is lower, for "never"."""
     seconds: Floats
-    """(P,) of which the mean is, 36 or so but for what was first seen since then."""
+    """(P,) seconds that the mean spans: about 36, less for new partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,42 +36,42 @@ class Flow:
     """Bytes and bytes per second; `None` is unknown, `+inf` unlimited."""
 
     rows: Longs
-    """Rows of the replicas that catch up over it."""
+    """Rows of its replicas."""
     headroom: float | None
     burst: float
     response: float
-    """What all flows between its two brokers together let through at once, at most."""
+    """Largest burst of all flows between its two brokers together."""
     bytes_in: float | None
-    """In the mean."""
+    """Mean inbound rate."""
     least_in: float | None
-    """At least: a burst tells of no loss that lasts, nor does a load that is over."""
+    """Least inbound rate: neither a burst nor a load that ended proves a lasting loss."""
     settled: bool
-    """What comes in has been watched for long enough to tell more than of one burst."""
+    """The inbound rate spans more than one burst."""
     gross: float | None
     window: law.Window
 
     @property
     def net(self) -> float | None:
-        """What the law says that the flow gains, `+inf` without a limit."""
+        """Net rate by the law, `+inf` without a limit."""
         if self.gross is None or self.bytes_in is None:
             return None
         return law.net(self.gross, self.bytes_in)
 
     @property
     def may_lose(self) -> bool | None:
-        """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
+        """Whether its throttle can be why nothing is gained; `None` while unknown."""
         return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
 def derive_inbound(mean: Floats, bytes_in: Floats, seconds: Floats) -> Inbound:
-    """Put the mean beside what comes in at present, both (P,); `seconds` (P,) is what the mean spans."""
+    """Combine the mean and the present rate, both (P,); the mean spans `seconds` (P,)."""
     return Inbound(mean, mean_rate.at_least(mean, bytes_in), seconds)
 
 
 def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
-    """Group the replicas that catch up: adding ones, and those out of sync that a list holds back; both with a leader.
+    """Group the replicas that catch up: adding ones, and listed ones out of sync; both with a leader.
 
-    The headroom in `throttles` is that at the least inbound.
+    The headroom in `throttles` is computed from the least inbound rate.
     """
     replicas = indexed.snapshot.replicas
     held = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER]
@@ -83,7 +83,7 @@ def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbou
 
 
 def _shares(indexed: IndexedSnapshot, throttles: Throttles, keys: Collection[FlowKey]) -> dict[FlowKey, float]:
-    """Divide what the limits leave, among the flows that they hold back."""
+    """Divide the headroom of the limits among the flows that they hold back."""
     leaders, targets = (
         np.array([key.broker(side) if key.listed(side) else NO_SIDE for key in keys], dtype=np.int32) for side in SIDES
     )
@@ -118,9 +118,9 @@ def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, 
 def may_lose(
     headroom: float | None, burst: float, bytes_in: tuple[float | None, float | None], window: law.Window
 ) -> bool | None:
-    """Tell whether a throttle can be why nothing is gained; `None` while that cannot be told.
+    """Return whether a throttle can be why nothing is gained; `None` while unknown.
 
-    `bytes_in` is the mean, and the least: where only the mean is too much, what came in may be over, or come again.
+    `bytes_in` is the mean and the least rate. Where only the mean is too high, the load may be over or come back.
     """
     mean, least = bytes_in
     if headroom is not None and headroom <= 0:

@@ -1,8 +1,7 @@
-"""What is one flow: all that one broker fetches of another and the same limits hold back (throttle law, KIP-73).
+"""A flow: all partitions that one broker fetches from another under the same limits (throttle law, KIP-73).
 
-A fetcher asks for partitions that the throttled-replica lists name and for others in one request, and Kafka leaves out
-only the former while a limit is used up. So what goes between two brokers is up to four flows: named on both sides, on
-either, on none.
+A fetcher asks for listed and unlisted partitions in one request, and Kafka leaves out only the listed ones while a
+limit is used up. So there are up to four flows between two brokers: listed on both sides, on either, on none.
 """
 
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from kafka_warden.model import UNKNOWN, Longs, Side
 
 
 class FlowKey(NamedTuple):
-    """Tells flows apart."""
+    """The identity of a flow."""
 
     target: int
     """Broker id."""
@@ -24,14 +23,14 @@ class FlowKey(NamedTuple):
     leader_listed: bool
     """The leader's list names its partitions, so that the leader's limit holds it back."""
     follower_listed: bool
-    """The same of the target's."""
+    """The same for the target's list."""
 
     def broker(self, side: Side) -> int:
-        """Tell whose limit of a side it is under, if it is."""
+        """Return the broker of a side."""
         return self.leader if side is Side.LEADER else self.target
 
     def listed(self, side: Side) -> bool:
-        """Tell whether the limit of a side holds it back."""
+        """Return whether the limit of a side holds it back."""
         return self.leader_listed if side is Side.LEADER else self.follower_listed
 
 

@@ -1,4 +1,4 @@
-"""Every (broker, side) that replicas catch up through: what remains there, what it lets through (judgement.md 5)."""
+"""Every (broker, side) of flows: remaining bytes, headroom and rates (judgement.md 5)."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -22,40 +22,40 @@ SideKey = tuple[int, Side]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the limit of one broker and side holds back; all that goes through it where its lists name nothing of that.
+    """Flows under the limit of one broker and side; all flows through it where its lists name none of them.
 
     Bytes and bytes per second; `None` is unknown, `+inf` unlimited.
     """
 
     remaining: float | None
     bytes_in: float | None
-    """In the mean."""
+    """Mean inbound rate."""
     least_in: float | None
-    """At least."""
+    """Least inbound rate."""
     burst: float
     headroom: float | None
-    """`+inf` where its lists name nothing of it."""
+    """`+inf` where its lists name none of them."""
     window: law.Window
     flows: int
-    """How many flows share it."""
+    """Number of flows that share it."""
     measured: Trend | None
-    """What all of them gain, `None` until that of every flow is believed."""
+    """Joint rate of all flows, `None` until that of every flow is believed."""
     ended: tuple[Trend, ...]
-    """What each flow gained that has ended within the time that the others are measured over, spread over all of it."""
+    """Rates of flows that ended within the measured span of the others, spread over that span."""
 
     @property
     def limited(self) -> bool | None:
-        """Whether it is throttled at all; `None` while that is not known."""
+        """Whether it is throttled at all; `None` while unknown."""
         return None if self.headroom is None else self.headroom < UNLIMITED
 
     @property
     def gross(self) -> float | None:
-        """What the law says that all flows together copy there, `+inf` without a limit."""
+        """Joint gross rate by the law, `+inf` without a limit."""
         return None if self.headroom is None else law.gross(NUMBERS, self.headroom, self.burst, self.window)
 
     @property
     def predicted(self) -> float | None:
-        """What the law says that all flows together gain there, `+inf` without a limit."""
+        """Joint net rate by the law, `+inf` without a limit."""
         if self.headroom is not None and self.headroom <= 0:
             return law.net(0.0, self.bytes_in or 0.0)
         if self.gross is None or self.bytes_in is None:
@@ -64,21 +64,21 @@ class Load:
 
     @property
     def verdict(self) -> law.Verdict:
-        """Whether what catches up through it ever ends."""
+        """Whether its flows converge."""
         slope, seconds = (self.measured.rate, self.measured.seconds) if self.measured is not None else (None, 0.0)
         return law.verdict(self.headroom, self.burst, self.least_in, slope, seconds, self.window)
 
     @property
     def may_lose(self) -> bool | None:
-        """Whether its throttle can be why nothing is gained; `None` while that cannot be told."""
+        """Whether its throttle can be why nothing is gained; `None` while unknown."""
         return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
 def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dict[FlowKey, SideKey]:
-    """Tell which side holds each flow back: the one that leaves it less; flows that nothing holds back are missing.
+    """Return the binding side of each flow: the one that leaves it less; flows that nothing holds back are missing.
 
-    Only of that one does a measured rate tell what it lets through: at its other end a flow has the same rate. One that
-    has ended within the time of that measure had its share.
+    A measured rate belongs to the binding side only: at its other end a flow has the same rate. A flow that ended
+    within the measured span had its share.
     """
     binding = {}
     for key in keys:
@@ -95,7 +95,7 @@ def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class SideTotals:
-    """All that catches up through one broker and side, throttled or not. Bytes, bytes per second; `None` is unknown."""
+    """All flows through one broker and side, throttled or not. Bytes, bytes per second; `None` is unknown."""
 
     remaining: float | None
     bytes_in: float | None
@@ -119,14 +119,14 @@ def derive_sides(
     measured: Mapping[FlowKey, Trend],
     copy_progress: Mapping[FlowKey, CopyProgress],
 ) -> dict[SideKey, Load]:
-    """Add flows up by their leaders and by their targets, those that go past a limit apart from those under it.
+    """Add flows up by their leaders and by their targets; flows past a limit do not count in the load under it.
 
     Args:
         indexed: the snapshot.
-        flows: all that catches up.
+        flows: all flows.
         throttles: of the snapshot.
         remaining: of each flow, in bytes.
-        measured: what flows gain, of those of which it is believed.
+        measured: net rates of flows, where believed.
         copy_progress: of all flows, also those that have ended.
     """
     headroom = {side: _by_broker(indexed, throttles.headroom[side]) for side in SIDES}
@@ -161,7 +161,7 @@ def _by_side(keys: Iterable[FlowKey]) -> dict[SideKey, list[FlowKey]]:
 
 
 def _burst(flows: Mapping[FlowKey, Flow]) -> float:
-    """B of several flows: those between the same two brokers have their responses in common."""
+    """B of several flows: flows between the same two brokers share their responses."""
     most = {(key.target, key.leader): flow.response for key, flow in flows.items()}
     bursts = dict.fromkeys(most, 0.0)
     for key, flow in flows.items():

@@ -22,9 +22,9 @@ class Ages:
 
 
 def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:
-    """Let the clocks run on. A replica that is being added was never in the ISR: its clock runs once it is placed.
+    """Advance the clocks. The clock of an adding replica starts after its move.
 
-    While nobody tells what moves no clock begins: who is missing may be one that is being added.
+    While reassignments are unknown no clock starts: a missing replica may be an adding one.
     """
     replicas, clock = indexed.snapshot.replicas, indexed.snapshot.clock
     missing = ~replicas.in_isr & ~replicas.adding
@@ -36,5 +36,5 @@ def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Fl
 
 
 def never(rows: int) -> Floats:
-    """Make a column of conditions that do not hold."""
+    """Return a column of conditions that do not hold."""
     return np.full(rows, np.nan)

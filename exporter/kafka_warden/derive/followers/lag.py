@@ -19,7 +19,7 @@ class Lag:
     bytes: Floats
     """(R,)"""
     estimate: RemainingEstimate
-    """Of what adding replicas lack."""
+    """For adding replicas."""
     estimate_reset: Bools
     """(R,) adding replicas whose bytes are not comparable with those of the previous poll."""
     end: Longs
@@ -27,9 +27,9 @@ class Lag:
     clamped: int
     """Negative differences set to 0 in this poll."""
     following: Bools
-    """(R,) replicas that do not lead, but for the only ones of their partitions."""
+    """(R,) replicas that do not lead, except single replicas of a partition."""
     shown: Bools
-    """(R,) followers that are behind, out of sync or moving: the only ones with series of their own."""
+    """(R,) followers that are behind, out of sync or moving: only these have series of their own."""
     sum_messages: formulas.Sums
     """(B,) by hosting broker."""
     sum_bytes: formulas.Sums
@@ -55,12 +55,12 @@ def derive_lag(
         per_offset: (P,) learned bytes per offset of the leader's log.
         elected: (P,) the leader or its epoch changed since the previous poll.
         compacted: (P,)
-        estimate: (R,) of what adding replicas lack, as of the previous poll.
+        estimate: (R,) for adding replicas, as of the previous poll.
     """
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     end = formulas.last_known(replicas.end, known_end)
     leader_end = indexed.leader_end[replicas.partition]
-    # Like one of before an election, the remembered end of a silent follower is not compared where it is above.
+    # The remembered end of a silent follower is not compared where it is above, like one from before an election.
     silent = replicas.end == UNKNOWN
     messages = formulas.messages(end, leader_end, elected[replicas.partition] | silent)
     held = np.where(
@@ -72,7 +72,7 @@ def derive_lag(
     lag_bytes[adding.rows] = adding.bytes
     estimate_reset = np.zeros(len(replicas), bool)
     estimate_reset[adding.rows] = adding.estimate_reset
-    # The only replica of a partition follows nobody, also while the partition has no leader.
+    # The only replica of a partition has no leader to follow, also while the partition has no leader.
     replicated = np.bincount(replicas.partition, minlength=len(partitions)) > 1
     following = ~indexed.is_leader & replicated[replicas.partition]
     brokers = len(indexed.brokers)
@@ -92,7 +92,7 @@ def derive_lag(
 
 
 def _behind(indexed: IndexedSnapshot, end: Longs, messages: Longs, previous_leader_end: Longs) -> Bools:
-    """Tell who is out of sync or moving, or lacks what its leader had a poll ago, or lags and does not answer."""
+    """(R,) replicas that are out of sync or moving, below their leader's last end, or lag and do not answer."""
     replicas = indexed.snapshot.replicas
     before = previous_leader_end[replicas.partition]
     late = (end != UNKNOWN) & (before != UNKNOWN) & (end < before)

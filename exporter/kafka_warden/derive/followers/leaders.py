@@ -1,4 +1,4 @@
-"""What is known of the leader of every partition, and whether it is another one than before."""
+"""The leader's log of every partition, and whether the leader changed."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from kafka_warden.model import UNKNOWN, Bools
 
 
 def elected(before: LeaderLogs, now: LeaderLogs) -> Bools:
-    """Tell (P,) which partitions have another leader than in the previous poll; one that was not there had none."""
+    """Return (P,) which partitions have another leader than in the previous poll; False for new partitions."""
     changed: Bools = ~bytes_in.same_leader(before, now) & (before.epoch != UNKNOWN)
     return changed
 
 
 def leader_logs(seen: IndexedSnapshot) -> LeaderLogs:
-    """Gather what is known of every partition's leader."""
+    """Return the leaders' logs."""
     partitions, replicas = seen.snapshot.partitions, seen.snapshot.replicas
     led = partitions.leader_row != UNKNOWN
     size, sized_at = np.full(len(led), UNKNOWN, np.int64), np.zeros(len(led))
@@ -34,7 +34,7 @@ def leader_logs(seen: IndexedSnapshot) -> LeaderLogs:
 
 
 def compacted(seen: IndexedSnapshot) -> Bools:
-    """Tell (P,) which partitions are of compacted topics."""
+    """Return (P,) which partitions belong to compacted topics."""
     configs = seen.snapshot.topic_configs
     by_topic = np.array([(c := configs.get(name)) is not None and c.compacted for name in seen.snapshot.topics], bool)
     partitions = seen.snapshot.partitions

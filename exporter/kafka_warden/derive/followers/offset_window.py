@@ -1,7 +1,7 @@
-"""The log ends of the last minute, thinned so that their number is bounded however often the cluster is polled.
+"""The log ends of the last minute, thinned to bound their number at any poll interval.
 
-Columns that a poll makes anyway are kept by reference: at 10 s a poll this is seven pairs of columns of the partitions
-and three of the replicas. They follow the rows of the latest snapshot, so nothing is matched against older snapshots.
+Columns of a poll are kept by reference: at 10 s a poll this is seven pairs of columns of the partitions
+and three of the replicas. They have the rows of the latest snapshot, so nothing is matched against older ones.
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ HORIZON: Final = 60.0
 """Seconds of the monotonic clock that it reaches back: five quota windows."""
 
 LEADER_GRAIN: Final = HORIZON / 12
-"""Seconds between two kept polls of the leaders, older than the last `DENSE`: what lies between is interpolated."""
+"""Seconds between two kept polls of the leaders, older than the last `DENSE`: values in between are interpolated."""
 
 DENSE: Final = 3
-"""Polls before the latest that are kept however close they are: these tell who has caught up, and who has come back."""
+"""Polls before the latest that are kept however close they are: these show which followers caught up or came back."""
 
 FOLLOWER_GRAINS: Final = 4
 """Kept polls of the followers in a quota window, older than the last `DENSE`."""
@@ -35,18 +35,18 @@ Sample = TypeVar("Sample", bound=_Sample)
 
 @dataclass(frozen=True, slots=True)
 class LeaderEnds:
-    """What the leaders told in one poll. P partitions."""
+    """Log ends of the leaders in one poll. P partitions."""
 
     clock: float
     at: Floats
     """(P,) monotonic seconds of each answer."""
     end: Longs
-    """(P,) `UNKNOWN` where none was told, or by a leader of another epoch than the latest."""
+    """(P,) `UNKNOWN` without an answer, or from a leader of an older epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class FollowerEnds:
-    """Where the replicas were in one poll. R replicas."""
+    """Log ends of the replicas in one poll. R replicas."""
 
     clock: float
     end: Longs
@@ -56,14 +56,14 @@ class FollowerEnds:
 
 
 def append_leaders(history: tuple[LeaderEnds, ...], now: LeaderEnds, elected: Bools) -> tuple[LeaderEnds, ...]:
-    """Add what leaders told in this poll; what was told before an election (P,) is not comparable and is blanked."""
+    """Add the ends of this poll; ends from before an election (P,) are not comparable and become `UNKNOWN`."""
     if elected.any():
         history = tuple(replace(seen, end=np.where(elected, UNKNOWN, seen.end)) for seen in history)
     return _append(history, now, HORIZON, LEADER_GRAIN, DENSE)
 
 
 def append_followers(history: tuple[FollowerEnds, ...], now: FollowerEnds, window: float) -> tuple[FollowerEnds, ...]:
-    """Add where the replicas are in this poll, and keep what a look back by a quota window in seconds needs."""
+    """Add the ends of this poll, and keep what a look back by a quota window in seconds needs."""
     return _append(history, now, window, window / FOLLOWER_GRAINS, DENSE)
 
 
@@ -90,7 +90,7 @@ def realign_followers(history: tuple[FollowerEnds, ...], replicas: Longs) -> tup
 
 
 def _append(history: tuple[Sample, ...], now: Sample, reach: float, grain: float, dense: int) -> tuple[Sample, ...]:
-    """Keep what is younger than the reach and one poll beyond it, and of older than dense ones one a grain."""
+    """Keep polls within the reach and one beyond it; before the dense ones, one per grain."""
     samples = (*history, now)
     first = max((index for index, seen in enumerate(samples) if now.clock - seen.clock >= reach), default=0)
     kept = samples[first:]

@@ -1,6 +1,6 @@
-"""Bytes that adding replicas lack: by the sizes of one poll where those tell it, and without a jump where they do not.
+"""Bytes that adding replicas lack: from the sizes of one poll where possible, else from an estimate without a jump.
 
-A jump from one estimate to another would be read as a move that got further, or as one that stands still.
+A jump from one estimate to another would look like progress of a move, or like a stall.
 """
 
 from dataclasses import dataclass, fields
@@ -15,18 +15,18 @@ from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
 
 @dataclass(frozen=True, slots=True)
 class RemainingEstimate:
-    """What the offsets weigh that adding replicas lack, and of whose log. R rows."""
+    """Bytes per offset that adding replicas lack, and the leader of the log. R rows."""
 
     per_offset: Floats
     """Bytes per offset, NaN before they were learned."""
     leader: Ints
-    """Broker id of the leader, `UNKNOWN` of what does not move."""
+    """Broker id of the leader, `UNKNOWN` for replicas that do not move."""
     size: Longs
     """Of compacted logs: bytes of the replica's log when its size was last compared, `UNKNOWN` before."""
     leader_size: Longs
     """And of its leader's."""
     cleaned: Floats
-    """Bytes that cleaning has changed the difference of the sizes by, and not what is to be copied."""
+    """Bytes by which cleaning changed the difference of the sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +36,19 @@ class Adding:
     rows: Longs
     """In the `ReplicaTable`."""
     bytes: Floats
-    """What each lacks, NaN where that is not known."""
+    """Bytes that each lacks, NaN where unknown."""
     estimate_reset: Bools
-    """Another leader, or another estimate, than in the previous poll: its bytes are not comparable with those."""
+    """Another leader, or another estimate, than in the previous poll: the bytes are not comparable."""
 
 
 def blank(rows: int) -> RemainingEstimate:
-    """The weights of so many replicas of which nothing was learned."""
+    """The estimate of new replicas."""
     never = np.full(rows, UNKNOWN, np.int64)
     return RemainingEstimate(np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int32), never, never, np.zeros(rows))
 
 
 def realign(estimate: RemainingEstimate, rows: Longs) -> RemainingEstimate:
-    """Bring the weights to the rows of another snapshot, `rows` as of `match_replicas`."""
+    """Bring the estimate to the rows of another snapshot, `rows` from `match_replicas`."""
     return RemainingEstimate(
         carry(estimate.per_offset, rows, np.nan),
         carry(estimate.leader, rows, UNKNOWN),
@@ -61,11 +61,11 @@ def realign(estimate: RemainingEstimate, rows: Longs) -> RemainingEstimate:
 def estimate_remaining(
     indexed: IndexedSnapshot, lacking: Longs, average: Floats, compacted: Bools, before: RemainingEstimate
 ) -> tuple[RemainingEstimate, Adding]:
-    """Tell what adding replicas lack. judgement.md 1, 5.
+    """Estimate the bytes that adding replicas lack. judgement.md 1, 5.
 
-    The difference of the sizes where they may be compared. Else offsets x what those weighed when they last could be;
-    the average of the leader's log if they never could. Of a compacted log, which each broker cleans when it likes, the
-    difference without what cleaning changed: it is no progress, nor a lack of it.
+    The difference of the sizes where they are comparable. Else offsets x bytes per offset of the last comparison, or of
+    the leader's whole log before the first one. Each broker cleans a compacted log at its own time: the difference then
+    excludes the change by cleaning, which is no progress.
 
     Args:
         indexed: the snapshot.
@@ -84,7 +84,7 @@ def estimate_remaining(
     sizes = _compare(indexed, rows, before, other)
     cleaned = np.where(compacted[partition], sizes.cleaned, 0.0)
     by_size = np.where(sizes.comparable, formulas.lag_bytes_by_size(sizes.size, sizes.leader, cleaned), np.nan)
-    # What cleaning changed is an estimate, and must not end a move before it ends.
+    # The change by cleaning is an estimate, and must not end a move too early.
     least = np.where(compacted[partition], formulas.least_bytes(lacking[rows], average[partition]), np.nan)
     by_size = np.where(np.isnan(by_size), by_size, np.fmax(by_size, least))
     found = formulas.lacking_bytes_per_offset(by_size, lacking[rows], average[partition])
@@ -101,10 +101,10 @@ def estimate_remaining(
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """Bytes of K logs and of their leaders', as they were compared last."""
+    """Bytes of K logs and of their leaders', at the last comparison."""
 
     comparable: Bools
-    """Both were told in this poll, and the logs start alike."""
+    """Both sizes are of this poll, and the logs start at the same offset."""
     size: Longs
     leader: Longs
     cleaned: Floats
@@ -114,8 +114,8 @@ def _compare(indexed: IndexedSnapshot, rows: Longs, before: RemainingEstimate, o
     """Compare K logs with those of their leaders; `other` (K,) have another leader than before."""
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     leader_row = partitions.leader_row[replicas.partition[rows]]
-    told, clock = replicas.sized_at, indexed.snapshot.clock
-    fresh = (told[rows] >= clock) & (told[leader_row] >= clock)
+    sized_at, clock = replicas.sized_at, indexed.snapshot.clock
+    fresh = (sized_at[rows] >= clock) & (sized_at[leader_row] >= clock)
     alike = (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
     size, leader = replicas.size[rows], replicas.size[leader_row]
     comparable = (leader_row != UNKNOWN) & fresh & alike & (size != UNKNOWN) & (leader != UNKNOWN)
@@ -134,7 +134,7 @@ def _compare(indexed: IndexedSnapshot, rows: Longs, before: RemainingEstimate, o
 def _keep(
     indexed: IndexedSnapshot, before: RemainingEstimate, rows: Longs, now: RemainingEstimate
 ) -> RemainingEstimate:
-    """Keep what is known of what moves (`now`, of the rows), and of what did: for a poll nobody may tell of it."""
+    """Keep the estimate of moving replicas (`now`), and of earlier ones: reassignments may be unknown for a poll."""
     done = indexed.snapshot.replicas.in_isr
     kept = realign(before, np.where(done, UNKNOWN, np.arange(len(done))))
     for column in fields(RemainingEstimate):

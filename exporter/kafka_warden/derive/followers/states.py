@@ -17,7 +17,7 @@ from kafka_warden.model import UNKNOWN, Bools, Floats, Longs, Side, Source
 
 @dataclass(frozen=True, slots=True)
 class StateInputs:
-    """What states follow from. P partitions, R replicas."""
+    """Inputs of the states. P partitions, R replicas."""
 
     indexed: IndexedSnapshot
     lag: Lag
@@ -26,21 +26,21 @@ class StateInputs:
     per_offset: Floats
     """(P,) bytes of one offset of the leader's log, NaN where unknown."""
     followers: tuple[FollowerEnds, ...]
-    """Where the replicas were, this poll included, and at least a quota window back once it was seen."""
+    """Ends of the replicas, this poll included, over at least a quota window once so much was seen."""
     window: float
     """Seconds of a quota window."""
     restarted: Bools
     """(R,)"""
     samples: Codes
-    """(R,) polls in which the replica told its end."""
+    """(R,) polls with an end of the replica."""
     judged_since: Floats
     """(R,) monotonic time since which it could have caught up, NaN while it cannot."""
 
 
 def judge_states(inputs: StateInputs) -> Codes:
-    """Tell (R,) the state of each replica in this poll, as indices into `STATES`. A leader is in sync with itself.
+    """Return (R,) the state of each replica in this poll, as indices into `STATES`. A leader is in sync with itself.
 
-    Most replicas are in the ISR and caught up, which needs no table; the others go through it.
+    Most replicas are in the ISR and caught up; only the others go through the table.
     """
     indexed, replicas = inputs.indexed, inputs.indexed.snapshot.replicas
     reachable = available_brokers(indexed)[indexed.host] & _answering(indexed)[indexed.host] & ~replicas.offline
@@ -55,8 +55,8 @@ def judge_states(inputs: StateInputs) -> Codes:
 def count_out_of_sync(indexed: IndexedSnapshot, lag: Lag, shown: Codes) -> Longs:
     """Count (B, S) the followers outside the ISR by hosting broker and shown state, adding replicas included.
 
-    The sum over states is what kafka-topics lists under Replicas and not under Isr, nothing else: an engineer finds
-    the same number there. Followers that are late and still in the ISR have a state; they count once they are dropped.
+    The sum over states is what kafka-topics lists under Replicas and not under Isr, nothing else.
+    Late followers that are still in the ISR have a state; they count once they are dropped.
     """
     rows = lag.following & ~indexed.snapshot.replicas.in_isr
     cells = indexed.host[rows].astype(np.int64) * len(STATES) + shown[rows]
@@ -71,14 +71,14 @@ def _facts(inputs: StateInputs, rows: Longs) -> FollowerFacts:
     caught_up = inputs.times.caught_up[rows]
     restarted, throttled = inputs.restarted[rows], _throttled(inputs)[rows]
     then = look_back(inputs.followers, inputs.window)
-    told, advancing, ahead, shrinking = _progress(inputs, then, rows)
-    # Only the last rows of the table look back; they judge nothing before there is something to look back at.
+    conclusive, advancing, ahead, shrinking = _progress(inputs, then, rows)
+    # Only the last rows of the table look back; they need a window of earlier polls.
     without = (in_isr & ~behind) | adding | caught_up | (~in_isr & (restarted | throttled))
     return FollowerFacts(
         broker_available=available_brokers(indexed)[host] & ~replicas.offline[rows],
         leader_available=led & (indexed.leader_end[partition] != UNKNOWN),
         answers=_answering(indexed)[host] | (replicas.end[rows] != UNKNOWN),
-        samples=np.where(told | without, inputs.samples[rows].astype(np.int64), 0),
+        samples=np.where(conclusive | without, inputs.samples[rows].astype(np.int64), 0),
         in_isr=in_isr,
         behind=behind,
         adding=adding,
@@ -92,10 +92,9 @@ def _facts(inputs: StateInputs, rows: Longs) -> FollowerFacts:
 
 
 def _progress(inputs: StateInputs, then: FollowerEnds | None, rows: Longs) -> tuple[Bools, Bools, Bools, Bools]:
-    """Tell of followers (K,) whether a look back tells, and since then: advancing, lagging all along, shrinking.
+    """Return for followers (K,) whether a look back is conclusive, and since then: advancing, lagging, shrinking.
 
-    Lags are compared in messages: at one and the same number of bytes per offset that is a comparison in bytes, while
-    a new reading of that number would pass for progress, or for the lack of it.
+    Lags are compared in messages: a new reading of bytes per offset would look like progress, or like a lack of it.
     """
     if then is None:
         return (np.zeros(len(rows), bool),) * 4
@@ -104,18 +103,17 @@ def _progress(inputs: StateInputs, then: FollowerEnds | None, rows: Longs) -> tu
     known = (end != UNKNOWN) & (messages != UNKNOWN) & (left != UNKNOWN)
     advancing = known & (lag.end[rows] > end)
     shrinking = known & (left < messages)
-    # What it lacked nothing of a window ago may have come this very second: nobody stands still before that.
+    # A follower that lacked nothing a window ago may lack only records of this second: it does not stand still.
     just_now = ~advancing & (left > 0) & (messages == 0)
-    # In less than a window no more can be told than that it gets on.
-    told = known & ~just_now & (whole | shrinking)
-    return told, advancing, known & (messages > 0) & (left > 0), shrinking
+    # Less than a window can only show that the lag shrinks.
+    conclusive = known & ~just_now & (whole | shrinking)
+    return conclusive, advancing, known & (messages > 0) & (left > 0), shrinking
 
 
 def _before(inputs: StateInputs, then: FollowerEnds, rows: Longs) -> tuple[Longs, Longs, Bools]:
-    """Tell of followers (K,) the end and lag that they had a window ago, or when they began, and whether it is whole.
+    """Return for followers (K,) end and lag one window ago, or at the start of a shorter one, and whether it is whole.
 
-    A window begins when a follower was last caught up, at the earliest: what it did before does not say how it gets on
-    with what it lacks.
+    A window starts when a follower was last caught up, at the earliest.
     """
     end, messages = then.end[rows], then.messages[rows]
     since = np.fmax(inputs.judged_since[rows], inputs.times.caught_up_at[rows])
@@ -149,9 +147,9 @@ def _removing(indexed: IndexedSnapshot) -> Bools:
 
 
 def _throttled(inputs: StateInputs) -> Bools:
-    """(R,) replicas outside the ISR that are listed on a side whose throttle binds, their broker's or their leader's.
+    """(R,) listed replicas outside the ISR whose throttle binds, on their broker or their leader.
 
-    What a leader's list names are its own replicas: it holds back all of their followers.
+    A leader's list names its own replica, and holds back all of its followers.
     """
     indexed, replicas = inputs.indexed, inputs.indexed.snapshot.replicas
     throttled = np.zeros(len(replicas), bool)
@@ -171,7 +169,7 @@ def _throttled(inputs: StateInputs) -> Bools:
 
 
 def _rates(inputs: StateInputs, side: Side, rows: Longs, broker: np.ndarray) -> Floats:
-    """(B,) throttled rates: the beans', and without JMX what in-sync traffic and these listed rows together gained."""
+    """(B,) throttled rates of the beans; without JMX the floor plus the gain of these listed rows."""
     indexed, brokers = inputs.indexed, len(inputs.indexed.brokers)
     reported = throttled_rates(indexed, side)
     then = look_back(inputs.followers, inputs.window)

@@ -1,4 +1,4 @@
-"""Lag as time: how old what a follower lacks is, since when it lags, and the verdict by time (judgement.md 1)."""
+"""Lag in seconds, time behind, and the verdict by time (judgement.md 1)."""
 
 import math
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ def derive_times(
     caught_up_at: Floats,
     passed_at: Floats,
 ) -> Times:
-    """Judge every follower by time.
+    """Compute the times of every follower.
 
     Args:
         indexed: the snapshot.
         lag: of every follower.
-        leaders: what leaders told in the last minute, this poll included.
+        leaders: ends of the leaders in the last minute, this poll included.
         elected: (P,) the leader or its epoch changed since the previous poll.
         known_end: (R,) last known ends as of the previous poll.
         caught_up_at: (R,) state as of the previous poll, NaN for a new replica.
@@ -57,10 +57,10 @@ def derive_times(
     reached = _reached(indexed, leaders)[replicas.partition]
     # A comparison with NaN (no end of the leader is known) is False.
     caught = (lag.messages != UNKNOWN) & (lag.end >= reached)
-    # Kafka, too, takes the followers in the ISR for caught up when a leader takes office (Replica.resetReplicaState).
+    # Kafka also counts followers in the ISR as caught up when a leader is elected (Replica.resetReplicaState).
     excused = elected[replicas.partition] & replicas.in_isr
     last, behind = formulas.behind(caught_up_at, clock, caught | excused)
-    # A leader that does not answer may have gained nothing: then nobody is late for certain.
+    # A leader that does not answer may have gained nothing: then no follower is certainly late.
     behind = np.where(lag.messages == UNKNOWN, np.nan, behind)
     late = lag.following & lag_formulas.late_rows(behind, _limits(indexed)[indexed.led_by[replicas.partition]])
     shown = lag.shown | late
@@ -70,7 +70,7 @@ def derive_times(
 
 
 def fetch_wait(indexed: IndexedSnapshot) -> float:
-    """Tell for how long a follower may wait for records before it asks again: the longest of all brokers, seconds."""
+    """Return replica.fetch.wait.max in seconds, the longest of all brokers."""
     configs = indexed.snapshot.broker_configs.values()
     return max((config.replica_fetch_wait_max for config in configs), default=BrokerConfig().replica_fetch_wait_max)
 
@@ -87,7 +87,7 @@ def _reached(indexed: IndexedSnapshot, leaders: tuple[LeaderEnds, ...]) -> Float
 
 
 def _limits(indexed: IndexedSnapshot) -> Floats:
-    """(B + 1,) replica.lag.time.max of each broker, NaN where it was never read; the last one is nobody's."""
+    """(B + 1,) replica.lag.time.max of each broker, NaN where it was never read; the last one stands for no broker."""
     configs = indexed.snapshot.broker_configs
     known = [
         configs[broker].replica_lag_time_max if broker in configs else math.nan for broker in indexed.brokers.tolist()

@@ -1,4 +1,4 @@
-"""Replicas: what is remembered of each, and how their times and states follow from it (judgement.md 1, 2)."""
+"""Times and states of replicas, and their state from poll to poll (judgement.md 1, 2)."""
 
 from dataclasses import dataclass
 
@@ -47,11 +47,11 @@ class ReplicasMemory:
     passed_at: Floats
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
     restarted: Bools
-    """(R,) its log began anew during its present absence from the ISR."""
+    """(R,) its log started from scratch during its present absence from the ISR."""
     judged_since: Floats
     """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
     samples: Codes
-    """(R,) polls in which it told its end, as far as they matter."""
+    """(R,) polls with an end, counted up to `ENOUGH_SAMPLES`."""
     shown: Codes
     """(R,) index into `STATES` of the state that is shown, `UNKNOWN` before the first poll."""
     candidate: Codes
@@ -70,7 +70,7 @@ class Replicas:
 
 
 def empty_memory(rows: int) -> ReplicasMemory:
-    """Remember nothing of so many replicas."""
+    """Return the memory of new replicas."""
     unknown, nothing = np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int8)
     return ReplicasMemory(
         leaders=(),
@@ -100,8 +100,8 @@ def derive_replicas(
     Args:
         indexed: the snapshot.
         lag: of every follower.
-        logs: what the leaders told in this poll.
-        throttles: lists, limits and what in-sync traffic takes of them.
+        logs: the leaders' logs in this poll.
+        throttles: lists, limits and floors.
         per_offset: (P,) bytes per offset of the leader's log, NaN where unknown.
         elected: (P,) the leader or its epoch changed since the previous poll.
         known_end: (R,) last known ends as of the previous poll.
@@ -113,9 +113,9 @@ def derive_replicas(
     followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
     restarted = _restarted(indexed, known_end, memory.restarted)
-    told = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
+    samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
     since = _judged_since(indexed, lag, known_end, memory)
-    inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, told, since)
+    inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, samples, since)
     shown, candidate = debounce(memory.shown, memory.candidate, judge_states(inputs))
     kept = ReplicasMemory(
         leaders,
@@ -124,7 +124,7 @@ def derive_replicas(
         times.passed_at,
         restarted,
         since,
-        told,
+        samples,
         shown.astype(np.int8),
         candidate,
     )
@@ -147,13 +147,13 @@ def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> Repli
 
 
 def quota_window(indexed: IndexedSnapshot) -> float:
-    """Tell the seconds of a replication quota window: the longest of all brokers."""
+    """Return the seconds of the longest replication quota window of all brokers."""
     configs = list(indexed.snapshot.broker_configs.values()) or [BrokerConfig()]
     return max(config.quota_window_num * config.quota_window_size for config in configs)
 
 
 def _judged_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
-    """Tell (R,) since when the followers can fetch, and since they were last seen to go on after standing still."""
+    """Return (R,) since when the followers can fetch, or last moved on after standing still."""
     replicas = indexed.snapshot.replicas
     able = (
         available_brokers(indexed)[indexed.host] & ~replicas.offline & (indexed.led_by[replicas.partition] != UNKNOWN)
@@ -164,7 +164,7 @@ def _judged_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: 
 
 
 def _restarted(indexed: IndexedSnapshot, known_end: Longs, before: Bools) -> Bools:
-    """Tell (R,) whose log began anew; only those outside the ISR can have."""
+    """Return (R,) whose log started from scratch; only possible outside the ISR."""
     replicas = indexed.snapshot.replicas
     rows = np.flatnonzero(~replicas.in_isr)
     partition = replicas.partition[rows]

@@ -1,4 +1,4 @@
-"""The log directory that each adding replica lies in: whether it is online, and what room it has (judgement.md 5)."""
+"""The log directory of each adding replica: whether it is online, and its free space (judgement.md 5)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,23 +8,23 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import LogDir
 
 Place = tuple[int, str | None]
-"""Broker and path; `None` while it is not known which of them a replica lies in."""
+"""Broker and path; `None` while the directory is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disks:
-    """Where adding replicas lie. Bytes."""
+    """Log directories of adding replicas. Bytes."""
 
     indexed: IndexedSnapshot
     keys: Mapping[int, MoveKey]
-    """Row of each adding replica to what it is."""
+    """Row of each adding replica to its key."""
     remaining: Mapping[int, float | None]
     """Row of each adding replica to the bytes that it lacks."""
     _directories: dict[int, list[LogDir]] = field(default_factory=dict)
     _arriving: dict[Place, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Add up what arrives where."""
+        """Add up arriving bytes by directory."""
         for directory in self.indexed.snapshot.log_dirs:
             self._directories.setdefault(directory.broker, []).append(directory)
         for row, left in self.remaining.items():
@@ -32,20 +32,20 @@ class Disks:
             self._arriving[place] = self._arriving.get(place, 0.0) + (left or 0.0)
 
     def lost(self, row: int, *, settled: bool) -> bool:
-        """Whether the directory that a replica lies in is offline: one is, and the others do not hold it any more.
+        """Whether the directory of a replica is offline: one is, and no other directory holds the replica.
 
-        What was never told may not be there yet: of that nothing is said before the move has `settled`. A replica that
-        another directory holds goes on as if nothing was.
+        A replica without any size may not exist yet: False before the move has `settled`. A replica in another
+        directory is not affected.
         """
         broker, path = self._place(row)
         directories = self._directories.get(broker, [])
         if path is not None:
             return not all(directory.online for directory in directories if directory.path == path)
-        told = self.indexed.snapshot.replicas.sized_at[row] > 0
-        return any(not directory.online for directory in directories) and (bool(told) or settled)
+        sized = self.indexed.snapshot.replicas.sized_at[row] > 0
+        return any(not directory.online for directory in directories) and (bool(sized) or settled)
 
     def usable(self, row: int) -> float | None:
-        """Bytes left where a replica lies, in the roomiest directory while that is not known: the broker chooses."""
+        """Free bytes in the directory of a replica; while unknown, of the largest: the broker chooses."""
         broker, path = self._place(row)
         usable = [
             directory.usable_bytes
@@ -55,7 +55,7 @@ class Disks:
         return None if not usable or min(usable) < 0 else float(max(usable))
 
     def arriving(self, row: int) -> float:
-        """Bytes that all replicas lack which lie where this one does."""
+        """Bytes still to arrive in the log directory of this replica."""
         return self._arriving[self._place(row)]
 
     def _place(self, row: int) -> Place:

@@ -1,4 +1,4 @@
-"""Replicas on their way to another log directory of their broker: what remains, until when (KIP-113)."""
+"""Replicas that move to another log directory of their broker: remaining bytes, ETA (KIP-113)."""
 
 import math
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.model import UNKNOWN, Floats, FutureReplica, Side
 
 LogDirKey = tuple[bytes, str, int, int, str]
-"""Topic id, topic name, partition, broker and the directory that it goes to."""
+"""Topic id, topic name, partition, broker and target directory."""
 
 REMEMBERED = 3 * 60.0
-"""Seconds of answers that a slope may be taken from: log directories of what is at rest are told once a minute."""
+"""Seconds of answers that a slope may span: log directories of idle replicas are read once a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class LogDirMove:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """What is remembered of one future replica: the answers under its present limit, at the times they were given."""
+    """State of one future replica: the answers under its present limit, and their times."""
 
     limit: float | None
     times: tuple[float, ...] = ()
@@ -41,17 +41,17 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class LogDirMovesMemory:
-    """What is remembered from poll to poll. Keyed by what a move is, so there are no rows to follow."""
+    """State from poll to poll, by move, so no rows have to be matched."""
 
     tracks: Mapping[LogDirKey, Track] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """One future replica beside the replica that it is to replace."""
+    """One future replica, with the replica that it replaces."""
 
     key: LogDirKey
-    told: FutureReplica
+    future: FutureReplica
     track: Track
     remaining: float | None
     bytes_in: float | None
@@ -60,7 +60,7 @@ class _Copy:
 def derive_log_dir_moves(
     indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory
 ) -> tuple[LogDirMovesMemory, tuple[LogDirMove, ...]]:
-    """Judge every future replica of the latest answers."""
+    """Return every future replica of the latest answers with its ETA."""
     topics = (
         {name: index for index, name in enumerate(indexed.snapshot.topics)} if indexed.snapshot.future_replicas else {}
     )
@@ -71,15 +71,15 @@ def derive_log_dir_moves(
     ]
     of_broker: dict[int, list[_Copy]] = {}
     for copy in copies:
-        of_broker.setdefault(copy.told.broker, []).append(copy)
+        of_broker.setdefault(copy.future.broker, []).append(copy)
     together = {broker: _eta(group, indexed.snapshot.clock) for broker, group in of_broker.items()}
     judged = tuple(
         LogDirMove(
-            copy.told.topic,
-            copy.told.partition,
-            copy.told.broker,
+            copy.future.topic,
+            copy.future.partition,
+            copy.future.broker,
             copy.remaining,
-            _sooner(_own_eta(copy, indexed.snapshot.clock), together[copy.told.broker]),
+            _sooner(_own_eta(copy, indexed.snapshot.clock), together[copy.future.broker]),
         )
         for copy in copies
     )
@@ -103,15 +103,15 @@ def _copy(
     if row is None or replicas.size[row] == UNKNOWN or moving.size == UNKNOWN:
         return _Copy(key, moving, track, None, None)
     remaining = float(max(int(replicas.size[row]) - moving.size, 0))
-    told_at = float(replicas.sized_at[row])
-    if not track.times or told_at > track.times[-1]:
-        kept = moves.first_kept(track.times, told_at - REMEMBERED)
-        track = Track(limit, (*track.times[kept:], told_at), (*track.remaining[kept:], remaining))
+    answered_at = float(replicas.sized_at[row])
+    if not track.times or answered_at > track.times[-1]:
+        kept = moves.first_kept(track.times, answered_at - REMEMBERED)
+        track = Track(limit, (*track.times[kept:], answered_at), (*track.remaining[kept:], remaining))
     return _Copy(key, moving, track, remaining, as_known(float(bytes_in[replicas.partition[row]])))
 
 
 def _own_eta(copy: _Copy, clock: float) -> float | None:
-    """Tell from its own slope; a replica that does not shrink waits for its turn: a broker copies few at a time."""
+    """ETA by its own slope; `None` while it waits for its turn, as a broker copies few replicas at a time."""
     measured = moves.slope(copy.track.times, copy.track.remaining)
     if copy.remaining is None or measured is None or measured[0] >= 0:
         return 0.0 if copy.remaining == 0 else None
@@ -132,12 +132,12 @@ def _eta(copies: list[_Copy], clock: float) -> float | None:
         if limit is None or math.isinf(limit) or len(inbound) < len(copies):
             return None
         net = law.net(limit, sum(inbound))
-    told_at = min(copy.track.times[-1] for copy in copies)
-    return max(moves.eta(NUMBERS, total, net) - (clock - told_at), 0.0)
+    answered_at = min(copy.track.times[-1] for copy in copies)
+    return max(moves.eta(NUMBERS, total, net) - (clock - answered_at), 0.0)
 
 
 def _measured(copies: list[_Copy]) -> float | None:
-    """Net rate of all copies of a broker, over the answers that they have in common."""
+    """Net rate of all copies of a broker, over the answers that all of them have."""
     common = min(len(copy.track.times) for copy in copies)
     if not common or len({copy.track.times[-common:] for copy in copies}) > 1:
         return None

@@ -1,4 +1,4 @@
-"""Reassignments under way: what remains of each adding replica, how fast, until when (judgement.md 5)."""
+"""Ongoing reassignments: remaining bytes, rate and ETA of each adding replica (judgement.md 5)."""
 
 import math
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """What is remembered of one move: its last minute, and when it last got further."""
+    """State of one move: its last minute, and its last new minimum."""
 
     times: tuple[float, ...] = ()
     remaining: tuple[float, ...] = ()
@@ -57,13 +57,13 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class MovesMemory:
-    """What is remembered from poll to poll."""
+    """State from poll to poll."""
 
     tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
     changes: Mapping[FlowKey, Change] = field(default_factory=dict)
     copy_progress: Mapping[FlowKey, CopyProgress] = field(default_factory=dict)
     measured: Mapping[FlowKey, Measured] = field(default_factory=dict)
-    """By the gains, since the changes."""
+    """From `copy_progress`, since `changes`."""
     stuck: StuckMemory = field(default_factory=StuckMemory)
     traffic: ThrottledTraffic | None = None
 
@@ -77,7 +77,7 @@ def derive_moves(
     memory: MovesMemory,
     parameters: Parameters,
 ) -> tuple[MovesMemory, tuple[Move, ...]]:
-    """Judge every adding replica of the latest snapshot."""
+    """Return every adding replica of the latest snapshot as a move."""
     replicas = indexed.snapshot.replicas
     rows = np.flatnonzero(replicas.adding & ~indexed.is_leader)
     remaining = {row: as_known(left) for row, left in zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True)}
@@ -111,7 +111,7 @@ def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMem
 
 
 def measured_nets(indexed: IndexedSnapshot, flows: Mapping[FlowKey, Flow], memory: MovesMemory) -> dict[FlowKey, Trend]:
-    """Measured net rates that an ETA stands on: of flows that only moves catch up over."""
+    """Measured net rates for ETAs, of flows whose replicas are all being added."""
     moving = indexed.snapshot.replicas.adding
     return {
         key: steady
@@ -121,7 +121,7 @@ def measured_nets(indexed: IndexedSnapshot, flows: Mapping[FlowKey, Flow], memor
 
 
 def _forget(memory: MovesMemory, estimate_reset: AbstractSet[MoveKey]) -> MovesMemory:
-    """Drop how far some moves were, and with it how far the flows were that they are part of."""
+    """Drop the progress of some moves, and of the flows that they are part of."""
     if not estimate_reset:
         return memory
     flows = {flow: together for flow, together in memory.stuck.flows.items() if not together.moves & estimate_reset}
@@ -193,7 +193,7 @@ def _move(
 
 
 def _blind(move: Move) -> Move:
-    """Say nothing about the end of a move that cannot go on just now, whatever its throttle; one that is done is."""
+    """Remove the ETA of a move that cannot go on at present, unless it is complete."""
     return move if move.remaining_bytes == 0 else replace(move, eta=None, never_ends=None)
 
 

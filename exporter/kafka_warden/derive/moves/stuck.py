@@ -1,4 +1,4 @@
-"""Which moves are stuck, and why: facts gathered from one snapshot, and the clocks that run from poll to poll."""
+"""Which moves are stuck, and why: facts of one snapshot, and clocks from poll to poll."""
 
 import math
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ from kafka_warden.formulas.ops import as_finite
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2
-"""In which a fact is the same before it is shown."""
+"""Polls in a row with the same fact before it is shown."""
 
 AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
 
 
 @dataclass(frozen=True, slots=True)
 class StuckInputs:
-    """All that judging needs of one poll."""
+    """Inputs of the verdict of one poll."""
 
     indexed: IndexedSnapshot
     flows: Mapping[FlowKey, Flow]
@@ -40,19 +40,19 @@ class StuckInputs:
     changes: Mapping[FlowKey, Change]
     measured: Mapping[FlowKey, Measured]
     keys: Mapping[int, MoveKey]
-    """Row of each adding replica to what it is, which outlives the row."""
+    """Row of each adding replica to its key, which outlives the row."""
     parameters: Parameters
     _etas: dict[FlowKey, float | None] = field(default_factory=dict)
 
     def settled(self, key: FlowKey) -> bool:
-        """Tell whether the last change of limit, list, leader or ISR is far enough back for a slope to be believed."""
+        """Return whether the last change of limit, list, leader or ISR is long enough ago to believe a slope."""
         flow = self.flows.get(key)
         window = flow.window if flow is not None else law.DEFAULT_WINDOW
         since = self.indexed.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
         return stuck.is_settled(since, self.parameters.poll_interval, window)
 
     def verdict(self, key: FlowKey) -> law.Verdict:
-        """Tell whether a flow ever ends."""
+        """Return whether the flow converges."""
         flow = self.flows.get(key)
         if flow is None:
             return law.Verdict.UNKNOWN
@@ -60,7 +60,7 @@ class StuckInputs:
         return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
 
     def never(self, key: FlowKey, remaining: float | None) -> bool | None:
-        """Tell whether the throttle keeps a replica from ever catching up; `None` when that cannot be said."""
+        """Return whether the throttle keeps a replica from ever catching up; `None` when unknown."""
         if remaining == 0:
             return False
         verdict = self.verdict(key)
@@ -73,12 +73,12 @@ class StuckInputs:
         return nothing_left or (flow.settled and flow.may_lose is True)
 
     def gross(self, key: FlowKey) -> float | None:
-        """Bytes a second that a flow was measured to copy, at least; `None` before there is a rate to believe."""
+        """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
         flow, steady = self.flows.get(key), self.measured.get(key, Measured()).steady
         return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
 
     def flow_eta(self, key: FlowKey) -> float | None:
-        """Seconds until a whole flow has caught up, `None` when that cannot be said: nothing was gained so far, say."""
+        """Seconds until a whole flow has caught up; `None` when unknown, for example before anything was copied."""
         if key not in self._etas:
             self._etas[key] = self._flow_eta(key)
         return self._etas[key]
@@ -93,32 +93,32 @@ class StuckInputs:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """The moves of a flow that were summed, and how far they got."""
+    """The moves of a flow that were summed, and their least remaining bytes."""
 
     moves: frozenset[MoveKey]
     minimum: Minimum | None
     """The least sum of what remains."""
     errors: float | None
-    """Aux state errors that the target had counted by then, `None` while that is not known."""
+    """Aux state errors of the target at that time, `None` while unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StuckMemory:
-    """What is remembered from poll to poll."""
+    """State from poll to poll."""
 
     flows: Mapping[FlowKey, Together] = field(default_factory=dict)
     facts: Mapping[MoveKey, tuple[stuck.Cause | None, int]] = field(default_factory=dict)
     """Move to the first fact that holds, and in how many polls in a row it was the same."""
     shown: Mapping[MoveKey, stuck.Cause] = field(default_factory=dict)
-    """Stuck move to the cause that was told of it."""
+    """Stuck move to the cause that is shown."""
 
     def blinded(self, key: MoveKey) -> bool:
-        """Tell whether a fact holds while which nothing is known about the end of a move."""
+        """Return whether a fact holds that hides the ETA of a move."""
         return key in self.facts and self.facts[key][0] in stuck.BLINDING
 
 
 def judge_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
-    """Judge every adding replica: its row to the cause, if it is stuck."""
+    """Return the row of every stuck adding replica with its cause."""
     flows, facts = {}, {}
     found: dict[int, stuck.Cause] = {}
     waiting, disks = _waiting(inputs), Disks(inputs.indexed, inputs.keys, inputs.remaining)
@@ -127,12 +127,12 @@ def judge_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, 
         flows[key], stalled = _together(inputs, rows, memory.flows.get(key), of_flow.aux_state_errors)
         of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
         for row in rows:
-            told = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
-            fact, polls = facts[inputs.keys[row]] = _agree(memory.facts.get(inputs.keys[row]), stuck.fact(told))
-            # One that is in sync has nothing left to do but to wait for the others of its partition.
+            of_replica = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
+            fact, polls = facts[inputs.keys[row]] = _agree(memory.facts.get(inputs.keys[row]), stuck.fact(of_replica))
+            # A replica in sync only waits for the others of its partition.
             done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):
-                found[row] = _kept(memory.shown.get(inputs.keys[row]), stuck.cause(told), of_flow.verdict)
+                found[row] = _kept(memory.shown.get(inputs.keys[row]), stuck.cause(of_replica), of_flow.verdict)
             elif fact is not None and polls >= AGREEING_POLLS:
                 found[row] = fact
     return StuckMemory(flows, facts, {inputs.keys[row]: cause for row, cause in found.items()}), found
@@ -150,7 +150,7 @@ def _together(
 
 
 def _gained(errors: float, before: float | None) -> float:
-    """Errors since then; a count that fell began anew with its broker, and one that is not known tells of none."""
+    """Errors since then; a count that fell restarted with its broker, and an unknown one counts as 0."""
     if math.isnan(errors) or before is None:
         return 0.0
     return errors - before if errors >= before else errors
@@ -170,7 +170,7 @@ def _sum(inputs: StuckInputs, rows: list[int]) -> float | None:
 
 
 def _kept(before: stuck.Cause | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
-    """Keep the throttle as the cause while nobody can tell: one poll after a restart no inbound rate is known."""
+    """Keep the throttle as the cause while it is unknown: one poll after a restart no inbound rate is known."""
     was_throttle = before is stuck.Cause.THROTTLE_BELOW_INBOUND
     unsure = cause is stuck.Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
     return stuck.Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
@@ -191,7 +191,7 @@ def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall |
 
 
 def _facts(inputs: StuckInputs, key: FlowKey) -> stuck.MoveFacts:
-    """Gather what all moves of a flow have in common; aux state errors are all that were ever counted."""
+    """Gather the facts that all moves of a flow share; aux state errors are the whole count."""
     target, leader = key.target, key.leader
     snapshot, flow = inputs.indexed.snapshot, inputs.flows.get(key)
     beans = snapshot.broker_beans.get(target)
@@ -212,7 +212,7 @@ def _facts(inputs: StuckInputs, key: FlowKey) -> stuck.MoveFacts:
 def _facts_of(
     inputs: StuckInputs, key: FlowKey, row: int, of_flow: stuck.MoveFacts, disks: Disks, *, complete: bool
 ) -> stuck.MoveFacts:
-    """Add what is known of one replica; `complete` when no adding one of its partition is missing from the ISR."""
+    """Add the facts of one replica; `complete` when all adding replicas of its partition are in the ISR."""
     lagging = not inputs.indexed.snapshot.replicas.in_isr[row]
     return replace(
         of_flow,

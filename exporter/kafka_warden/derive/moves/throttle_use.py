@@ -1,4 +1,4 @@
-"""What a throttle costs, what is wrong with it, and which one to set: all that follows from flows and limits."""
+"""Loads, ETAs and problems of throttles, and the recommended throttle: all that follows from flows and limits."""
 
 import math
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from kafka_warden.model import Floats, Longs, Parameters, Side
 
 @dataclass(frozen=True, slots=True)
 class ThrottlingMemory:
-    """What is remembered from poll to poll."""
+    """State from poll to poll."""
 
     problems: ProblemsMemory = field(default_factory=ProblemsMemory)
     log_dirs: LogDirMovesMemory = field(default_factory=LogDirMovesMemory)
@@ -47,7 +47,7 @@ class Throttling:
     etas: Mapping[FlowKey, float | None]
     """Seconds until each flow has caught up, by itself."""
     side_etas: Mapping[FlowKey, float]
-    """Seconds until all has caught up that the side lets through which holds a flow back, where that is known."""
+    """Seconds until everything through the binding side of a flow has caught up, where that is known."""
     sides: Mapping[SideKey, Load]
     problems: Mapping[ProblemKey, float]
     """Age of every problem that is raised."""
@@ -71,7 +71,7 @@ def derive_throttling(
     memory: ThrottlingMemory,
     parameters: Parameters,
 ) -> tuple[ThrottlingMemory, Throttling]:
-    """Judge flows by broker and side; `moves` is the memory of the moves as of this poll."""
+    """Evaluate flows by broker and side; `moves` is the memory of the moves as of this poll."""
     rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
     left = dict(zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True))
     remaining = remaining_by_flow(flows, left)
@@ -97,7 +97,7 @@ def _recommended(
     bytes_in: Floats,
     parameters: Parameters,
 ) -> float | None:
-    """Return the lowest limit for all that take part; `None` while a part of it is unknown, or nothing moves."""
+    """Return the lowest limit for all brokers that take part; `None` while a part is unknown, or nothing moves."""
     if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known:
         return None
     planned = _planned_floors(indexed, throttles, bytes_in)
@@ -117,7 +117,7 @@ def _recommended(
 
 
 def _planned_floors(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> dict[Side, dict[int, float]]:
-    """Compute the floors as they are once the tool has listed what moves: old replicas lead, adding ones follow."""
+    """Compute the floors after the tool has listed all moves: old replicas as leaders, adding ones as followers."""
     replicas = indexed.snapshot.replicas
     moving = np.zeros(len(indexed.snapshot.partitions), bool)
     moving[replicas.partition[replicas.adding]] = True

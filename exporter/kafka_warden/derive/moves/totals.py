@@ -85,7 +85,7 @@ def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
 def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:
     """Return the throttled broker and side that ends last by the law, and when; of two alike the tighter one.
 
-    Rates that were measured cannot tell sides apart: a flow has the same rate at both of its ends.
+    Measured rates do not distinguish sides: a flow has the same rate at both of its ends.
     """
     limited = {key: load for key, load in sorted(throttling.sides.items()) if load.limited is not False}
     remaining = {key: load.remaining for key, load in limited.items() if load.remaining is not None}

@@ -1,7 +1,7 @@
 """The part of the memory that survives a restart, as a document of plain JSON values and back.
 
 What is kept: since when (out of the ISR, behind, under-replicated, a problem, a stalled copy), and where a move started
-from (its least remaining, its cause, its last change). Rates, samples and windows are learned anew in a few polls.
+from (its least remaining, its cause, its last change). Rates, samples and windows are learned again in a few polls.
 Times are Unix seconds, because the monotonic clock ends with the machine.
 """
 
@@ -23,13 +23,13 @@ from kafka_warden.formulas import bytes_in
 from kafka_warden.model import BrokerConfig, Snapshot
 
 FORMAT: Final = 1
-"""Changes with the meaning of the document: another one is not read."""
+"""Version of the document: others are not read."""
 
 Document = Mapping[str, Any]
 
 
 def to_document(memory: Memory, snapshot: Snapshot) -> Document:
-    """Write down what must survive. `snapshot` is the one that the memory saw last."""
+    """Return the document. `snapshot` is the last one of the memory."""
     replicas = np.flatnonzero(rows.lasting_replicas(memory, snapshot))
     of_replicas = memory.keys.partition[replicas]
     partitions = np.unique(np.concatenate([np.flatnonzero(rows.lasting_partitions(memory)), of_replicas]))
@@ -50,7 +50,7 @@ def to_document(memory: Memory, snapshot: Snapshot) -> Document:
 
 
 def from_document(document: Document, snapshot: Snapshot) -> Memory:
-    """Read it back, for the first snapshot of a new process; rows that are gone by now are dropped by the next step.
+    """Read it, for the first snapshot of a new process; the next step drops rows that no longer exist.
 
     Raises:
         StateError: it is of another cluster or format, or damaged.
@@ -68,7 +68,7 @@ def from_document(document: Document, snapshot: Snapshot) -> Memory:
 
 
 def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory:
-    """Forget since when followers lag that are in the ISR: within replica.lag.time.max they have caught up."""
+    """Reset the times of followers in the ISR after a long absence: they caught up within replica.lag.time.max."""
     configs = snapshot.broker_configs.values()
     longest = max((config.replica_lag_time_max for config in configs), default=BrokerConfig().replica_lag_time_max)
     if seconds <= longest:

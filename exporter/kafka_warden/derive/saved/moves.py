@@ -1,4 +1,4 @@
-"""Tables of moves and of the flows that they go over: where each started from, and since when."""
+"""Tables of moves and of their flows: least remaining bytes, cause, last change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from kafka_warden.formulas.stuck import Cause
 
 
 def write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
-    """Write down every move and every flow; flows tell their moves by the place in that table."""
+    """Write every move and every flow; flows refer to moves by their place in that table."""
     keys = sorted(_keys(memory))
     places = {key: place for place, key in enumerate(keys)}
     return [_write_move(memory, key, clock) for key in keys], _write_flows(memory, places, clock)

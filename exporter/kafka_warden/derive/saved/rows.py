@@ -1,4 +1,4 @@
-"""Tables of partitions and replicas: since when, and what a fold needs to go on."""
+"""Tables of partitions and replicas: times, and the state of folds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,13 +17,13 @@ from kafka_warden.model import UNKNOWN, Bools, Longs, Side, Snapshot
 
 
 def lasting_replicas(memory: Memory, snapshot: Snapshot) -> Bools:
-    """(R,) replicas of which a restart would forget something: all but the healthy ones."""
+    """(R,) replicas with state to keep: all except healthy ones."""
     late = memory.replicas.caught_up_at < snapshot.clock
     return ~np.isnan(memory.out_since) | memory.replicas.restarted | late
 
 
 def lasting_partitions(memory: Memory) -> Bools:
-    """(P,) partitions of which it would."""
+    """(P,) partitions with state to keep."""
     lasting: Bools = ~np.isnan(memory.under_since)
     copying = memory.tiered.copying
     return lasting if copying is None else lasting | ~np.isnan(copying.since)
@@ -88,7 +88,7 @@ def _state(code: int) -> ReplicaState | None:
 
 
 def read_keys(partitions: Sequence[Row], replicas: Sequence[Row]) -> Keys:
-    """Read what the rows are; a replica tells its partition by its place in that table."""
+    """Read the keys; a replica refers to its partition by the place in that table."""
     topics = sorted({(row["topic"], bytes.fromhex(row["topic_id"])) for row in partitions})
     index = {topic: place for place, topic in enumerate(topics)}
     if any(not 0 <= row["partition_row"] < len(partitions) for row in replicas):
@@ -117,7 +117,7 @@ def read_replicas(replicas: Sequence[Row], clock: Clock) -> ReplicasMemory:
 
 
 def read_estimate(replicas: Sequence[Row]) -> RemainingEstimate:
-    """Read what the offsets weigh that adding replicas lack; a document of before they were written has none."""
+    """Read the estimate of adding replicas; older documents have none."""
     estimate = [row.get("lacked_weight") for row in replicas]
     sizes = [row.get("lacked_sizes", (UNKNOWN, UNKNOWN)) for row in replicas]
     return RemainingEstimate(
@@ -135,7 +135,7 @@ def read_copying(partitions: Sequence[Row], clock: Clock) -> Copying:
 
 
 def read_in_sync(replicas: Sequence[Row]) -> dict[Side, Bools]:
-    """Read who was in the ISR under the throttle of a side."""
+    """Read which replicas were in the ISR under the throttle of a side."""
     return {
         side: np.array([side in row["was_in_sync"] for row in replicas], bool) for side in (Side.LEADER, Side.FOLLOWER)
     }

@@ -1,4 +1,4 @@
-"""How moments and other values are written."""
+"""How times and other values are written."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,12 +20,12 @@ class Clock:
         self._now = snapshot.clock
 
     def write(self, at: float) -> float | None:
-        """Turn a moment of this process into Unix seconds."""
+        """Convert monotonic seconds into Unix seconds."""
         return None if at != at else self._zero + at  # noqa: PLR0124  # NaN is the one value that is not itself
 
     def read(self, time: float | None) -> float:
-        """Turn Unix seconds into a moment of this process, which may lie before its start."""
-        # The wall clock may have been set back since: nothing began later than now.
+        """Convert Unix seconds into monotonic seconds, which may lie before the start of this process."""
+        # The wall clock may have been set back since: no condition started later than now.
         return np.nan if time is None else min(float(time) - self._zero, self._now)
 
     def column(self, rows: Sequence[Row], name: str) -> Floats:
@@ -34,7 +34,7 @@ class Clock:
 
 
 def write_minimum(minimum: Minimum | None, clock: Clock) -> Row | None:
-    """Write down the least value of a stall clock, and when it was reached."""
+    """Write the state of a stall clock."""
     if minimum is None:
         return None
     return {"value": minimum.value, "at": clock.write(minimum.at), "samples": minimum.samples}

@@ -1,6 +1,6 @@
-"""Which in-sync copies count against whose limit, and where that changed between two polls (judgement.md 4, floor).
+"""Which in-sync replicas count against which limit, and where that changed between two polls (judgement.md 4, floor).
 
-Only who counts is compared, not how much: traffic that wobbles is no change. Nor are moves that begin and end.
+Rates are not compared: varying traffic is no change. Nor are moves that start and end.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from kafka_warden.formulas.rows import carry
 from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Side
 
 UNSEEN: Final = -2
-"""In place of a broker id: the replica was not there in the poll before."""
+"""In place of a broker id: the replica did not exist in the poll before."""
 
 BrokerSide = tuple[int, Side]
 """Broker id and side."""
@@ -26,23 +26,23 @@ class ThrottledTraffic:
     """As of one poll. P partitions, R replicas."""
 
     against: Mapping[Side, Ints]
-    """(R,) id of the broker against whose limit it counts what the replica copies in sync, `UNKNOWN` for none."""
+    """(R,) id of the broker whose limit counts the traffic of the in-sync replica, `UNKNOWN` for none."""
     moving: Bools
     """(P,) is being reassigned."""
     steady: Bools
-    """(P,) and was, or was not, in the poll before."""
+    """(P,) `moving` is the same as in the poll before."""
 
 
 def follow_floors(
     indexed: IndexedSnapshot, throttles: Throttles, before: ThrottledTraffic | None
 ) -> tuple[ThrottledTraffic, frozenset[BrokerSide]]:
-    """Tell on which brokers and sides other copies count than in the poll before, whose rows are those of `indexed`."""
+    """Return the brokers and sides where other replicas count than in the poll before, whose rows are realigned."""
     moving = indexed.snapshot.partitions.reassigning
     against = {side: _against(indexed, throttles, side) for side in SIDES}
     if before is None:
         return ThrottledTraffic(against, moving, np.zeros(len(moving), bool)), frozenset()
     steady = moving == before.moving
-    # What a move leaves behind, and what it brings along, may be told a poll late.
+    # Changes by a move may be seen one poll late.
     comparable = (steady & before.steady)[indexed.snapshot.replicas.partition]
     changed = frozenset(
         (broker, side) for side in SIDES for broker in _differing(before.against[side], against[side], comparable)
@@ -51,7 +51,7 @@ def follow_floors(
 
 
 def realign(counted: ThrottledTraffic | None, partitions: Longs, replicas: Longs) -> ThrottledTraffic | None:
-    """Bring it to the rows of another snapshot, given as of `match_partitions` and `match_replicas`."""
+    """Bring it to the rows of another snapshot, from `match_partitions` and `match_replicas`."""
     if counted is None:
         return None
     return ThrottledTraffic(
@@ -63,7 +63,7 @@ def realign(counted: ThrottledTraffic | None, partitions: Longs, replicas: Longs
 
 def _against(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> Ints:
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
-    # Replicas that are being added join the ISR as they end.
+    # Adding replicas join the ISR when they complete.
     following = replicas.in_isr & ~indexed.is_leader & ~replicas.adding
     if side is Side.FOLLOWER:
         return np.where(following & throttles.listed[side], replicas.broker, UNKNOWN).astype(np.int32)

@@ -23,7 +23,7 @@ class Throttles:
     limits: dict[tuple[int, Side], Limit]
     """By broker id; brokers whose configuration was never read are missing."""
     lists: dict[Side, dict[int, formulas.ThrottledReplicas]]
-    """By topic index, lists that name anything."""
+    """By topic index, without empty lists."""
     lists_known: bool
     """False while the lists of a topic are not."""
     listed: dict[Side, Bools]
@@ -47,7 +47,7 @@ class Throttles:
 
 
 def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float | None) -> Throttles:
-    """Resolve limits and lists, and what in-sync traffic leaves of them.
+    """Resolve limits and lists, floors and headroom.
 
     Args:
         indexed: the snapshot.
@@ -58,7 +58,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
     lists = {side: _lists(indexed, side) for side in SIDES}
     listed = {side: _listed(indexed, lists[side]) for side in SIDES}
-    # A topic whose lists nobody told may name any replica: then neither a count nor a floor is known.
+    # A topic with unknown lists may name any replica: then neither a count nor a floor is known.
     lists_known = indexed.snapshot.topic_configs.keys() >= set(indexed.snapshot.topics)
     known = np.float64(0 if lists_known else math.nan)
     rows = throttled_rows(indexed, listed)
@@ -79,7 +79,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
 
 
 def at_rates(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> Throttles:
-    """Take other rates (P,) for floor and headroom; all else is as it was."""
+    """Compute floor and headroom from other rates (P,); all else stays the same."""
     known = np.float64(0 if throttles.lists_known else math.nan)
     floor = {side: column + known for side, column in floors(indexed, throttles.listed, bytes_in).items()}
     headroom = {side: _headroom(indexed, throttles.limits, side, floor[side]) for side in SIDES}
@@ -122,7 +122,7 @@ def _held(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> dict[Side, 
 
 
 def throttled_rows(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> formulas.Replicas:
-    """Gather what floors and bounds are made of, with lists (R,) by side."""
+    """Return the replicas for floors and bounds, with lists (R,) by side."""
     replicas = indexed.snapshot.replicas
     return formulas.Replicas(
         partition=replicas.partition,
@@ -149,7 +149,7 @@ def throttled_rates(indexed: IndexedSnapshot, side: Side) -> Floats:
 
 def _headroom(indexed: IndexedSnapshot, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:
     limit = limit_column(indexed, limits, side)
-    # Without a limit nothing is held back, whatever the traffic, even when it is not known.
+    # Without a limit the headroom is unlimited, even when the floor is unknown.
     return np.where(np.isinf(limit), np.inf, formulas.headroom(limit, floor))
 
 

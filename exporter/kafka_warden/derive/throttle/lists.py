@@ -1,4 +1,4 @@
-"""Whom the throttled lists name: brokers that host what is named, and entries whose broker has no such replica."""
+"""Brokers that the throttled lists name, and entries whose broker does not host the replica."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from kafka_warden.formulas.throttle import ThrottledReplicas
 from kafka_warden.model import Bools, Side
 
 ListKey = tuple[bytes, str, Side]
-"""Topic id, topic name and side: a topic made anew has another list."""
+"""Topic id, topic name and side: a topic that was created again has another list."""
 
 Entry = tuple[int, int]
 """(partition, broker) of a list."""
@@ -27,7 +27,7 @@ class ListsMemory:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Whom the lists of one side name. B brokers."""
+    """Brokers that the lists of one side name. B brokers."""
 
     one_by_one: Bools
     """(B,) in an entry of its own, whether or not it hosts that replica."""
@@ -36,7 +36,7 @@ class Named:
     absent: Mapping[int, frozenset[Entry]]
     """Topic index to the entries whose broker does not host that replica."""
     unexplained: Mapping[int, frozenset[Entry]]
-    """Those of them that are not what a move left behind it."""
+    """Those of them that no move left behind."""
 
     @property
     def any(self) -> Bools:
@@ -66,7 +66,7 @@ def _key(indexed: IndexedSnapshot, index: int, side: Side) -> ListKey:
 
 
 def _absent(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> dict[int, frozenset[Entry]]:
-    """Find entries without a replica; topics that host all that their list names cost nothing."""
+    """Find entries without a replica, only in topics that do not host all their entries."""
     explicit = {index: found.pairs for index, found in throttles.lists[side].items() if not found.everything}
     if not explicit:
         return {}

@@ -42,13 +42,13 @@ def derive_problems(
     memory: ProblemsMemory,
     parameters: Parameters,
 ) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
-    """Judge every broker and side.
+    """Find the problems of every broker and side.
 
     Args:
         indexed: the snapshot.
         lag: of its followers.
         throttles: their limits and lists.
-        sides: what catches up through each broker and side.
+        sides: the load of each broker and side.
         memory: of the previous poll, realigned.
         parameters: `moves_grace` and the network.
 
@@ -59,11 +59,11 @@ def derive_problems(
     lists, named = derive_named(indexed, throttles, memory.lists)
     in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
     facts = Facts(indexed, throttles, needs, named, in_sync, sides, parameters)
-    clock, told = indexed.snapshot.clock, _judge(facts)
+    clock, holding = indexed.snapshot.clock, _judge(facts)
     held = {
         key: state
-        for key in memory.held.keys() | told.keys()
-        if (state := formulas.persist(memory.held.get(key), clock, told.get(key, False))) is not None
+        for key in memory.held.keys() | holding.keys()
+        if (state := formulas.persist(memory.held.get(key), clock, holding.get(key, False))) is not None
     }
     grace = {Problem.LEFT_BEHIND: parameters.moves_grace}
     ages = ((key, formulas.raised(state, clock, grace.get(key[2], 0.0))) for key, state in sorted(held.items()))
@@ -75,14 +75,14 @@ def _in_sync(indexed: IndexedSnapshot, throttles: Throttles, needs: Needs, side:
     kept = np.zeros(len(replicas), bool)
     rows = np.flatnonzero(throttles.held[side])
     known = before[rows] if before is not None else kept[rows]
-    # A limit that cannot be read just now ends nothing.
+    # A limit that cannot be read at present ends nothing.
     throttled = ~np.isposinf(limit_of_rows(indexed, needs, side, rows))
     kept[rows] = formulas.held_in_sync(known, throttled, replicas.in_isr[rows])
     return kept
 
 
 def _judge(facts: Facts) -> dict[ProblemKey, bool | None]:
-    """Tell what holds; `None` is what cannot be told, what is not mentioned does not hold."""
+    """Return the problems that hold; `None` is unknown, a missing one does not hold."""
     found = limit_checks.below_inbound(facts)
     columns: list[tuple[Side, Problem, Bools]] = []
     for side in SIDES:

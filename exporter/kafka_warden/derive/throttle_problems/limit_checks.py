@@ -1,4 +1,4 @@
-"""Problems of limits: what they let through against what comes in, and what they are set to (judgement.md 4)."""
+"""Problems of limits: headroom against inbound rates, and their values (judgement.md 4)."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def blocked(facts: Facts, side: Side) -> Bools:
     """(B,) limits of 0 that hold back a follower which is behind."""
     rows = facts.throttles.held[side] & facts.needs.behind
     if side is Side.LEADER:
-        # A leader holds back only those that are not in sync.
+        # A leader holds back only followers that are not in sync.
         rows &= ~facts.indexed.snapshot.replicas.in_isr
     return formulas.blocked(facts.needs.limits[side], brokers_of(facts, rows, side))
 
@@ -27,7 +27,7 @@ def log_dirs_blocked(facts: Facts) -> Bools:
 
 
 def below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
-    """Tell of the brokers and sides through which more comes in than their limit ever lets catch up."""
+    """Find brokers and sides whose inbound rate exceeds what their limit lets through."""
     return {
         (broker, side, Problem.BELOW_INBOUND): formulas.below_inbound(limit, load.verdict, load.may_lose)
         for (broker, side), load in facts.sides.items()
@@ -36,10 +36,10 @@ def below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
 
 
 def holds_original(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers whose limit keeps a replica out of the ISR that was in it and is not being moved."""
+    """(B,) brokers whose limit keeps a replica out of the ISR that was in it and does not move."""
     replicas = facts.indexed.snapshot.replicas
     out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
-    # A replica that does not answer is not held back, it is not there.
+    # A replica that does not answer is down, not held back.
     rows = np.flatnonzero(out & ~replicas.offline & (replicas.end != UNKNOWN))
     index, rates = broker_of_row(facts.indexed, side)[rows], throttled_rates(facts.indexed, side)
     held, limit = facts.throttles.held[side][rows], facts.needs.limits[side][index]
@@ -53,7 +53,7 @@ def fetch_size(facts: Facts, side: Side) -> Bools:
     configs = [facts.indexed.snapshot.broker_configs.get(broker) for broker in facts.indexed.brokers.tolist()]
     known = [config or BrokerConfig() for config in configs]
     own = np.array([float(config.replica_fetch_response_max_bytes) for config in known])
-    # What a leader sends is as large as its followers ask for.
+    # A leader sends responses as large as its followers ask for.
     asked = max((float(c.replica_fetch_response_max_bytes) for c in configs if c is not None), default=0.0)
     fetch = np.full(len(own), asked) if side is Side.LEADER else own
     window = np.array([config.quota_window_num * config.quota_window_size for config in known])
@@ -68,14 +68,14 @@ def fetch_size(facts: Facts, side: Side) -> Bools:
 
 
 def idle_rate(facts: Facts, side: Side) -> Bools:
-    """(B,) limits that are set while no list of any topic names anybody."""
+    """(B,) limits that are set while no list of any topic names a replica."""
     in_use = not facts.throttles.lists_known or any(facts.throttles.lists.values())
     return formulas.idle_rate(facts.needs.limits[side], in_use)
 
 
 def log_dirs_idle(facts: Facts) -> Bools:
-    """(B,) a limit for moves between log directories while nothing moves: it has no list to be named by."""
+    """(B,) a limit for moves between log directories while nothing moves: there is no list for them."""
     snapshot = facts.indexed.snapshot
     in_use = bool(snapshot.future_replicas) or bool(snapshot.partitions.reassigning.any())
-    told = np.isin(facts.indexed.brokers, [directory.broker for directory in snapshot.log_dirs])
-    return told & formulas.idle_rate(facts.needs.limits[Side.LOG_DIRS], in_use or not snapshot.reassignments_known)
+    answering = np.isin(facts.indexed.brokers, [directory.broker for directory in snapshot.log_dirs])
+    return answering & formulas.idle_rate(facts.needs.limits[Side.LOG_DIRS], in_use or not snapshot.reassignments_known)

@@ -1,4 +1,4 @@
-"""Problems of lists: whom they name and whom not, on either side, and what is left of them (judgement.md 4)."""
+"""Problems of throttled lists, on either side (judgement.md 4)."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from kafka_warden.model import UNKNOWN, Bools, Side
 
 
 def uneven(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers of a move whose limits differ; and leaders that have become so since the lists were written."""
+    """(B,) brokers of a move whose limits differ; and leaders elected after the lists were written."""
     partition = facts.indexed.snapshot.replicas.partition
     rows = np.flatnonzero(facts.needs.moving[partition])
     listed = np.zeros(len(facts.needs.moving), bool)
@@ -23,7 +23,7 @@ def uneven(facts: Facts, side: Side) -> Bools:
 
 
 def _leader_moved(facts: Facts, listed: Bools) -> Bools:
-    """(B,) leaders of moving partitions (P,) whose list names other replicas of theirs, but not them."""
+    """(B,) leaders of moving partitions (P,) whose list names other replicas, but not the leader."""
     partitions = facts.indexed.snapshot.partitions
     moves = np.flatnonzero(facts.needs.moving & (partitions.leader_row != UNKNOWN))
     on_list = facts.throttles.listed[Side.LEADER][partitions.leader_row[moves]]
@@ -41,7 +41,7 @@ def lopsided(facts: Facts, side: Side) -> Bools:
 
 
 def _half_throttled(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers that let a move through which the other side holds back, or which no list names at all."""
+    """(B,) brokers that do not hold a move back while the other side does, or while no list names it."""
     replicas = facts.indexed.snapshot.replicas
     led = facts.indexed.led_by[replicas.partition] != UNKNOWN
     rows = np.flatnonzero(replicas.adding & ~replicas.in_isr & ~facts.indexed.is_leader & led)
@@ -50,7 +50,7 @@ def _half_throttled(facts: Facts, side: Side) -> Bools:
     limit, other_limit = (limit_of_rows(facts.indexed, facts.needs, each, rows) for each in (side, other))
     free = formulas.one_sided(ours, limit, theirs, other_limit)
     if side is Side.LEADER:
-        # Where the list names other leaders, the leader moved: that is uneven.
+        # Where the list names other replicas, the leader changed: that is uneven.
         free &= ~_other_leaders(facts, rows)
     if facts.throttles.lists_known and any(facts.throttles.lists.values()):
         free |= formulas.unlisted(ours | theirs, limit)
@@ -68,7 +68,7 @@ def _other_leaders(facts: Facts, rows: np.ndarray) -> Bools:
 
 
 def named_in_vain(facts: Facts) -> dict[ProblemKey, bool | None]:
-    """Tell of lists that name brokers without the replica, but for what moves left, or are about to use.
+    """Find lists that name brokers without the replica, except entries that moves left or are about to use.
 
     A list may name the replicas of a whole plan, of which some moves are over and others have not begun: while
     anything moves, only entries of the moving partitions themselves count.
@@ -90,24 +90,24 @@ def named_in_vain(facts: Facts) -> dict[ProblemKey, bool | None]:
 
 
 def left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
-    """Tell of limits and lists that nothing needs any more; None while it cannot be told what moves."""
+    """Find limits and lists that are not needed any more; None while ongoing moves are unknown."""
     snapshot = facts.indexed.snapshot
     limit = facts.needs.limits[side]
     left = formulas.left_behind(limit, facts.named[side].any, _needed(facts, side))
     if snapshot.future_replicas:
         return {}
     certain = snapshot.reassignments_known and facts.throttles.lists_known
-    told = {directory.broker for directory in snapshot.log_dirs}
+    answering = {directory.broker for directory in snapshot.log_dirs}
     return {
-        (broker, side, Problem.LEFT_BEHIND): True if certain and broker in told else None
+        (broker, side, Problem.LEFT_BEHIND): True if certain and broker in answering else None
         for broker in facts.indexed.brokers[left].tolist()
     }
 
 
 def _needed(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers whose throttle is needed: they take part, or a topic listed there does, or their very rate does.
+    """(B,) brokers whose throttle is needed: they, a topic listed there, or a broker with the same rate take part.
 
-    A tool gives all brokers of its moves one rate and takes none away before the last move is over.
+    A tool sets one rate on all brokers of its moves, and removes none before the last move is over.
     """
     snapshot, needs = facts.indexed.snapshot, facts.needs
     topics = np.unique(snapshot.partitions.topic[needs.active])
