@@ -1,4 +1,4 @@
-"""Snapshots as plain values that compare, whatever they are made of."""
+"""Snapshots as Python values that can be compared."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,11 +10,11 @@ from kafka_warden.model import Snapshot
 
 
 def comparable(seen: Snapshot) -> dict[str, Any]:
-    """Everything in a snapshot; what is told broker by broker in the order of brokers."""
+    """Return all of a snapshot; lists by broker are sorted by broker."""
     found: dict[str, Any] = _plain(seen)
-    found["log_dirs"] = _plain(sorted(seen.log_dirs, key=lambda told: told.broker))
+    found["log_dirs"] = _plain(sorted(seen.log_dirs, key=lambda each: each.broker))
     found["future_replicas"] = _plain(
-        sorted(seen.future_replicas, key=lambda told: (told.broker, told.topic, told.partition))
+        sorted(seen.future_replicas, key=lambda each: (each.broker, each.topic, each.partition))
     )
     return found
 

@@ -1,4 +1,4 @@
-"""Snapshots of any kind: every mixture of the known and the unknown, polled several times as things change."""
+"""Hypothesis strategies: snapshots with any mixture of known and unknown values."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ VALUES = st.dictionaries(TEXT, REALS, max_size=3)
 
 @st.composite
 def partitions(draw: st.DrawFn) -> Partition:
-    """One partition, also one without a leader."""
+    """One partition, with or without a leader."""
     replicas = draw(st.lists(st.sampled_from(BROKERS), min_size=1, max_size=4, unique=True))
     some = st.lists(st.sampled_from(replicas), unique=True, max_size=2)
     return Partition(
@@ -95,7 +95,7 @@ DIRECTORIES = st.builds(LogDir, st.sampled_from([*BROKERS, 9]), TEXT, st.boolean
 
 
 def by_broker(values: st.SearchStrategy[Any], *more: int) -> st.SearchStrategy[dict[int, Any]]:
-    """Something of some brokers, and of some that the cluster does not list."""
+    """Values by broker, also for brokers that the cluster does not list."""
     return st.dictionaries(st.sampled_from([*BROKERS, *more]), values, max_size=3)
 
 

@@ -1,4 +1,4 @@
-"""Messages of a topic as the rows of polls."""
+"""Converts messages of a topic to the rows of polls."""
 
 import json
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Key = tuple[str, int]
 
 
 def tables_of(values: Iterable[bytes]) -> list[dict[str, Rows]]:
-    """Put messages together by poll, in the order of run and sequence; infinity is what Spark makes of its spelling."""
+    """Group messages by poll, in the order of run and sequence. Infinity is parsed as Spark does it."""
     polls: dict[Key, dict[str, Rows]] = {}
     for value in values:
         message = json.loads(value)

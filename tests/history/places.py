@@ -1,4 +1,4 @@
-"""Folders of history as a reader sees them."""
+"""History folders as a reader finds them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,23 +14,23 @@ from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 
 NOON = EPOCH - EPOCH % 3600
-"""The beginning of the hour of the scene."""
+"""Start of the hour of the scene."""
 
 
 def visible(path: Path, table: str = "**") -> list[str]:
-    """Files that a reader finds, without run and numbers."""
+    """Folders of the files that a reader finds."""
     return sorted(
         str(file.parent.relative_to(path)) for file in path.glob(f"{table}/**/*.parquet") if file.name[0] != "."
     )
 
 
 def hidden(path: Path) -> list[Path]:
-    """Files that are being written, or were left behind."""
+    """Temporary files."""
     return list(path.rglob(".*.tmp"))
 
 
 def write(path: Path, polls: Sequence[Poll], **settings: Any) -> ParquetSink:
-    """Write polls as one process would from its start to its end; its books are in what is returned."""
+    """Write polls as one process from its start to its end."""
     sink = ParquetSink(ParquetSettings(path, **settings))
     for poll in polls:
         sink.write(poll)
@@ -39,18 +39,18 @@ def write(path: Path, polls: Sequence[Poll], **settings: Any) -> ParquetSink:
 
 
 def the_file(history: Path, table: str) -> Path:
-    """The one file of a table."""
+    """The only file of a table."""
     (file,) = (history / table).rglob("*.parquet")
     return file
 
 
 def rewrite(file: Path, rows: pa.Table, version: int = VERSION) -> None:
-    """Put other rows of the same table in the place of a file, as a sidecar with that version of the schema would."""
+    """Replace the rows of a file, as a sidecar with that schema version would write them."""
     put(file, rows, {**metadata_of(BY_NAME[file.parts[-4]]), VERSION_KEY: str(version).encode()})
 
 
 def put(file: Path, rows: pa.Table, metadata: Mapping[bytes, bytes]) -> None:
-    """Write a file with a footer of any kind."""
+    """Write a file with any metadata in the footer."""
     with pq.ParquetWriter(file, rows.schema, store_schema=False) as writer:
         writer.write_table(rows)
         writer.add_key_value_metadata(dict(metadata))

@@ -1,4 +1,4 @@
-"""Polls as history sees them, their rows as plain values, and the same polls judged again from these."""
+"""Polls, their rows as Python values, and the same polls evaluated again from these rows."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -7,47 +7,47 @@ from kafka_warden.derive import derive
 from kafka_warden.history.column import python_values
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.replay import Confidence, Tables
-from kafka_warden.history.replay import replay as judge_again
+from kafka_warden.history.replay import replay as evaluate_again
 from kafka_warden.history.restore import Columns
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of
 from kafka_warden.model import Parameters, Snapshot
 from tests import scene
 
 Rows = dict[str, list[Any]]
-"""Column to values."""
+"""Values by column."""
 
 
 def polls(snapshots: Iterable[Snapshot], parameters: Parameters = scene.PARAMETERS, run: str = "run") -> list[Poll]:
-    """Judge some snapshots, one after the other, as one process does."""
-    memory, judged = None, list[Poll]()
+    """Evaluate snapshots in order, as one process does."""
+    memory, evaluated = None, list[Poll]()
     for sequence, seen in enumerate(snapshots):
         remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
         memory, derived = derive(seen, memory, parameters)
-        judged.append(Poll(seen, derived, parameters, run, sequence, remembered))
-    return judged
+        evaluated.append(Poll(seen, derived, parameters, run, sequence, remembered))
+    return evaluated
 
 
 def scene_polls() -> list[Poll]:
-    """The polls of the golden page."""
+    """The polls of the scene."""
     return polls(scene.poll(float(clock)) for clock in scene.POLLS)
 
 
 def rows(poll: Poll) -> dict[str, Rows]:
-    """Table to its rows."""
+    """Rows by table."""
     built = (build(table, poll) for table in TABLES)
     return {each.table.name: {name: python_values(values) for name, values in each.columns.items()} for each in built}
 
 
 def replay(kept: Iterable[Tables]) -> Iterator[Poll]:
-    """Judge polls again from nothing but their rows; all of them have to be there."""
-    for again in judge_again(kept):
+    """Evaluate polls again from their rows only; none may be missing."""
+    for again in evaluate_again(kept):
         assert again.poll is not None, again.problem
         assert again.confidence is Confidence.EXACT
         yield again.poll
 
 
 def written(tables: Mapping[str, Columns]) -> dict[str, Rows]:
-    """Rows as they were written: Arrow reads a map as a list of pairs."""
+    """Return the rows as they were written: Arrow reads a map as a list of pairs."""
     return {name: _written(name, columns) for name, columns in tables.items()}
 
 
@@ -57,13 +57,13 @@ def _written(name: str, columns: Columns) -> Rows:
 
 
 def differences(one: Mapping[str, Rows], other: Mapping[str, Rows], but: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Tables and columns of one poll that are not exactly alike, but for some columns."""
+    """Tables and columns of one poll that are not equal, except some columns."""
     columns = ((name, column) for name in one for column in one[name] if column not in but)
     return [(name, column) for name, column in columns if one[name][column] != other[name][column]]
 
 
 def in_order_of(before: dict[str, Rows], again: dict[str, Rows]) -> dict[str, Rows]:
-    """Bring rows whose order nothing depends on into the order that they had."""
+    """Sort rows in the order that they had before."""
     return {name: _sorted_like(before[name], columns) for name, columns in again.items()}
 
 

@@ -1,4 +1,4 @@
-"""How a process begins and goes on is told to history; what history does is told on the page; off is off."""
+"""The cycle and history: what is recorded, the status of sinks, and history that is off."""
 
 import json
 import subprocess
@@ -31,15 +31,15 @@ ROOT = Path(__file__).parents[2]
 BOOTSTRAP = {"--bootstrap-servers": "127.0.0.1:1"}
 
 
-class Kept:
-    """A sink that keeps what it is given."""
+class StoringSink:
+    """A sink that stores its polls."""
 
     def __init__(self) -> None:
         self.stats = SinkStats("kept")
         self.polls: list[Poll] = []
 
     def write(self, poll: Poll) -> None:
-        """Keep it."""
+        """Store it."""
         self.polls.append(poll)
 
     def idle(self) -> None:
@@ -50,15 +50,15 @@ class Kept:
 
 
 def seen(number: int, began: float) -> Snapshot:
-    """A replica that falls behind and out of the ISR, ten polls a second ago."""
+    """A replica that falls behind and leaves the ISR; ten polls per second."""
     lagging = Partition(end=1000 + number, lag={2: number}, out=(2,))
     return snapshot({"t": [lagging]}, clock=began + number / 10, time=1e9 + number / 10)
 
 
 def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle, list[Poll]]:
-    """Let one process take some turns, and end."""
+    """Run some cycles of one process."""
     turns = [seen(number, began) for number in numbers]
-    sink = Kept()
+    sink = StoringSink()
     history = Recorder([sink], Parameters())
     poller: Any = SimpleNamespace(poll=lambda: turns.pop(0), status={})
     file = StateFile(state) if state is not None else None
@@ -71,8 +71,8 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
     return cycle, sink.polls
 
 
-def test_every_turn_is_recorded_with_what_it_remembered(tmp_path: Path) -> None:
-    """A first process remembers nothing, a second one the state file, and both can be judged again from their rows."""
+def test_every_cycle_is_recorded_with_its_memory(tmp_path: Path) -> None:
+    """A first process starts without memory, a second one with the state file; both can be replayed from their rows."""
     state, began = tmp_path / "state", time.monotonic()
     cycle, first = run(began, range(4), state)
     assert [poll.remembered for poll in first] == [Remembered.NOTHING, *[Remembered.KEPT] * 3]
@@ -93,7 +93,7 @@ def test_every_turn_is_recorded_with_what_it_remembered(tmp_path: Path) -> None:
 
 
 def test_a_state_file_of_another_cluster_is_not_recorded(tmp_path: Path) -> None:
-    """What was not used does not count as remembered."""
+    """A state file that was not used is not recorded."""
     state, began = tmp_path / "state", time.monotonic()
     run(began, range(3), state)
     document = json.loads(state.read_text())
@@ -103,8 +103,8 @@ def test_a_state_file_of_another_cluster_is_not_recorded(tmp_path: Path) -> None
     assert polls[0].restored is None
 
 
-def test_after_a_failure_judging_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A poll that cannot be judged leaves a gap in the sequence, and the next one says that nothing was remembered."""
+def test_after_a_failure_evaluation_starts_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll that cannot be evaluated leaves a gap in the sequence, and the next one is recorded as without memory."""
     judge = derive
     calls: list[int] = []
 
@@ -122,7 +122,7 @@ def test_after_a_failure_judging_begins_anew(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_history_is_off_by_default() -> None:
-    """Nothing is kept, and no library of it is loaded."""
+    """No history is written, and none of its libraries is imported."""
     assert make_history(load(BOOTSTRAP, {})) is None
 
 
@@ -134,8 +134,8 @@ def test_history_is_off_by_default() -> None:
         ("KAFKA_WARDEN_HISTORY_KAFKA_TOPIC", ["confluent_kafka"]),
     ],
 )
-def test_libraries_are_loaded_when_they_are_used(variable: str, loaded: list[str]) -> None:
-    """One line turns it on, and brings in the library that it needs and no other."""
+def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[str]) -> None:
+    """One option turns it on and imports only the library that it needs."""
     code = (
         "import sys; from kafka_warden.app import make_history; from kafka_warden.config import load\n"
         f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
@@ -145,8 +145,8 @@ def test_libraries_are_loaded_when_they_are_used(variable: str, loaded: list[str
     assert done.stdout.split() == loaded
 
 
-def test_a_missing_library_is_said_before_anything_starts() -> None:
-    """With the option that wants it and the command that brings it."""
+def test_a_missing_library_is_reported_at_the_start() -> None:
+    """The error has the option that needs it and the command that installs it."""
     optional_libraries.check_installed("history.parquet.path", "pyarrow", "history")
     with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: pip install 'kafka-warden\[extra\]'$"):
         optional_libraries.check_installed("x.y", "no_such_library", "extra")

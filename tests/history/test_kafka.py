@@ -1,4 +1,4 @@
-"""History as messages: complete, bounded in size, and without a broker counted, not waited for."""
+"""History as messages: complete and bounded in size; without a broker rows are counted as lost and no poll waits."""
 
 import json
 import socket
@@ -25,7 +25,7 @@ from tests.history.consumed import tables_of
 from tests.history.replay import differences, polls, rows, scene_polls
 
 SECONDS = 30.0
-"""More than any of this takes."""
+"""Longer than any step takes."""
 
 
 def sent(poll: Poll) -> list[tuple[bytes, int]]:
@@ -33,8 +33,8 @@ def sent(poll: Poll) -> list[tuple[bytes, int]]:
     return [message for table in TABLES for message in messages(build(table, poll))]
 
 
-def test_the_scene_comes_back_from_its_messages() -> None:
-    """Every row of every table, and nothing else."""
+def test_the_scene_is_restored_from_messages() -> None:
+    """Every row of every table, and nothing else, is in the messages."""
     kept = tables_of(value for poll in scene_polls() for value, _ in sent(poll))
     for poll, found in zip(scene_polls(), kept, strict=True):
         assert differences(rows(poll), found) == []
@@ -43,16 +43,16 @@ def test_the_scene_comes_back_from_its_messages() -> None:
 
 @settings(max_examples=30)
 @given(histories())
-def test_anything_comes_back_from_its_messages(history: list[Snapshot]) -> None:
-    """Any mixture of the known and the unknown, of the limited and the unlimited."""
-    judged = polls(history, Parameters())
-    kept = tables_of(value for poll in judged for value, _ in sent(poll))
-    for poll, found in zip(judged, kept, strict=True):
+def test_any_poll_is_restored_from_messages(history: list[Snapshot]) -> None:
+    """Any mixture of known, unknown, limited and unlimited values is restored."""
+    evaluated = polls(history, Parameters())
+    kept = tables_of(value for poll in evaluated for value, _ in sent(poll))
+    for poll, found in zip(evaluated, kept, strict=True):
         assert differences(rows(poll), found) == []
 
 
 def test_a_large_poll_takes_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None is larger than it may be, but for a row that is so by itself; rows keep their order."""
+    """No message exceeds the limit, except for a single larger row; rows keep their order."""
     poll = scene_polls()[-1]
     whole = tables_of(value for value, _ in sent(poll))
     assert max(number for _, number in sent(poll)) == len(whole[0]["replicas"]["time"])
@@ -64,7 +64,7 @@ def test_a_large_poll_takes_many_messages(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_messages_are_plain_json() -> None:
-    """No NaN, no bare infinity; what all rows have in common stands in front."""
+    """Messages have no NaN and no bare infinity; common columns are in front."""
     for value, number in sent(scene_polls()[-1]):
         message = json.loads(value, parse_constant=pytest.fail)
         assert message["schema_version"] == VERSION
@@ -75,43 +75,43 @@ def test_messages_are_plain_json() -> None:
     assert "Infinity" in {row["broker_config"]["limits"]["leader"]["value"] for row in limits if row["broker_config"]}
 
 
-def test_the_form_is_told_in_sparks_words() -> None:
-    """One structure for `from_json`: what is in front, and the array of rows."""
-    told = ddl(BY_NAME["polls"])
-    assert told.startswith("`table` string, `schema_version` int, `cluster_id` string, ")
-    assert "`rows` array<struct<remembered:string,parameters:struct<poll_interval:double," in told
+def test_the_schema_is_spark_ddl() -> None:
+    """The schema for `from_json` has the common columns and the array of rows."""
+    schema = ddl(BY_NAME["polls"])
+    assert schema.startswith("`table` string, `schema_version` int, `cluster_id` string, ")
+    assert "`rows` array<struct<remembered:string,parameters:struct<poll_interval:double," in schema
 
 
-def nowhere() -> Mapping[str, str]:
-    """Properties of a broker that is not there."""
+def no_broker() -> Mapping[str, str]:
+    """Properties of a broker that does not exist."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return {"bootstrap.servers": f"127.0.0.1:{taken.getsockname()[1]}"}
 
 
-def settled(sink: KafkaSink, rows_: int) -> bool:
-    """Whether everything that it was given is lost, and counted."""
+def all_lost(sink: KafkaSink, rows_: int) -> bool:
+    """Whether all rows are counted as lost."""
     sink.idle()
     return sum(sink.stats.status().dropped.values()) == rows_
 
 
 def test_without_a_broker_rows_are_lost_and_counted() -> None:
-    """No poll waits: the producer tries for as long as it may, then each row counts as unreachable."""
-    properties = nowhere()
+    """No poll waits: after the delivery time-out each row is counted as `unreachable`."""
+    properties = no_broker()
     sink = KafkaSink(KafkaSettings("history", deliver_within=1.0), lambda: properties)
-    judged = scene_polls()[:3]
-    for poll in judged:
+    evaluated = scene_polls()[:3]
+    for poll in evaluated:
         sink.write(poll)
-    wait_for(lambda: settled(sink, sum(count(poll) for poll in judged)), SECONDS)
+    wait_for(lambda: all_lost(sink, sum(count(poll) for poll in evaluated)), SECONDS)
     status = sink.stats.status()
     assert (status.up, status.rows, set(status.dropped)) == (False, 0, {"unreachable"})
     sink.close(time.monotonic() + 0.1)
     assert sink.stats.status().dropped == status.dropped
 
 
-def test_what_cannot_be_made_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that fails costs the whole poll before anything is sent; a message that fails the rest of its table."""
-    properties = nowhere()
+def test_rows_that_cannot_be_made_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a table fails, the whole poll is lost before anything is sent; if a message fails, the rest of its table."""
+    properties = no_broker()
     sink = KafkaSink(KafkaSettings("history"), lambda: properties)
     poll = scene_polls()[0]
 
@@ -142,9 +142,9 @@ def test_what_cannot_be_made_is_counted_once(monkeypatch: pytest.MonkeyPatch) ->
     assert sink.stats.status().dropped == {"error": lost, "stopped": count(poll) - lost}
 
 
-def test_the_end_does_not_wait_for_a_broker() -> None:
-    """What nobody took when the time is over is counted once, and the producer is let go of at once."""
-    properties = nowhere()
+def test_the_stop_does_not_wait_for_a_broker() -> None:
+    """Rows that are not delivered in time are counted once, and the producer is dropped."""
+    properties = no_broker()
     sink = KafkaSink(KafkaSettings("history"), lambda: properties)
     sink.write(scene_polls()[0])
     began = time.monotonic()
@@ -155,14 +155,14 @@ def test_the_end_does_not_wait_for_a_broker() -> None:
 
 
 def wide(poll: Poll, size: int) -> Poll:
-    """The same poll with a topic whose configuration has some bytes: a row that has a message of its own."""
+    """The same poll with a topic whose configuration has `size` bytes: a row with its own message."""
     config = TopicConfig(leader_throttled="x" * size)
     return replace(poll, snapshot=replace(poll.snapshot, topic_configs={"wide": config}))
 
 
-def test_a_large_row_is_left_to_the_topic_to_judge() -> None:
-    """Above 1 MB, where librdkafka would stop it by default, it is handed on."""
-    properties = nowhere()
+def test_a_row_above_the_default_limit_is_sent() -> None:
+    """A row above 1 MB, the default limit of librdkafka, is sent."""
+    properties = no_broker()
     sink = KafkaSink(KafkaSettings("history"), lambda: properties)
     poll = wide(scene_polls()[0], 2 << 20)
     assert max(len(value) for value, _ in sent(poll)) > 2 << 20
@@ -172,9 +172,9 @@ def test_a_large_row_is_left_to_the_topic_to_judge() -> None:
     assert sink.stats.status().dropped == {"stopped": count(poll)}
 
 
-def test_a_row_that_cannot_even_wait_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    """No option of the topic helps it, and the message names none."""
-    properties = nowhere()
+def test_a_row_above_the_largest_message_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error message does not name an option of the topic, since none helps."""
+    properties = no_broker()
     sink = KafkaSink(KafkaSettings("history"), lambda: properties)
     sink.write(wide(scene_polls()[0], LARGEST_MESSAGE))
     assert sink.stats.status().dropped == {"too_large": 1}
@@ -184,27 +184,27 @@ def test_a_row_that_cannot_even_wait_says_what_to_do(capsys: pytest.CaptureFixtu
     assert "max.message.bytes" not in printed
 
 
-def test_what_waits_is_bounded() -> None:
-    """Above the bound rows are lost at once, and counted."""
-    properties = nowhere()
+def test_the_queue_of_the_producer_is_bounded() -> None:
+    """Rows above the limit of the queue are counted as lost at once."""
+    properties = no_broker()
     sink = KafkaSink(KafkaSettings("history", waiting_kbytes=16), lambda: properties)
-    judged = scene_polls()
-    for poll in judged:
+    evaluated = scene_polls()
+    for poll in evaluated:
         sink.write(poll)
     lost = sink.stats.status().dropped
     assert set(lost) == {"queue_full"}
     sink.close(time.monotonic())
     after = sink.stats.status().dropped
     assert after["queue_full"] == lost["queue_full"]
-    assert sum(after.values()) == sum(count(poll) for poll in judged)
+    assert sum(after.values()) == sum(count(poll) for poll in evaluated)
 
 
 @pytest.mark.parametrize(
     ("problem", "reason"), [(ConfigError("kafka.sasl.password: no such file"), "auth"), (None, "error")]
 )
 def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | None, reason: str) -> None:
-    """A password that cannot be read, or a property that librdkafka refuses, costs the polls until it is mended."""
-    answers: list[Any] = [problem or {"bootstrap.servers": "a:1", "no.such.property": "x"}, nowhere()]
+    """While a password cannot be read or librdkafka refuses a property, polls are lost; then it works again."""
+    answers: list[Any] = [problem or {"bootstrap.servers": "a:1", "no.such.property": "x"}, no_broker()]
 
     def connect() -> Mapping[str, str]:
         found = answers.pop(0)
@@ -221,9 +221,9 @@ def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | No
     assert sink.stats.status().dropped == {reason: count(poll), "stopped": count(poll)}
 
 
-def test_a_login_that_cannot_be_read_for_a_moment_changes_nothing() -> None:
-    """The producer that there is goes on: a file is gone for a moment when a secret is rotated."""
-    answers: list[Any] = [nowhere(), ConfigError("half written")]
+def test_a_missing_login_file_changes_nothing() -> None:
+    """The existing producer stays in use: a file may be missing for a moment when a secret is rotated."""
+    answers: list[Any] = [no_broker(), ConfigError("half written")]
 
     def connect() -> Mapping[str, str]:
         found = answers.pop(0)

@@ -1,4 +1,4 @@
-"""Files of history: whole ones only, by the hour, read back as they were, whatever the clock and the disk do."""
+"""History files: complete, one per hour, and read back unchanged, whatever the clock and the disk do."""
 
 import errno
 import os
@@ -49,8 +49,8 @@ def sequence(*times: tuple[float, float]) -> list[Poll]:
     return [replace(at(time_, clock), sequence=number) for number, (time_, clock) in enumerate(times)]
 
 
-def test_the_scene_comes_back_from_its_files(tmp_path: Path) -> None:
-    """Snapshot to rows to files to rows: every value is the same, and judged again so is every verdict."""
+def test_the_scene_is_restored_from_files(tmp_path: Path) -> None:
+    """Every value is equal after a round trip through files, and so is every derived value of a replay."""
     kept = [rows(poll) for poll in scene_polls()]
     sink = write(tmp_path, scene_polls())
     found = list(read_polls(tmp_path))
@@ -65,18 +65,18 @@ def test_the_scene_comes_back_from_its_files(tmp_path: Path) -> None:
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(histories())
-def test_anything_comes_back_from_its_files(tmp_path_factory: pytest.TempPathFactory, history: list[Snapshot]) -> None:
-    """So does any mixture of the known and the unknown."""
+def test_any_poll_is_restored_from_files(tmp_path_factory: pytest.TempPathFactory, history: list[Snapshot]) -> None:
+    """Any mixture of known and unknown values is restored from files."""
     folder = tmp_path_factory.mktemp("history")
-    judged = polls([replace(seen, time=EPOCH + seen.clock) for seen in history], Parameters())
-    write(folder, judged)
-    for poll, again in zip(judged, replay(read_polls(folder)), strict=True):
+    evaluated = polls([replace(seen, time=EPOCH + seen.clock) for seen in history], Parameters())
+    write(folder, evaluated)
+    for poll, again in zip(evaluated, replay(read_polls(folder)), strict=True):
         before = rows(poll)
         assert differences(before, in_order_of(before, rows(again))) == []
 
 
-def test_a_file_tells_what_it_is(tmp_path: Path) -> None:
-    """Every table that has rows has one file with zstd, its name and version; types are those of the schema."""
+def test_a_file_has_its_table_and_version(tmp_path: Path) -> None:
+    """Every table with rows has one file with zstd, table name, version and the columns of the schema."""
     write(tmp_path, scene_polls()[:1])
     for table in TABLES:
         files = list((tmp_path / table.name).rglob("*.parquet"))
@@ -88,8 +88,8 @@ def test_a_file_tells_what_it_is(tmp_path: Path) -> None:
             assert pq.ParquetFile(file).schema_arrow.names == [column.name for column in columns_of(table)]
 
 
-def test_one_file_an_hour(tmp_path: Path) -> None:
-    """Rows of an hour are one file, and none is there before the hour is over."""
+def test_one_file_per_hour(tmp_path: Path) -> None:
+    """The rows of an hour are one file, which is written when the hour is over."""
     sink = ParquetSink(ParquetSettings(tmp_path))
     for poll in sequence(*((NOON + second, second - 1200) for second in range(1200, 3600, 400))):
         sink.write(poll)
@@ -105,8 +105,8 @@ def test_one_file_an_hour(tmp_path: Path) -> None:
     assert [read(tmp_path, "polls", NOON + 3600 * hour, NOON + 3600 * (hour + 1)).num_rows for hour in (0, 1)] == [6, 1]
 
 
-def test_files_come_sooner_when_that_is_asked_for(tmp_path: Path) -> None:
-    """`roll` seconds of the monotonic clock are enough, and so are many rows; neither is a file over two hours."""
+def test_files_are_written_after_roll_and_file_rows(tmp_path: Path) -> None:
+    """A file is written after `roll` seconds of the monotonic clock, and after `file_rows` rows."""
     sink = ParquetSink(ParquetSettings(tmp_path / "time", roll=60.0))
     found = []
     for poll in sequence((NOON, 0), (NOON + 50, 50), (NOON + 60, 60), (NOON + 70, 70)):
@@ -120,8 +120,8 @@ def test_files_come_sooner_when_that_is_asked_for(tmp_path: Path) -> None:
     assert {place.partition("/")[0] for place in visible(tmp_path / "rows")} == {"brokers", "replicas"}
 
 
-def test_files_come_while_no_poll_does(tmp_path: Path) -> None:
-    """A cluster that nobody answers for leaves rows behind in no memory for longer than `roll`."""
+def test_files_are_written_without_new_polls(tmp_path: Path) -> None:
+    """If no poll succeeds any more, rows are written after `roll`."""
     ticks = [59.0, 60.0]
     sink = ParquetSink(ParquetSettings(tmp_path, roll=60.0), clock=lambda: ticks.pop(0))
     sink.write(at(NOON, 0))
@@ -132,8 +132,8 @@ def test_files_come_while_no_poll_does(tmp_path: Path) -> None:
     sink.idle()
 
 
-def test_a_clock_that_jumps_mixes_no_hours(tmp_path: Path) -> None:
-    """Back an hour, ahead a year, and on: every row is in the folder of its own hour, and none is lost."""
+def test_a_file_has_one_hour_if_the_clock_jumps(tmp_path: Path) -> None:
+    """After jumps back and ahead every row is in the folder of its hour, and none is lost."""
     jumps = [(NOON, 0.0), (NOON - 3600, 10.0), (NOON + 366 * 86_400, 20.0), (NOON + 30, 30.0)]
     sink = write(tmp_path, sequence(*jumps))
     assert sorted(read(tmp_path, "polls")["time"].to_pylist()) == sorted(time_ for time_, _ in jumps)
@@ -144,8 +144,8 @@ def test_a_clock_that_jumps_mixes_no_hours(tmp_path: Path) -> None:
     assert [tables["polls"]["clock"] for tables in read_polls(tmp_path)] == [[0.0], [10.0], [20.0], [30.0]]
 
 
-def test_old_files_go_and_nothing_else_does(tmp_path: Path) -> None:
-    """Files of hours that are past the retention go with their folders; what somebody else put there stays."""
+def test_only_old_files_are_deleted(tmp_path: Path) -> None:
+    """Files older than the retention are deleted with their folders; files of others stay."""
     write(tmp_path, sequence((NOON - 3 * 86_400, 0), (NOON - 2 * 86_400, 1)))
     old = min((tmp_path / "polls").rglob("*.parquet"))
     others = [
@@ -176,7 +176,7 @@ YEAR = 366 * 86_400
 
 
 def hourly(path: Path, *numbers: int, **settings: float) -> None:
-    """Let one process write a poll in each of these hours after noon."""
+    """Write one poll in each of these hours after noon, as one process."""
     write(path, sequence(*((NOON + 3600 * number, 3600.0 * place) for place, number in enumerate(numbers))), **settings)
 
 
@@ -185,10 +185,10 @@ def kept(path: Path) -> list[float]:
     return sorted((time_ - NOON) / 3600 for time_ in read(path, "polls")["time"].to_pylist())
 
 
-def test_a_clock_that_is_wrong_at_the_start_makes_nothing_old(tmp_path: Path) -> None:
-    """A year ahead or back, once or with every start: a start deletes no more than the hour that it adds.
+def test_a_wrong_clock_at_the_start_keeps_files(tmp_path: Path) -> None:
+    """With a clock a year ahead or back, once or at every start, a start deletes at most one hour: as many as it adds.
 
-    Once the clock is right what was written under the wrong one is not counted, and right hours are kept in full.
+    When the clock is right again, hours in the future are not counted.
     """
     later, before = YEAR // 3600, -YEAR // 3600
     hourly(tmp_path, *range(6), retention=6 * 3600.0)
@@ -203,14 +203,14 @@ def test_a_clock_that_is_wrong_at_the_start_makes_nothing_old(tmp_path: Path) ->
     assert sorted(set(kept(tmp_path))) == [*range(3, 10), later]
 
 
-def test_a_clock_that_jumps_ahead_makes_nothing_old(tmp_path: Path) -> None:
-    """While a process runs, too."""
+def test_a_clock_that_jumps_ahead_keeps_files(tmp_path: Path) -> None:
+    """A jump while the process runs deletes no more than one hour for each new one."""
     hourly(tmp_path, *range(6), YEAR // 3600, YEAR // 3600 + 1, 6, retention=6 * 3600.0)
     assert [hour for hour in kept(tmp_path) if hour < 100] == [1, 2, 3, 4, 5, 6]
 
 
-def test_files_of_a_folder_that_was_idle_go_as_new_ones_come(tmp_path: Path) -> None:
-    """Nothing goes because nobody wrote for a month; the oldest hour goes for each that is added."""
+def test_files_stay_after_an_idle_month(tmp_path: Path) -> None:
+    """After an idle month no file is deleted at once; each new hour deletes the oldest one."""
     hourly(tmp_path, *range(6), retention=6 * 3600.0)
     hourly(tmp_path, 720, retention=6 * 3600.0)
     assert kept(tmp_path) == [*range(6), 720]
@@ -218,8 +218,8 @@ def test_files_of_a_folder_that_was_idle_go_as_new_ones_come(tmp_path: Path) -> 
     assert kept(tmp_path) == [3, 4, 5, 720, 721, 722, 723]
 
 
-def test_a_disk_that_history_fills_gets_room_with_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hours that were polled count, although no file could be written; else it would be full for ever."""
+def test_retention_frees_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hours with polls count even if no file could be written; if not, the disk would stay full."""
 
     def full(folder: Folder) -> None:
         if len(visible(tmp_path, "polls")) > 3:
@@ -240,7 +240,7 @@ def test_a_disk_that_history_fills_gets_room_with_time(tmp_path: Path, monkeypat
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a megabyte. That takes root, as real clusters with full disks do."""
+    """A small file system. Mounting it needs root."""
     need_mount(tmp_path)
     path = tmp_path / "small"
     path.mkdir()
@@ -252,19 +252,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("reserve", [0, REAL_RESERVE])
-def test_a_full_disk_loses_history_and_nothing_else(
-    small_disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int
-) -> None:
-    """While a real disk is full rows are kept, then lost and counted; every file opens; with room it goes on."""
+def test_a_full_disk_loses_only_new_rows(small_disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int) -> None:
+    """While the disk is full, rows are kept, then dropped and counted; all files are complete; later it works again."""
     monkeypatch.setattr(folder_module, "RESERVE", reserve)
     sink = ParquetSink(ParquetSettings(small_disk, roll=1.0, most_rows=200))
-    judged = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
-    for poll in judged[:5]:
+    evaluated = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
+    for poll in evaluated[:5]:
         sink.write(poll)
     assert sink.stats.status().up
     filler = small_disk / "filler"
     _fill(filler)
-    for poll in judged[5:30]:
+    for poll in evaluated[5:30]:
         sink.write(poll)
     down = sink.stats.status()
     assert (down.up, set(down.dropped)) == (False, {"disk_full"})
@@ -272,7 +270,7 @@ def test_a_full_disk_loses_history_and_nothing_else(
     assert hidden(small_disk) == []
 
     filler.unlink()
-    for poll in judged[30:]:
+    for poll in evaluated[30:]:
         sink.write(poll)
     sink.close(float("inf"))
     status = sink.stats.status()
@@ -280,7 +278,7 @@ def test_a_full_disk_loses_history_and_nothing_else(
     found = {name.name: read(small_disk, name.name).num_rows for name in TABLES}
     assert sum(found.values()) == status.rows
     assert status.rows + status.dropped["disk_full"] == sum(
-        build(table, poll).rows for table in TABLES for poll in judged
+        build(table, poll).rows for table in TABLES for poll in evaluated
     )
     assert found["polls"] > 10
 
@@ -292,7 +290,7 @@ def _fill(filler: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
-    """A file stands where the folder should be; once it is gone everything that was kept is written."""
+    """While a file is in place of the folder, rows are kept; when it is removed, they are written."""
     path = tmp_path / "history"
     path.write_text("in the way")
     sink = ParquetSink(ParquetSettings(path, roll=1.0))
@@ -306,8 +304,8 @@ def test_a_folder_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
     assert read(path, "polls")["sequence"].to_pylist() == [0, 1, 2, 3]
 
 
-def test_a_folder_that_is_taken_away_is_made_again(tmp_path: Path) -> None:
-    """Somebody moves the folder aside while the sidecar runs."""
+def test_a_moved_folder_is_created_again(tmp_path: Path) -> None:
+    """The folder is moved while the sidecar runs."""
     path = tmp_path / "history"
     sink = ParquetSink(ParquetSettings(path, roll=1.0))
     sink.write(sequence((NOON, 0))[0])
@@ -318,17 +316,17 @@ def test_a_folder_that_is_taken_away_is_made_again(tmp_path: Path) -> None:
     assert read(path, "polls")["sequence"].to_pylist() == [0, 1, 2]
 
 
-def test_what_cannot_be_written_at_the_end_is_counted(tmp_path: Path) -> None:
-    """A process that stops with rows in its hands says how many."""
+def test_rows_that_cannot_be_written_at_the_stop_are_counted(tmp_path: Path) -> None:
+    """A process that stops counts its rows in memory as lost."""
     path = tmp_path / "history"
     path.write_text("in the way")
-    judged = sequence((NOON, 0))
-    sink = write(path, judged)
-    assert sink.stats.status().dropped == {"stopped": sum(build(table, judged[0]).rows for table in TABLES)}
+    evaluated = sequence((NOON, 0))
+    sink = write(path, evaluated)
+    assert sink.stats.status().dropped == {"stopped": sum(build(table, evaluated[0]).rows for table in TABLES)}
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    """The second one says so, keeps its rows, and takes over when the first one ends."""
+    """The second one reports it, keeps its rows, and takes over when the first one ends."""
     first, second = (ParquetSink(ParquetSettings(tmp_path, roll=1.0)) for _ in range(2))
     first.write(at(NOON, 0))
     second.write(replace(at(NOON, 0), run="bbb"))
@@ -343,15 +341,15 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     ]
 
 
-def counted(judged: list[Poll], *names: str) -> int:
-    """Rows of some tables in some polls; of all where no name is given."""
-    return sum(build(table, poll).rows for table in TABLES for poll in judged if table.name in names or not names)
+def counted(evaluated: list[Poll], *names: str) -> int:
+    """Number of rows of some tables in some polls; of all tables by default."""
+    return sum(build(table, poll).rows for table in TABLES for poll in evaluated if table.name in names or not names)
 
 
-def test_a_poll_that_cannot_be_made_is_lost_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that nobody thought of, in a late table: no row of that poll is kept, and due files go out."""
+def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an unexpected error in a late table no row of that poll is kept, and due files are written."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
-    judged = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
+    evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real = build
 
     def fails(table: Table[Any], poll: Poll) -> Built:
@@ -360,21 +358,21 @@ def test_a_poll_that_cannot_be_made_is_lost_as_a_whole(tmp_path: Path, monkeypat
         return real(table, poll)
 
     monkeypatch.setattr(sink_module, "build", fails)
-    sink.write(judged[0])
+    sink.write(evaluated[0])
     with pytest.raises(ZeroDivisionError):
-        sink.write(judged[1])
+        sink.write(evaluated[1])
     assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [0]
-    sink.write(judged[2])
+    sink.write(evaluated[2])
     sink.close(float("inf"))
-    assert sink.stats.status().rows == counted([judged[0], judged[2]])
+    assert sink.stats.status().rows == counted([evaluated[0], evaluated[2]])
     for table in ("replicas", "polls"):
         assert read(tmp_path, table)["sequence"].unique().to_pylist() == [0, 2]
 
 
-def test_a_file_that_cannot_be_made_holds_back_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its rows are lost and counted once; every other row of the same polls is written, and nothing stays in memory."""
+def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are counted once as lost; all other rows of the same polls are written."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
-    judged = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
+    evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real, calls = sink_module.encode, list[str]()
 
     def fails(table: Table[Any], parts: list[Any]) -> Any:
@@ -384,42 +382,42 @@ def test_a_file_that_cannot_be_made_holds_back_no_other(tmp_path: Path, monkeypa
         return real(table, parts)
 
     monkeypatch.setattr(sink_module, "encode", fails)
-    for poll in judged:
+    for poll in evaluated:
         sink.write(poll)
     sink.close(float("inf"))
     status = sink.stats.status()
-    assert status.dropped == {"error": counted(judged[:1], "replicas")}
-    assert status.rows == counted(judged) - counted(judged[:1], "replicas")
+    assert status.dropped == {"error": counted(evaluated[:1], "replicas")}
+    assert status.rows == counted(evaluated) - counted(evaluated[:1], "replicas")
     assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [1, 2]
-    assert calls.count("replicas") == len(judged)
+    assert calls.count("replicas") == len(evaluated)
 
 
-def test_errors_that_nobody_thought_of_keep_memory_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are kept up to the bound, each lost one is counted, and writing goes on when the error is gone."""
+def test_unexpected_errors_keep_memory_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are kept up to the limit, each lost row is counted, and writing continues when the error is gone."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0, most_rows=30))
-    judged = sequence(*((NOON + 10 * number, 10.0 * number) for number in range(20)))
+    evaluated = sequence(*((NOON + 10 * number, 10.0 * number) for number in range(20)))
 
     def fails(_: Folder) -> None:
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
         broken.setattr(Folder, "check", fails)
-        for poll in judged[:-1]:
+        for poll in evaluated[:-1]:
             sink.write(poll)
     lost = sink.stats.status()
     assert (lost.up, set(lost.dropped)) == (False, {"error"})
-    assert counted(judged[:-1]) - lost.dropped["error"] <= 30
-    sink.write(judged[-1])
+    assert counted(evaluated[:-1]) - lost.dropped["error"] <= 30
+    sink.write(evaluated[-1])
     sink.close(float("inf"))
     assert sink.stats.status().dropped == lost.dropped
-    assert sink.stats.status().rows + lost.dropped["error"] == counted(judged)
+    assert sink.stats.status().rows + lost.dropped["error"] == counted(evaluated)
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_who_does_not_hold_the_folder_deletes_nothing(tmp_path: Path, moved: bool) -> None:
-    """A second sidecar with a shorter retention leaves the owner's files and leftovers alone, until it takes over.
+def test_a_process_without_the_lock_deletes_nothing(tmp_path: Path, moved: bool) -> None:
+    """A second sidecar with a shorter retention deletes no files and no temporary files until it takes over.
 
-    Nor does a lock count that somebody moved aside together with its folder.
+    A lock that was moved together with its folder does not count.
     """
     path = tmp_path / "history"
     write(path, sequence((NOON - 5 * 3600, 0), (NOON - 4 * 3600, 1)))
@@ -467,7 +465,7 @@ folder.write("polls", 0, "kafka-warden-0-0-2.parquet", b"half")
 
 
 def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
-    """SIGKILL in the middle of a file: readers do not see it, and the next process clears it away."""
+    """After SIGKILL in the middle of a file, readers do not find it, and the next process deletes it."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
     ) as process:
@@ -485,10 +483,10 @@ def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("refused", [False, True])
-def test_a_file_outlives_a_crash_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
-    """Flushed are the names of folders that are made for it, then its bytes, then its name once it has it.
+def test_a_file_survives_a_crash_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
+    """New parent folders are flushed, then the content of the file, then its folder after the rename.
 
-    A file system that flushes no folders has its files nevertheless.
+    If the file system cannot flush folders, the files are still written.
     """
     flushed: list[tuple[str, bool]] = []
     name = "kafka-warden-0-0-{}.parquet"
@@ -517,16 +515,16 @@ def test_a_file_outlives_a_crash_of_the_machine(tmp_path: Path, monkeypatch: pyt
     folder.close()
 
 
-def test_names_that_utf8_cannot_write_do_not_stop_history(tmp_path: Path) -> None:
-    """A lone surrogate in a name costs that name its spelling, as on the page."""
+def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
+    """A lone surrogate in a name is escaped, as in `/metrics`."""
     seen = snapshot({"t": [Partition()]}, quotas=(QuotaEntity("a\ud800", None, {"\udc00": 1.0}),))
     write(tmp_path, polls([seen]))
     found = read(tmp_path, "quotas").to_pydict()
     assert (found["user"], found["values"]) == ([r"a\ud800"], [[(r"\udc00", 1.0)]])
 
 
-def test_columns_keep_their_types_in_files(tmp_path: Path) -> None:
-    """Texts are texts for every reader, not codes of this one: Spark knows no dictionary."""
+def test_columns_have_their_types_in_files(tmp_path: Path) -> None:
+    """Every reader reads dictionary columns as texts."""
     write(tmp_path, scene_polls())
     file = min((tmp_path / "replicas").rglob("*.parquet"))
     types = {field.name: str(field.type) for field in pq.ParquetFile(file).schema_arrow}
@@ -535,8 +533,8 @@ def test_columns_keep_their_types_in_files(tmp_path: Path) -> None:
     assert BY_NAME["replicas"].key == ("topic", "topic_id", "partition", "broker")
 
 
-def test_the_folder_is_not_left_locked(tmp_path: Path) -> None:
-    """A sink that was closed lets another process of the same user go on at once."""
+def test_close_unlocks_the_folder(tmp_path: Path) -> None:
+    """After a sink is closed, another process can use the folder at once."""
     write(tmp_path, scene_polls()[:1])
     code = "import sys; from pathlib import Path; from kafka_warden.history.parquet.folder import Folder; "
     code += "Folder(Path(sys.argv[1])).check()"
@@ -554,14 +552,14 @@ from tests.history.test_parquet import small_cluster
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
-judged = small_cluster(256)
+evaluated = small_cluster(256)
 sink = ParquetSink(ParquetSettings(Path(sys.argv[1])))
-for poll in judged[:64]:
+for poll in evaluated[:64]:
     sink.write(poll)
 before = resident()
-for poll in judged[64:]:
+for poll in evaluated[64:]:
     sink.write(poll)
-print((resident() - before) / 192, sum(to_arrow(build(table, judged[0])).nbytes for table in TABLES))
+print((resident() - before) / 192, sum(to_arrow(build(table, evaluated[0])).nbytes for table in TABLES))
 """
 
 
@@ -586,10 +584,10 @@ def test_rows_in_memory_are_compact(tmp_path: Path) -> None:
 
 def test_files_do_not_depend_on_blocks(tmp_path: Path) -> None:
     """A file of many polls is equal, byte by byte, to one that is made of all rows at once."""
-    judged = [replace(poll, sequence=n) for n, poll in enumerate(scene_polls() * 5)]
-    assert len(judged) > 2 * sink_module.BLOCK_POLLS
-    write(tmp_path, judged)
+    evaluated = [replace(poll, sequence=n) for n, poll in enumerate(scene_polls() * 5)]
+    assert len(evaluated) > 2 * sink_module.BLOCK_POLLS
+    write(tmp_path, evaluated)
     for table in TABLES:
-        parts = [part for poll in judged if (part := to_arrow(build(table, poll))).num_rows]
+        parts = [part for poll in evaluated if (part := to_arrow(build(table, poll))).num_rows]
         expected = [sink_module.encode(table, parts).to_pybytes()] if parts else []
         assert [file.read_bytes() for file in (tmp_path / table.name).rglob("*.parquet")] == expected

@@ -1,4 +1,4 @@
-"""Reading back: what is wrong with a file is said with its name, and what is fine needs no name."""
+"""Reading history: errors name the file and what is wrong with it."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from kafka_warden.history.parquet.reader import polls, read
 from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 from tests.history.places import NOON, put, rewrite, the_file, write
-from tests.history.replay import polls as judged
+from tests.history.replay import polls as evaluated
 from tests.history.replay import scene_polls
 
 
@@ -29,8 +29,8 @@ def history(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_rows_of_a_time_are_read(history: Path) -> None:
-    """From a time on, and up to another one that is not in it."""
+def test_rows_of_a_time_span_are_read(history: Path) -> None:
+    """The start is included, the end is not."""
     times = [poll.snapshot.time for poll in scene_polls()]
     assert read(history, "polls")["time"].to_pylist() == times
     assert read(history, "polls", times[2], times[5])["time"].to_pylist() == times[2:5]
@@ -38,20 +38,20 @@ def test_rows_of_a_time_are_read(history: Path) -> None:
     assert read(history, "restored").schema == schema_of(BY_NAME["restored"])
 
 
-def test_no_history_at_all_is_an_error(history: Path, tmp_path: Path) -> None:
-    """A folder without files, or without any of that time, is named with the time; a table without rows is not."""
+def test_missing_history_is_an_error(history: Path, tmp_path: Path) -> None:
+    """It is an error if no table has rows of that time; a single table without rows is not."""
     with pytest.raises(EmptyHistoryError, match=r"no history of the time from 0 to 3600"):
         read(history, "polls", 0.0, 3600.0)
     with pytest.raises(EmptyHistoryError, match="nowhere"):
         read(tmp_path / "nowhere", "polls")
     assert read(history, "moves", NOON, EPOCH + 5).num_rows == 3
-    write(tmp_path / "quiet", judged([scene_polls()[0].snapshot])[:1])
+    write(tmp_path / "quiet", evaluated([scene_polls()[0].snapshot])[:1])
     assert read(tmp_path / "quiet", "restored").num_rows == 0
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
 def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
-    """However much of it is left."""
+    """The error has its name, whatever is left of the file."""
     file = the_file(history, "replicas")
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(DamagedFileError, match=rf"{file.name}: it is cut off or damaged \(.*; remove it"):
@@ -60,15 +60,15 @@ def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
 
 
 def test_a_missing_column_is_named(history: Path) -> None:
-    """With its file."""
+    """The error has the name of the file and the column."""
     file = the_file(history, "replicas")
     rewrite(file, pq.read_table(file).drop_columns(["end"]))
     with pytest.raises(MissingColumnError, match=f"{file.name}: the column end of the table replicas is missing"):
         read(history, "replicas")
 
 
-def test_an_older_version_has_null_where_it_had_nothing(history: Path) -> None:
-    """A column that a file's version did not know yet is unknown there, not an error."""
+def test_a_new_column_is_null_in_an_older_file(history: Path) -> None:
+    """A column that is newer than the file's version is null."""
     file = the_file(history, "replicas")
     before = read(history, "replicas")
     rewrite(file, pq.read_table(file).drop_columns(["end"]), version=0)
@@ -79,7 +79,7 @@ def test_an_older_version_has_null_where_it_had_nothing(history: Path) -> None:
 
 
 def test_a_newer_version_is_refused(history: Path) -> None:
-    """With what to do about it."""
+    """The error says what to do."""
     file = the_file(history, "polls")
     rewrite(file, pq.read_table(file), version=VERSION + 1)
     with pytest.raises(NewerSchemaError, match=rf"{file.name}: its tables are of version {VERSION + 1}, .* update"):
@@ -87,8 +87,8 @@ def test_a_newer_version_is_refused(history: Path) -> None:
 
 
 @pytest.mark.parametrize("metadata", [{}, metadata_of(BY_NAME["moves"]), {VERSION_KEY: b"one"}])
-def test_a_file_of_something_else_is_named(history: Path, metadata: dict[bytes, bytes]) -> None:
-    """Parquet, but not this table of ours."""
+def test_another_parquet_file_is_named(history: Path, metadata: dict[bytes, bytes]) -> None:
+    """A Parquet file that is not of this table is an error."""
     file = the_file(history, "polls")
     put(file, pa.table({"x": [1]}), metadata)
     with pytest.raises(HistoryFileError, match=f"{file.name}: not a file of the table polls"):
@@ -96,7 +96,7 @@ def test_a_file_of_something_else_is_named(history: Path, metadata: dict[bytes, 
 
 
 def test_a_file_without_rows_is_no_error(history: Path) -> None:
-    """It adds none."""
+    """A file without rows changes nothing."""
     file = the_file(history, "polls")
     before = read(history, "polls")
     empty = file.with_name(file.name.replace("kafka-warden", "kafka-warden-empty"))
@@ -104,8 +104,8 @@ def test_a_file_without_rows_is_no_error(history: Path) -> None:
     assert read(history, "polls") == before
 
 
-def test_what_is_being_written_is_passed_over(history: Path) -> None:
-    """A name with a dot in front is not looked at, whatever is in it."""
+def test_temporary_files_are_ignored(history: Path) -> None:
+    """Files whose name starts with a dot are ignored."""
     file = the_file(history, "polls")
     file.with_name(f".{file.name}").write_bytes(b"half")
     file.with_name(f".{file.name}.tmp").write_bytes(b"half")

@@ -1,4 +1,4 @@
-"""Between poll and sink: nobody waits, nothing is lost without being counted, and the end comes in time."""
+"""The recorder: no poll waits, every lost row is counted, and a stop ends in time."""
 
 import gc
 import sys
@@ -31,11 +31,11 @@ from sandbox import wait_for
 from tests.building import Partition, snapshot
 
 SECONDS = 10.0
-"""More than any of this takes."""
+"""Longer than any step takes."""
 
 
-class Gate:
-    """A sink that is stuck until it is let go."""
+class BlockedSink:
+    """A sink that blocks until `opened` is set."""
 
     def __init__(self, name: str = "gate", *, is_open: bool = False) -> None:
         self.stats = SinkStats(name)
@@ -64,10 +64,10 @@ class Gate:
 
 @pytest.fixture
 def recorders() -> Iterator[Callable[..., Recorder]]:
-    """Make recorders that are stopped, and whose sinks are let go, when the test ends."""
-    made: list[tuple[Recorder, tuple[Gate, ...]]] = []
+    """Make recorders that are stopped at the end of the test."""
+    made: list[tuple[Recorder, tuple[BlockedSink, ...]]] = []
 
-    def make(*sinks: Gate, **settings: Any) -> Recorder:
+    def make(*sinks: BlockedSink, **settings: Any) -> Recorder:
         recorder = Recorder(sinks, Parameters(), **settings)
         made.append((recorder, sinks))
         return recorder
@@ -80,19 +80,19 @@ def recorders() -> Iterator[Callable[..., Recorder]]:
 
 
 def seen(clock: float) -> Snapshot:
-    """One partition with three replicas: four rows that count for the queue."""
+    """One partition with three replicas: four rows in the queue."""
     return snapshot({"t": [Partition()]}, clock=clock)
 
 
 def record(recorder: Recorder, *clocks: float, remembered: Remembered = Remembered.KEPT) -> None:
-    """Let it take polls."""
+    """Record polls."""
     for clock in clocks:
         recorder.record(seen(clock), derive(seen(clock), None, Parameters())[1], remembered)
 
 
-def test_a_stuck_sink_holds_nobody(recorders: Callable[..., Recorder]) -> None:
-    """While a sink is stuck in its first poll others are taken or counted, and another sink gets all of them."""
-    stuck, other = Gate("stuck"), Gate("other", is_open=True)
+def test_a_blocked_sink_delays_no_other(recorders: Callable[..., Recorder]) -> None:
+    """While one sink blocks, its polls are queued or counted, and another sink gets all polls."""
+    stuck, other = BlockedSink("stuck"), BlockedSink("other", is_open=True)
     recorder = recorders(stuck, other, most_rows=12)
     recorder.start()
     record(recorder, 0.0)
@@ -115,7 +115,7 @@ def test_a_stuck_sink_holds_nobody(recorders: Callable[..., Recorder]) -> None:
 
 
 def calls(turn: Callable[[], None]) -> int:
-    """Count the calls of functions that this thread makes."""
+    """Count the function calls of this thread."""
     made = [0]
 
     def note(_frame: FrameType, event: str, _what: object) -> None:
@@ -133,7 +133,7 @@ def calls(turn: Callable[[], None]) -> int:
 
 
 def large(topics: int) -> Snapshot:
-    """A poll with as many topics, moves of both kinds, quotas, beans of clients and forgotten configurations."""
+    """A poll with many topics, moves of both kinds, quotas, beans of clients and configurations of deleted topics."""
     names = [f"t{number}" for number in range(topics)]
     beans = ProcessBeans(0.0, {}, tuple(ClientBean(name, None, {}) for name in names))
     return snapshot(
@@ -146,9 +146,9 @@ def large(topics: int) -> Snapshot:
     )
 
 
-def test_a_poll_that_is_left_out_costs_next_to_nothing(recorders: Callable[..., Recorder]) -> None:
-    """What a full queue turns away is counted in full, by as many calls for 300 topics as for three."""
-    stuck = Gate()
+def test_dropping_a_poll_is_cheap(recorders: Callable[..., Recorder]) -> None:
+    """A poll that does not fit into the queue is counted with as many calls for 300 topics as for three."""
+    stuck = BlockedSink()
     recorder = recorders(stuck, most_rows=1)
     recorder.start()
     record(recorder, 0.0)
@@ -159,16 +159,16 @@ def test_a_poll_that_is_left_out_costs_next_to_nothing(recorders: Callable[..., 
     # The first one logs that rows are lost.
     for topics in (1, 3, 300):
         left_out = large(topics)
-        judged = derive(left_out, None, Parameters())[1]
-        costs.append(calls(partial(recorder.record, left_out, judged, Remembered.KEPT)))
-        rows += count(Poll(left_out, judged, Parameters(), "run", 0))
+        evaluated = derive(left_out, None, Parameters())[1]
+        costs.append(calls(partial(recorder.record, left_out, evaluated, Remembered.KEPT)))
+        rows += count(Poll(left_out, evaluated, Parameters(), "run", 0))
     assert costs[1] == costs[2]
     assert recorder.status["gate"].dropped == {"queue_full": rows}
 
 
-def test_a_poll_larger_than_the_queue_is_taken_alone(recorders: Callable[..., Recorder]) -> None:
-    """A bound in rows must not keep a large cluster out for ever."""
-    sink = Gate()
+def test_a_poll_larger_than_the_queue_is_accepted_alone(recorders: Callable[..., Recorder]) -> None:
+    """A poll that is larger than the queue is accepted if the queue is empty."""
+    sink = BlockedSink()
     recorder = recorders(sink, most_rows=1)
     recorder.start()
     record(recorder, 0.0)
@@ -178,9 +178,9 @@ def test_a_poll_larger_than_the_queue_is_taken_alone(recorders: Callable[..., Re
     wait_for(lambda: [poll.sequence for poll in sink.polls] == [0, 1], SECONDS)
 
 
-def test_the_queue_is_written_at_the_end(recorders: Callable[..., Recorder]) -> None:
-    """What waits when the process is told to stop is written, then the sink is closed, and later polls are counted."""
-    sink = Gate()
+def test_the_queue_is_written_at_the_stop(recorders: Callable[..., Recorder]) -> None:
+    """At a stop queued polls are written, then the sink is closed; later polls are counted as lost."""
+    sink = BlockedSink()
     recorder = recorders(sink)
     recorder.start()
     record(recorder, 0.0, 10.0, 20.0)
@@ -192,9 +192,9 @@ def test_the_queue_is_written_at_the_end(recorders: Callable[..., Recorder]) -> 
     assert recorder.status["gate"].dropped == {"queue_full": count(sink.polls[0])}
 
 
-def test_a_stuck_sink_does_not_hold_the_end(recorders: Callable[..., Recorder]) -> None:
-    """Stopping gives up when its time is over, all sinks together."""
-    recorder = recorders(Gate("one"), Gate("two"))
+def test_a_blocked_sink_does_not_delay_the_stop(recorders: Callable[..., Recorder]) -> None:
+    """A stop gives up after its time limit, for all sinks together."""
+    recorder = recorders(BlockedSink("one"), BlockedSink("two"))
     recorder.start()
     record(recorder, 0.0)
     began = time.monotonic()
@@ -202,10 +202,10 @@ def test_a_stuck_sink_does_not_hold_the_end(recorders: Callable[..., Recorder]) 
     assert time.monotonic() - began < SECONDS / 2
 
 
-def test_a_sink_that_fails_is_counted_and_asked_again(recorders: Callable[..., Recorder]) -> None:
-    """An error that nobody thought of costs one poll."""
+def test_a_sink_that_fails_is_used_again(recorders: Callable[..., Recorder]) -> None:
+    """After an unexpected error one poll is lost."""
 
-    class Broken(Gate):
+    class Broken(BlockedSink):
         def write(self, poll: Poll) -> None:
             if poll.sequence == 0:
                 raise ZeroDivisionError
@@ -219,12 +219,12 @@ def test_a_sink_that_fails_is_counted_and_asked_again(recorders: Callable[..., R
     assert recorder.status["gate"].dropped == {"error": count(sink.polls[0])}
 
 
-def test_a_poll_that_cannot_be_counted_ends_no_history(
+def test_a_poll_that_cannot_be_counted_does_not_stop_history(
     recorders: Callable[..., Recorder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What fails to be written may fail to be counted, too: partitions and replicas are then, and the next is taken."""
+    """If the rows of a failed poll cannot be counted, its partitions and replicas are; the next poll is written."""
 
-    class Broken(Gate):
+    class Broken(BlockedSink):
         def write(self, poll: Poll) -> None:
             if poll.sequence == 0:
                 raise ZeroDivisionError
@@ -242,16 +242,16 @@ def test_a_poll_that_cannot_be_counted_ends_no_history(
     assert recorder.status["gate"].dropped == {"error": 4}
 
 
-def test_an_idle_sink_may_look_after_itself(recorders: Callable[..., Recorder]) -> None:
-    """With nothing to write it is called now and then."""
-    sink = Gate(is_open=True)
+def test_an_idle_sink_is_called(recorders: Callable[..., Recorder]) -> None:
+    """`idle` is called while there are no polls."""
+    sink = BlockedSink(is_open=True)
     recorders(sink).start()
     assert sink.idled.wait(SECONDS)
 
 
 def test_an_interval_leaves_polls_out(recorders: Callable[..., Recorder]) -> None:
-    """One poll an interval is kept, the gap shows in the sequence, and the first of a memory always is."""
-    sink = Gate(is_open=True)
+    """One poll per interval is kept, and always the first one of a memory; the sequence shows gaps."""
+    sink = BlockedSink(is_open=True)
     recorder = recorders(sink, interval=30.0)
     recorder.start()
     record(recorder, 0.0, 10.0, 20.0, 29.5, 40.0)
@@ -261,8 +261,8 @@ def test_an_interval_leaves_polls_out(recorders: Callable[..., Recorder]) -> Non
     assert recorder.status["gate"].dropped == {}
 
 
-def test_books_tell_what_changed(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line when writing fails, one when it works again, one for the first loss of a kind; the numbers add up."""
+def test_changes_are_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line is logged when writing fails, when it works again, and for the first loss by reason."""
     stats = SinkStats("disk")
     assert stats.status().last_success is None
     for _ in range(3):

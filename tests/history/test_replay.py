@@ -1,4 +1,4 @@
-"""What a replay says of polls that are missing: nothing of it is silently wrong."""
+"""A replay with missing polls reports its confidence in each result."""
 
 from collections.abc import Mapping
 from dataclasses import replace as altered
@@ -11,17 +11,17 @@ Kept = list[Mapping[str, Rows]]
 
 
 def kept_polls() -> Kept:
-    """Rows of the scene, poll by poll."""
+    """Rows of each poll of the scene."""
     return [rows(poll) for poll in scene_polls()]
 
 
 def confidences(found: list[Replayed]) -> list[str]:
-    """How far each poll can be believed."""
+    """Confidence of each poll."""
     return [each.confidence for each in found]
 
 
 def test_a_whole_run_is_exact() -> None:
-    """Nothing is missing, and everything is what it was."""
+    """If no poll is missing, all results are equal."""
     kept = kept_polls()
     found = list(replay(kept))
     assert confidences(found) == [Confidence.EXACT] * len(kept)
@@ -31,8 +31,8 @@ def test_a_whole_run_is_exact() -> None:
         assert differences(before, rows(again.poll)) == []
 
 
-def test_a_gap_is_told_until_the_next_start() -> None:
-    """Polls behind a gap are judged with the memory before it; a process that starts anew is exact again."""
+def test_a_gap_is_reported_until_the_next_start() -> None:
+    """Polls after a gap are evaluated with the memory from before it; the next process is exact again."""
     kept = kept_polls()
     second = [rows(altered(poll, run="second")) for poll in scene_polls()]
     found = list(replay([*kept[:3], *kept[4:], *second]))
@@ -42,8 +42,8 @@ def test_a_gap_is_told_until_the_next_start() -> None:
     assert all(each.poll is not None for each in found)
 
 
-def test_a_run_without_its_beginning_is_unfounded() -> None:
-    """Its first poll is judged as the first one of a process, and said to be."""
+def test_a_run_without_its_first_poll_is_unfounded() -> None:
+    """Its first poll is evaluated as the first one of a process and reported as unfounded."""
     found = list(replay(kept_polls()[2:]))
     assert confidences(found) == [Confidence.UNFOUNDED] * len(found)
     (first, *_) = found
@@ -51,8 +51,8 @@ def test_a_run_without_its_beginning_is_unfounded() -> None:
     assert first.poll.derived.clamped == 0
 
 
-def test_a_poll_in_parts_is_not_judged() -> None:
-    """Rows that are missing are named; the polls behind stand behind a gap."""
+def test_a_poll_with_missing_rows_is_not_evaluated() -> None:
+    """The table with missing rows is reported; the later polls are after a gap."""
     kept = kept_polls()
     lost: Mapping[str, Rows] = {
         **kept[2],
@@ -71,7 +71,7 @@ def test_a_poll_in_parts_is_not_judged() -> None:
 
 
 def test_a_poll_without_its_own_row_is_incomplete() -> None:
-    """So is one of which only other tables are there."""
+    """A poll without a row in `polls` is incomplete."""
     kept = kept_polls()
     lost = {**kept[1], "polls": {name: [] for name in kept[1]["polls"]}}
     found = list(replay([kept[0], lost, kept[2]]))
@@ -79,8 +79,8 @@ def test_a_poll_without_its_own_row_is_incomplete() -> None:
     assert "expected the one row" in found[1].problem
 
 
-def test_a_start_that_is_incomplete_founds_nothing() -> None:
-    """A state file that cannot be read is no beginning, and what was before it is none either."""
+def test_polls_after_an_incomplete_start_are_unfounded() -> None:
+    """After a state file that cannot be read, the next polls are unfounded."""
     (first, second, *_) = polls([poll.snapshot for poll in scene_polls()], run="other")
     damaged = altered(second, remembered=Remembered.RESTORED, restored={"format": 99})
     third = altered(second, sequence=2)
@@ -89,13 +89,13 @@ def test_a_start_that_is_incomplete_founds_nothing() -> None:
     assert "format" in found[1].problem
 
 
-def test_no_rows_are_no_poll() -> None:
-    """A poll in which nobody told about the cluster left none."""
+def test_a_poll_without_rows_is_skipped() -> None:
+    """A poll without rows is skipped."""
     assert list(replay([{name: {column: [] for column in columns} for name, columns in kept_polls()[0].items()}])) == []
 
 
 def test_runs_do_not_share_a_memory() -> None:
-    """Each process is judged by itself, even where one ends at the number that the next one goes on with."""
+    """Each run is evaluated separately, even if the sequence numbers of two runs are consecutive."""
     kept: Kept = kept_polls()
     other: list[Poll] = [altered(poll, run="other", sequence=poll.sequence) for poll in scene_polls()]
     found = list(replay([*kept[:4], *(rows(poll) for poll in other[4:])]))

@@ -1,4 +1,4 @@
-"""What is written is enough: from the rows come the snapshots again, and from these every judgement, bit by bit."""
+"""Snapshots are restored from rows, and all derived values are computed from them again, bit by bit."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from kafka_warden.derive import derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import HistoryRowsError
 from kafka_warden.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
-from kafka_warden.history.replay import replay as judge_again
+from kafka_warden.history.replay import replay as evaluate_again
 from kafka_warden.history.restore import document_of, parameters_of, snapshot_of
 from kafka_warden.history.tables import polls as polls_table
 from kafka_warden.model import Parameters, Snapshot
@@ -21,22 +21,22 @@ from tests.history.anything import histories
 from tests.history.replay import Rows, differences, in_order_of, polls, replay, rows, scene_polls
 
 
-def test_the_scene_comes_back() -> None:
-    """Snapshots of a cluster in every kind of trouble are the same after a trip through the rows."""
+def test_the_scene_is_restored() -> None:
+    """The snapshots of the scene are restored from their rows."""
     for poll in scene_polls():
         assert comparable(snapshot_of(rows(poll))) == comparable(poll.snapshot)
         assert parameters_of(rows(poll)) == poll.parameters
 
 
-def test_the_scene_is_judged_alike_from_its_rows() -> None:
-    """Judged again from nothing but the rows, states, causes, ages, tokens and numbers are exactly those that were."""
+def test_derived_values_of_the_scene_are_computed_again() -> None:
+    """All derived values are equal if they are computed again from the rows."""
     kept = [rows(poll) for poll in scene_polls()]
     for before, again in zip(kept, replay(kept), strict=True):
         assert differences(before, rows(again)) == []
 
 
-def test_the_scene_has_verdicts_to_compare() -> None:
-    """The test above compares moves that are stuck, tokens, problems and clocks that run."""
+def test_the_scene_has_values_to_compare() -> None:
+    """The scene has stuck moves, tokens, problems and ages for the test above."""
     found = rows(scene_polls()[-1])
     assert {"throttle_below_inbound", None} <= set(found["moves"]["stuck"])
     assert -45.0 in found["quotas"]["tokens"]
@@ -49,8 +49,8 @@ def test_the_scene_has_verdicts_to_compare() -> None:
 
 @settings(max_examples=60)
 @given(histories(), st.randoms(use_true_random=False))
-def test_anything_comes_back(history: list[Snapshot], chance: random.Random) -> None:
-    """So does any mixture of the known and the unknown, in whatever order the rows are read, and it is judged alike."""
+def test_any_poll_is_restored(history: list[Snapshot], chance: random.Random) -> None:
+    """Any mixture of known and unknown values is restored, in any order of rows, and derived values are equal."""
     kept = [rows(poll) for poll in polls(history, Parameters())]
     mixed = [{name: shuffled(columns, chance) for name, columns in tables.items()} for tables in kept]
     for seen, tables in zip(history, mixed, strict=True):
@@ -66,8 +66,8 @@ def shuffled(columns: Rows, chance: random.Random) -> Rows:
     return {name: [values[row] for row in order] for name, values in columns.items()}
 
 
-def test_a_restart_is_judged_alike() -> None:
-    """A process that began with the state file of another one is judged again from what it wrote, file included."""
+def test_a_restart_is_replayed() -> None:
+    """A process that started with a state file can be replayed from its rows, which have that file."""
     seen = [scene.poll(float(clock)) for clock in scene.POLLS]
     memory, _ = derive(seen[0], None, scene.PARAMETERS)
     for each in seen[1:5]:
@@ -86,12 +86,12 @@ def test_a_restart_is_judged_alike() -> None:
     for before, again in zip(kept, replay(kept), strict=True):
         assert differences(before, rows(again)) == []
     without = [{**tables, "polls": {**tables["polls"], "remembered": ["kept"]}} for tables in kept]
-    polls = [each.poll for each in judge_again(without)]
+    polls = [each.poll for each in evaluate_again(without)]
     assert any(differences(before, rows(poll)) for before, poll in zip(kept, polls, strict=True) if poll is not None)
 
 
-def test_a_large_state_file_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is cut, put together in any order, and refused while a piece is missing."""
+def test_a_large_state_file_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is split, joined in any order, and refused if a piece is missing."""
     monkeypatch.setattr(polls_table, "PART", 7)
     document = {"replicas": ["ü" * 9, "x" * 20]}
     (poll, *_) = polls([scene.poll(0.0)])
@@ -104,7 +104,7 @@ def test_a_large_state_file_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_rows_of_several_polls_are_refused() -> None:
-    """One poll at a time: rows of two are an error that says so, as are rows without their partitions."""
+    """Rows of two polls are an error, as are missing rows."""
     tables = rows(scene_polls()[0])
     twice = {name: [*values, *values] for name, values in tables["polls"].items()}
     with pytest.raises(HistoryRowsError, match="expected the one row of one poll, got 2"):
@@ -116,8 +116,8 @@ def test_rows_of_several_polls_are_refused() -> None:
 
 
 @given(st.binary(min_size=16, max_size=16))
-def test_topic_ids_are_spelled_as_kafka_does(topic_id: bytes) -> None:
-    """22 characters of URL-safe base64, and back."""
+def test_topic_ids_are_formatted_like_kafka(topic_id: bytes) -> None:
+    """A topic id is 22 characters of URL-safe base64."""
     assert len(topic_id_text(topic_id)) == 22
     assert topic_id_bytes(topic_id_text(topic_id)) == topic_id
     assert topic_id_text(bytes(16)) == "A" * 22

@@ -1,4 +1,4 @@
-"""The tables follow the model: nothing in a poll is without a decision, nothing changes without a new version."""
+"""The tables and the model: every field is stored or left out on purpose, and changes need a new version."""
 
 import re
 from dataclasses import dataclass, fields
@@ -39,25 +39,25 @@ tables = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 
 
 def holds(source: str, place: str) -> bool:
-    """Whether a place is this one or a part of it."""
+    """Whether a path is this source or below it."""
     return place == source or place.startswith((f"{source}.", f"{source}[]."))
 
 
 def undecided(places: tuple[str, ...]) -> list[str]:
-    """Places that no column holds and that nobody left out."""
+    """Paths that are neither in a column nor left out."""
     return [
         place for place in places if not any(holds(source.removesuffix("[]"), place) for source in HELD | {*LEFT_OUT})
     ]
 
 
-def test_nothing_in_a_poll_is_forgotten() -> None:
-    """Every place of a snapshot and of a judgement is in a column, or left out with a reason."""
+def test_every_field_of_a_poll_is_stored_or_left_out() -> None:
+    """Every path of a snapshot and of the derived values is in a column, or left out with a reason."""
     assert undecided(PLACES) == []
     assert all(LEFT_OUT.values())
 
 
-def test_a_new_field_would_be_noticed() -> None:
-    """The test above fails for a field that nobody decided about, wherever it stands."""
+def test_a_new_field_is_noticed() -> None:
+    """The test above fails for a new field at any level."""
 
     @dataclass(frozen=True)
     class Grown(Snapshot):
@@ -68,15 +68,15 @@ def test_a_new_field_would_be_noticed() -> None:
     assert undecided(("derived.lag.sum_bytes.news",)) == ["derived.lag.sum_bytes.news"]
 
 
-def test_what_is_named_exists() -> None:
-    """Every place that a column or a reason names is there."""
+def test_named_paths_exist() -> None:
+    """Every path that a column or `LEFT_OUT` names exists."""
     for source in HELD | {*LEFT_OUT}:
         annotation_at(source)
         assert any(holds(source.removesuffix("[]"), place) for place in PLACES), source
 
 
-def test_every_part_of_a_structure_is_described() -> None:
-    """A field that is added to a class of the model that goes into a column needs a unit and a meaning."""
+def test_every_field_of_a_structure_is_described() -> None:
+    """Every field of a structure has a unit and a meaning."""
     parts = {f"{each.make.__name__}.{name}" for each in history_schema.structures() for name, _ in each.fields}
     assert parts - NOTES.keys() == set()
     assert NOTES.keys() - parts == set()
@@ -85,20 +85,20 @@ def test_every_part_of_a_structure_is_described() -> None:
 
 
 def test_version_grows_with_the_tables() -> None:
-    """The columns are those that this version has: when they change, VERSION and FINGERPRINTS change with them."""
+    """If the columns change, VERSION and FINGERPRINTS must change with them."""
     assert max(FINGERPRINTS) == VERSION
     assert FINGERPRINTS[VERSION] == fingerprint(), "set VERSION to the next one, and add its fingerprint"
     assert len(set(FINGERPRINTS.values())) == len(FINGERPRINTS)
 
 
 def test_the_design_has_its_tables() -> None:
-    """The six of the design are there, in its words."""
+    """The six tables of the design exist."""
     assert {"partitions", "replicas", "brokers", "moves", "quotas", "configs"} <= BY_NAME.keys()
 
 
 @tables
 def test_columns_are_well_formed(table: Table[Any]) -> None:
-    """Names are told once and spelled alike, keys exist, everything is described, types are Spark's."""
+    """Names are unique and lower case, keys exist, every column has a description, types are those of Spark."""
     columns = columns_of(table)
     names = [column.name for column in columns]
     assert len(set(names)) == len(names)
@@ -113,7 +113,7 @@ def test_columns_are_well_formed(table: Table[Any]) -> None:
 
 @tables
 def test_rows_fit_their_columns(table: Table[Any]) -> None:
-    """Every column of the scene has a value a row, no key twice, and the rows are counted without being made."""
+    """Every column has one value per row, and `count` returns the number of rows."""
     for poll in scene_polls():
         built = build(table, poll)
         assert {len(values) for values in built.columns.values()} == {built.rows}
@@ -121,20 +121,20 @@ def test_rows_fit_their_columns(table: Table[Any]) -> None:
     assert count(poll) == sum(build(each, poll).rows for each in TABLES)
 
 
-def test_types_without_a_decision_are_refused() -> None:
-    """A type that the model did not have so far is an error that says where to go."""
+def test_types_without_a_column_type_are_refused() -> None:
+    """A type of the model without a column type is an error that says where to add it."""
     assert str(column_type_of(Window)) == "struct<samples:bigint,size:double>"
     with pytest.raises(TypeError, match="add one in exporter/kafka_warden/history"):
         column_type_of(complex)
 
 
 def test_schema_document_is_current() -> None:
-    """docs/history-schema.md is what `make docs` makes of the tables as they stand."""
+    """docs/history-schema.md is up to date."""
     assert (ROOT / "docs" / "history-schema.md").read_text() == history_schema.render(), "run make docs"
 
 
 def test_schema_document_has_every_column() -> None:
-    """Each column stands in its table's section, those of every table in the first one."""
+    """Each column is in the section of its table; common columns are in the first section."""
     sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", history_schema.render(), re.MULTILINE | re.DOTALL))
     assert [c.name for c in COMMON] == re.findall(r"^\| `(\w+)`", sections["Every table"], re.MULTILINE)
     for table in TABLES:
@@ -144,7 +144,7 @@ def test_schema_document_has_every_column() -> None:
 
 @settings(max_examples=60)
 @given(histories())
-def test_rows_are_counted_as_they_would_be_made(history: list[Snapshot]) -> None:
-    """However a table counts them, for any mixture of the known and the unknown."""
+def test_rows_are_counted_without_making_them(history: list[Snapshot]) -> None:
+    """`Table.count` is right for any mixture of known and unknown values."""
     for poll in polls(history, Parameters()):
         assert [table.count(poll) for table in TABLES] == [len(table.rows(poll)) for table in TABLES]
