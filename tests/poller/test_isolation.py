@@ -174,6 +174,7 @@ def test_a_throttled_broker_is_waited_for_and_keeps_its_connection(polled: Polli
         assert set(snapshot.offsets_at) == {1, 2, 3}
         first, second = (each["at"] for each in polled.brokers.seen("ListOffsets") if each["broker"] == 2)
         assert second - first == pytest.approx(0.8)
+        assert polled.poller.throttle_times == {1: 0.0, 2: 0.8, 3: 0.0}
     assert polled.connections() == before
 
 

@@ -119,8 +119,10 @@ class Brokers:
     """Exceptions of this program itself."""
     _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
     _connections: dict[int, _Connection] = field(default_factory=dict)
-    _encoded: dict[Any, tuple[int, bytes | Patched]] = field(default_factory=dict)
+    _encoded: dict[Any, bytes | Patched] = field(default_factory=dict)
     _sides: dict[Any, str] = field(default_factory=dict)
+    _revision: int = 0
+    """Of the cluster, when these two were begun."""
     _count: int = 0
 
     async def listen(self, broker: int) -> None:
@@ -188,6 +190,10 @@ class Brokers:
 
     async def _answer(self, connection: _Connection, request: Request) -> bool:
         """Answer; return whether the connection stays open."""
+        if self._revision != self.cluster.revision:
+            self._revision = self.cluster.revision
+            self._encoded.clear()
+            self._sides.clear()
         request.side = self._side(connection.broker, request) if request.name == "ListOffsets" else ""
         self._note(connection, request)
         rule = fitting(self.rules, connection.broker, request.name, request.side)
@@ -287,11 +293,10 @@ class Brokers:
     def _kept(self, broker: int, request: Request) -> bytes:
         """Encode a reply, or take the one that was encoded for the same request before."""
         key = (request.key, request.version, broker, request.body)
-        revision, kept = self._encoded.get(key, (-1, b""))
-        if revision != self.cluster.revision:
+        if key not in self._encoded:
             made = self._made(broker, request)
-            kept = made if isinstance(made, Patched) else made.encode(version=request.version)
-            self._encoded[key] = self.cluster.revision, kept
+            self._encoded[key] = made if isinstance(made, Patched) else made.encode(version=request.version)
+        kept = self._encoded[key]
         return kept.at(self.time.now()) if isinstance(kept, Patched) else kept
 
     def _made(self, broker: int, request: Request) -> Any:
@@ -313,7 +318,7 @@ class Brokers:
         return make[request.name](cluster)
 
     def _side(self, broker: int, request: Request) -> str:
-        key = (broker, request.version, self.cluster.revision, request.body)
+        key = (broker, request.version, request.body)
         if key not in self._sides:
             asked = KINDS[request.key][1].decode(request.body, version=request.version)
             topics = ((self.cluster.topics.get(topic.name), topic.partitions) for topic in asked.topics)

@@ -1,0 +1,80 @@
+"""What the page shows of polls: the poller on scripted brokers, with everything behind it."""
+
+import re
+
+import pytest
+from structlog.testing import capture_logs
+
+from kafka_warden.cycle import Cycle
+from kafka_warden.model import Parameters
+from tests import scene
+from tests.poller.polling import INTERVAL, Polling
+
+LAG = "broker_sum_replica_lag_messages"
+
+
+@pytest.fixture
+def cycle(polled: Polling) -> Cycle:
+    """A cycle after its first poll. Broker 2 is five messages behind in both partitions that it follows."""
+    polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], end=100, lag={2: 5})
+    parameters = Parameters(poll_interval=INTERVAL)
+    made = Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, clock=polled.clock)
+    polled.clock.advance(INTERVAL)
+    made.once()
+    return made
+
+
+def shown(cycle: Cycle, name: str) -> dict[str, float]:
+    """The series of a metric on the page: labels as they are written, and the value."""
+    assert cycle.holder.page is not None
+    found = re.findall(rf"^kafka_warden_{name}(?:{{(.*)}})? (\S+)$", cycle.holder.page.text.decode(), re.MULTILINE)
+    return {labels: float(value) for labels, value in found}
+
+
+def down(cycle: Cycle) -> set[str]:
+    """Sources that are not up."""
+    return {labels for labels, value in shown(cycle, "up").items() if value != 1.0}
+
+
+def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle: Cycle) -> None:
+    """It is down, and all else is of this poll."""
+    assert down(cycle) == set()
+    polled.brokers.rule(None, "ListPartitionReassignments", error=-1)
+    polled.clock.advance(INTERVAL)
+    with capture_logs() as logs:
+        cycle.once()
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert down(cycle) == {'source="reassignments",broker=""'}
+    assert shown(cycle, "snapshot_timestamp_seconds") == {"": polled.clock.time()}
+    assert shown(cycle, LAG) == {'broker="1"': 0.0, 'broker="2"': 10.0, 'broker="3"': 0.0}
+
+
+def test_a_broker_that_hangs_leaves_the_numbers_of_the_others(polled: Polling, cycle: Cycle) -> None:
+    """Lag behind a leader on it is unknown, and so is each sum with such a part. Its own lag is the last known."""
+    polled.brokers.rule(2, hang=True)
+    polled.clock.advance(INTERVAL)
+    with capture_logs():
+        cycle.once()
+    assert {labels.partition(",")[2] for labels in down(cycle)} == {'broker="2"'}
+    assert shown(cycle, "broker_replica_lag_unknown_replicas") == {
+        'broker="1"': 1.0,
+        'broker="2"': 0.0,
+        'broker="3"': 1.0,
+    }
+    assert shown(cycle, LAG) == {'broker="2"': 10.0}
+
+
+def test_numbers_are_shown_for_three_intervals_after_the_last_answer(polled: Polling, cycle: Cycle) -> None:
+    """Those of the sidecar itself stay, and so does the time of the last answer."""
+    answered = polled.clock.time()
+    polled.brokers.rule(None, error=-1)
+    polled.brokers.rule(None, "Metadata", drop=True)
+    pages = []
+    with capture_logs():
+        for _ in range(4):
+            polled.clock.advance(INTERVAL)
+            cycle.once()
+            pages.append(len(shown(cycle, LAG)))
+            assert shown(cycle, "snapshot_timestamp_seconds") == {"": answered}
+    assert pages == [3, 3, 3, 0]
+    assert len(down(cycle)) == len(shown(cycle, "up"))
