@@ -1,4 +1,4 @@
-"""What is zero by nature, also while everything is broken that a test can break. The only place that says so."""
+"""Panels that stay at 0 under every fault that a test can cause, with the reason."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,12 +6,12 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Quiet:
-    """A panel, or one query of it, that need not ever show anything but 0.
+    """A panel, or one query of it, that may always show 0.
 
     Attributes:
         board: Name of the dashboard.
         panel: Title of the panel.
-        legend: Of the query that is meant, or its column; all queries of the panel when empty.
+        legend: Legend or column of the query; all queries of the panel when empty.
         reason: Why it stays 0.
     """
 
@@ -22,17 +22,27 @@ class Quiet:
 
 
 ZERO_BY_NATURE: Final = (
-    Quiet("replicas", "Unclean leader elections", "", "only where unclean.leader.election.enable lets records be lost"),
+    Quiet(
+        "replicas",
+        "Unclean leader elections",
+        "",
+        "only where unclean.leader.election.enable allows the loss of records",
+    ),
     Quiet(
         "tiered", "Bytes to delete", "", "deleted within a round of the expiration task, unless deleting itself fails"
     ),
     Quiet("tiered", "Errors over time", "deletions", "a deletion that fails is tried again before it counts for long"),
-    Quiet("capacity", "Missing and stray logs", "", "thousands of logs have to be made or deleted at once"),
-    Quiet("sidecar", "Negative differences", "", "followers are asked before leaders, so that the order makes none"),
+    Quiet("capacity", "Missing and stray logs", "", "thousands of logs have to be created or deleted at once"),
+    Quiet(
+        "sidecar",
+        "Negative differences",
+        "",
+        "followers are asked before leaders, so the order of requests causes none",
+    ),
 )
 
 
 def zero_by_nature(board: str, panel: str, legend: str) -> str:
-    """Why a query of a panel may stay 0; empty where it must not."""
+    """Return why a query of a panel may stay 0; empty if it must not."""
     fitting = (quiet for quiet in ZERO_BY_NATURE if (quiet.board, quiet.panel) == (board, panel))
     return next((quiet.reason for quiet in fitting if quiet.legend in {"", legend}), "")

@@ -13,7 +13,7 @@ DIRECTORY: Final = "broker, log_dir"
 BROKER_LIMIT: Final = ("KafkaBrokerNearPartitionLimit", "KafkaBrokerOverPartitionLimit")
 CLUSTER_LIMIT: Final = ("KafkaClusterNearPartitionLimit", "KafkaClusterOverPartitionLimit")
 NEAR: Final[looks.Steps] = ((0.8, "orange"), (1, "red"))
-NO_LIMIT: Final = "The limit is the option limits.max_broker_partitions; without one the share is 0."
+NO_LIMIT: Final = "The limit is the option limits.max_broker_partitions; without a limit the share is 0."
 
 OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / {least('broker_partition_limit', 'broker')}"
 USED: Final = f"1 - {least('log_dir_usable_bytes', DIRECTORY)} / {most('log_dir_total_bytes', DIRECTORY)}"
@@ -25,7 +25,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Partition limit used, highest broker",
-                    f"Partitions over limit, of the chosen brokers (KIP-578). {NO_LIMIT}",
+                    f"Partitions divided by the limit, of the chosen brokers (KIP-578). {NO_LIMIT}",
                     runbooks=BROKER_LIMIT,
                 ),
                 f"max ({OF_LIMIT})",
@@ -75,7 +75,7 @@ PARTITIONS: Final = (
         8,
         [
             bars(
-                About("Partition limit used, by broker", f"Internal topics are left out. {NO_LIMIT}", BROKER_LIMIT),
+                About("Partition limit used, by broker", f"Internal topics do not count. {NO_LIMIT}", BROKER_LIMIT),
                 Query(OF_LIMIT, "broker {{broker}}"),
                 looks.RATIO,
                 NEAR,

@@ -33,9 +33,10 @@ def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
             lines(
                 About(
                     f"{what}: throttled rate and limit",
-                    f"What brokers count against the limit: all that they {listed} of replicas that a throttled list "
-                    "names, in-sync ones too, which are never held back. So a rate above its limit is normal, and a "
-                    "mean over 11 s reads up to 3.5 times too high in bursts. No limit is drawn where there is none.",
+                    f"Traffic that brokers count against the limit: all that they {listed} for replicas of the "
+                    "throttled lists. This includes in-sync replicas, which are never throttled, so a rate above its "
+                    "limit is normal. The mean over 11 s can be up to 3.5 times too high in bursts. Without a limit "
+                    "no limit is drawn.",
                     runbooks=("KafkaThrottleBelowInbound", "KafkaThrottleBlocked"),
                 ),
                 [
@@ -46,7 +47,7 @@ def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
             ),
             lines(
                 About(
-                    f"{what}: catching up, and what is left for it",
+                    f"{what}: catch-up rate and headroom",
                     (
                         "Growth of the adding replicas, and the limit minus the traffic of in-sync replicas. At or "
                         "below 0 nothing is left."

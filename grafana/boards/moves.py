@@ -1,4 +1,4 @@
-"""Moves: reassignments, whoever started them, and moves between log directories."""
+"""Moves: reassignments of any tool, and moves between log directories."""
 
 from typing import Final
 

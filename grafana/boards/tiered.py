@@ -108,7 +108,7 @@ def _against_quota(what: str, done: str, runbooks: tuple[str, ...]) -> Line:
             ),
             lines(
                 About(
-                    f"{done}: held back for",
+                    f"{done}: throttle time",
                     (
                         "Time that a request waits for the quota, mean and maximum of the last minute. Empty while no "
                         "request waits."

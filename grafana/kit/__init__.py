@@ -1,1 +1,1 @@
-"""How every dashboard here looks and asks: queries, panels, tables, links, and the page around them."""
+"""Shared parts of all dashboards: queries, panels, tables, links, and the layout."""

@@ -9,7 +9,7 @@ from grafana.kit.panels import SOURCE
 from grafana.kit.queries import series
 
 STEP: Final = "60s"
-"""At least; Grafana makes it longer where the time range is."""
+"""The minimum; Grafana uses a longer step for a longer time range."""
 
 _MOVING: Final = series("reassigning_partitions")
 _NOW: Final = f"max (max_over_time({_MOVING}[$__interval]))"
@@ -21,7 +21,7 @@ ENDED: Final = f"{_BEFORE} > 0 and {_NOW} == 0"
 
 
 class _Worded(Built):
-    """An annotation with the words and the step that Prometheus' data source takes and the SDK does not know."""
+    """An annotation with the text and the step of the Prometheus data source, which the SDK does not have."""
 
     def to_json(self) -> dict[str, object]:
         """Everything, as Grafana reads it."""
@@ -29,7 +29,7 @@ class _Worded(Built):
 
 
 class _Marks(AnnotationQuery):
-    """Builds an annotation that has words."""
+    """Builds an annotation with text."""
 
     def __init__(self, name: str, expr: str, color: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Units, thresholds and what to show for values that are not numbers to people."""
+"""Units, thresholds and texts for values that are shown as words."""
 
 from typing import Final
 
@@ -17,12 +17,12 @@ BYTES: Final = "decbytes"
 BYTES_PER_SECOND: Final = "Bps"
 PER_SECOND: Final = "suffix:/s"
 MOMENT: Final = "dateTimeAsIsoNoDateIfToday"
-"""Of milliseconds since 1970."""
+"""Unit of milliseconds since 1970."""
 TEXT: Final = "string"
-"""Of what is a name, not a number."""
+"""Unit of a name."""
 
 INFINITY: Final = "Infinity"
-"""How Grafana's value mappings, which are JavaScript, call +Inf."""
+"""The name of +Inf in Grafana's value mappings, which are JavaScript."""
 
 Steps = tuple[tuple[float, str], ...]
 """From this value on this colour; below the first the base colour."""
@@ -48,7 +48,7 @@ UNLIMITED: Final = infinite("unlimited", "blue")
 
 
 def named(*names: tuple[str, str]) -> ValueMap:
-    """Text and colour for the values 0, 1, 2 and so on."""
+    """Text and colour for the values 0, 1, 2 and more."""
     return ValueMap(
         {
             str(value): ValueMappingResult(text=text, color=color, index=value)

@@ -1,4 +1,4 @@
-"""Panels with the manners of this house: a number, lines over time, states over time, a bar per broker."""
+"""Panels with the shared settings of all dashboards: a number, lines over time, states over time, a bar per broker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from grafana.kit.looks import COUNT, NO_STEPS, RATIO, Steps, thresholds
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 REF_IDS: Final = "ABCDEFGH"
 NO_DATA: Final = "unknown"
-"""Where nothing better can be said: what is absent is not known."""
+"""Default text without data: absent is unknown."""
 
 Panel: TypeAlias = stat.Panel | timeseries.Panel | statetimeline.Panel | bargauge.Panel | table.Panel
 """What a dashboard is made of."""
@@ -48,11 +48,11 @@ class Query:
 
 @dataclass(frozen=True)
 class About:
-    """What stands around a panel's numbers.
+    """Everything of a panel except its numbers.
 
     Attributes:
         title: Unique on its dashboard.
-        description: What it tells, and how to read it.
+        description: What it shows, and how to read it.
         runbooks: Alerts whose pages it links to.
         see: Links to other dashboards.
         no_value: What to show while there is nothing.
@@ -79,7 +79,7 @@ def number_panel(
     *,
     base: str = "green",
 ) -> stat.Panel:
-    """One number of now; with a `Query`, whose legend is a name, the name in place of the number."""
+    """The current number; with a `Query` whose legend is a name, the name instead of the number."""
     named = isinstance(query, Query)
     panel = stat.Panel().mappings(list(mappings)).reduce_options(ReduceDataOptions().calcs(["lastNotNull"]))
     panel.with_target(_target(query if isinstance(query, Query) else Query(query, ""), "A", instant=True))
@@ -98,7 +98,7 @@ def lines(
     stack: bool = False,
     below_zero: bool = False,
 ) -> timeseries.Panel:
-    """Lines over time; thresholds are drawn as broken lines.
+    """Lines over time; thresholds are drawn as dashed lines.
 
     Args:
         about: Title and so on.
@@ -141,7 +141,7 @@ def states(about: About, query: Query, mapping: ValueMapping) -> statetimeline.P
 
 
 def bars(about: About, query: Query, unit: str, steps: Steps, greatest: float) -> bargauge.Panel:
-    """A bar for each series of now, all against the same greatest value."""
+    """A bar for each current series, all with the same maximum."""
     panel = bargauge.Panel().with_target(_target(query, "A", instant=True)).min(0).max(greatest)
     dress(panel, about)
     panel.unit(unit).thresholds(thresholds(steps)).decimals(_decimals(unit))
@@ -150,7 +150,7 @@ def bars(about: About, query: Query, unit: str, steps: Steps, greatest: float) -
 
 
 def target_of_table(expr: str, ref_id: str) -> Dataquery:
-    """A query whose answer of now is rows."""
+    """A query whose current result is rows."""
     return _target(Query(expr, ""), ref_id, instant=True).format(PromQueryFormat.TABLE)
 
 

@@ -1,4 +1,4 @@
-"""PromQL out of the catalogue's names. Every expression aggregates by an explicit list of labels.
+"""PromQL from the names of the catalogue. Every expression aggregates by an explicit list of labels.
 
 Two sidecars of one cluster serve the same series twice. `most` and `least` make one of the two; only what is one
 already may be added up or counted.
@@ -13,7 +13,7 @@ NARROWED_BY: Final = ("topic", "broker")
 """Labels with a template variable of the same name."""
 
 REPLICA: Final = "topic, partition, broker"
-"""What a follower is told by."""
+"""Labels of a follower."""
 
 FINITE: Final = "< Inf"
 """Leaves out what is unlimited or never ends: a line at infinity would take the whole axis."""
@@ -37,42 +37,42 @@ def series(name: str, matchers: str = "", *, narrowed_by: tuple[str, ...] = NARR
 
 
 def most(name: str, by: str = "", matchers: str = "") -> str:
-    """The greatest of what the sidecars say: of rates, amounts, limits that differ for a moment."""
+    """The maximum over the sidecars: for rates, amounts and limits that differ for a moment."""
     return _aggregate("max", by, series(name, matchers))
 
 
 def least(name: str, by: str = "", matchers: str = "") -> str:
-    """The least of what the sidecars say: of ages, which a sidecar that missed the end of something has too large."""
+    """The minimum over the sidecars: for ages, which are too high on a sidecar that missed the end of something."""
     return _aggregate("min", by, series(name, matchers))
 
 
 def increase(name: str, by: str = "", over: str = "$__rate_interval") -> str:
-    """By how much a counter grew, which no sidecar doubles."""
+    """Increase of a counter; a second sidecar does not double it."""
     return _aggregate("max", by, f"increase({series(name)}[{over}])")
 
 
 def rate(name: str, by: str = "") -> str:
-    """How fast a counter grows a second, which no sidecar doubles."""
+    """Increase of a counter per second; a second sidecar does not double it."""
     return _aggregate("max", by, f"rate({series(name)}[$__rate_interval])")
 
 
 def total(expression: str, by: str = "") -> str:
-    """A sum over series of which each is there once, that is over `most`, `least`, `rate` or `increase`."""
+    """A sum over series that exist once each: the results of `most`, `least`, `rate` or `increase`."""
     return _aggregate("sum", by, expression)
 
 
 def number(expression: str, by: str = "") -> str:
-    """How many series of which each is there once there are."""
+    """The number of series that exist once each."""
     return _aggregate("count", by, expression)
 
 
 def busiest(count: int, expression: str) -> str:
-    """The greatest few at each moment: a panel cannot show thousands of lines."""
+    """The largest few at each moment: a panel cannot show thousands of lines."""
     return f"topk({count}, {expression})"
 
 
 def or_zero(expression: str, known_by: str) -> str:
-    """Say 0 where nothing is found although the page has the metric that would know: unknown stays absent.
+    """Show 0 where nothing is found although the metric that would show it is served: unknown stays absent.
 
     Args:
         expression: One series without labels, or none.

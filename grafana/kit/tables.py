@@ -1,4 +1,4 @@
-"""Tables: one row per thing, columns out of labels and of values."""
+"""Tables: one row per combination of labels, with columns from labels and values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Value:
 
 
 def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: str = "") -> table.Panel:
-    """A table of now, a row per combination of labels.
+    """A table of current values, a row per combination of labels.
 
     Args:
         about: Title and so on.
