@@ -33,7 +33,7 @@ FROM ${PYTHON} AS pipeline
 COPY --from=java /opt/java/openjdk /opt/java/openjdk
 COPY --from=build-pipeline /opt/pipeline /opt/pipeline
 ENV JAVA_HOME=/opt/java/openjdk PATH=/opt/pipeline/bin:$PATH PYTHONDONTWRITEBYTECODE=1
-# Spark starts as nobody who has no name and no home: Hadoop asks who it is, Ivy where its cache may be.
+# Spark needs a user with a name and a home: Hadoop reads the name, Ivy puts its cache into the home.
 RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden \
  && echo 'kafka-warden:x:10073:10073::/var/lib/kafka-warden:/usr/sbin/nologin' >> /etc/passwd
 WORKDIR /var/lib/kafka-warden

@@ -25,10 +25,11 @@ run: setup ## serve the metrics of your cluster: make run BOOTSTRAP=host:port [A
 	@test -n '$(BOOTSTRAP)' || { echo 'usage: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]' >&2; exit 2; }
 	exec $(VENV)/kafka-warden run --bootstrap-servers '$(BOOTSTRAP)' $(ARGS)
 
-lint: setup ## style and types
+lint: setup ## style, types and words
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
+	$(VENV)/python -m scripts.words
 
 unit: setup ## the tests without Kafka and Spark
 	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)

@@ -1,7 +1,7 @@
 """Finds words that the project does not use (`words.txt`) in every file under version control: part of `make lint`.
 
-`words-exceptions.txt` names the rooms that are not clean yet, the files that others wrote, and the frozen texts.
-Each line of it must be needed, so the file only gets shorter.
+`words-exceptions.txt` has the rooms that are not clean yet, the files that are never checked, and the frozen texts. Each
+line of it must be needed, so the list of rooms only gets shorter.
 """
 
 import re
@@ -42,12 +42,12 @@ class Exceptions:
 
     Attributes:
         unclean: Directories and files that are not checked yet.
-        foreign: Path patterns of what others wrote, which is never checked.
+        unchecked: Path patterns of files that are never checked.
         frozen: Path pattern and regular expression of a text that stays.
     """
 
     unclean: tuple[str, ...] = ()
-    foreign: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     frozen: tuple[tuple[str, str], ...] = ()
 
 
@@ -66,7 +66,7 @@ def read_words(text: str) -> tuple[Word, ...]:
 
 def read_exceptions(text: str) -> Exceptions:
     """Read `words-exceptions.txt`."""
-    sections: dict[str, list[str]] = {"not clean yet": [], "written by others": [], "frozen": []}
+    sections: dict[str, list[str]] = {"not clean yet": [], "never checked": [], "frozen": []}
     section = ""
     for line in _lines(text):
         if line.startswith("["):
@@ -75,7 +75,7 @@ def read_exceptions(text: str) -> Exceptions:
             sections[section].append(line)
     pairs = (line.partition(" | ") for line in sections["frozen"])
     frozen = tuple((path.strip(), expression.strip()) for path, _, expression in pairs)
-    return Exceptions(tuple(sections["not clean yet"]), tuple(sections["written by others"]), frozen)
+    return Exceptions(tuple(sections["not clean yet"]), tuple(sections["never checked"]), frozen)
 
 
 def check(texts: Iterable[tuple[str, str]], words: Iterable[Word], exceptions: Exceptions) -> list[str]:
@@ -85,7 +85,7 @@ def check(texts: Iterable[tuple[str, str]], words: Iterable[Word], exceptions: E
     expression = re.compile(rf"(?<![a-z])(?:{parts})(?![a-z])", re.IGNORECASE)
     for path, text in texts:
         _check_file(path, text, expression, table, exceptions, report)
-    every = (*exceptions.unclean, *exceptions.foreign, *exceptions.frozen)
+    every = (*exceptions.unclean, *exceptions.unchecked, *exceptions.frozen)
     unneeded = [line for line in every if line not in report.needed]
     return report.problems + [f"{EXCEPTIONS.name}: not needed any more: {line}" for line in unneeded]
 
@@ -102,7 +102,7 @@ def _check_file(
     if not found:
         return
     excused = [room for room in exceptions.unclean if path == room or path.startswith(f"{room.rstrip('/')}/")]
-    excused = excused or [pattern for pattern in exceptions.foreign if fnmatch(path, pattern)]
+    excused = excused or [pattern for pattern in exceptions.unchecked if fnmatch(path, pattern)]
     if excused:
         report.needed.update(excused)
         return

@@ -63,9 +63,9 @@ class Partition:
     lag: Mapping[int, int] = field(default_factory=dict)
     """Broker to the messages that it is behind."""
     silent: Sequence[int] = ()
-    """Brokers that do not tell their end."""
+    """Brokers that do not report their log end offset."""
     sizes: Mapping[int, int] = field(default_factory=dict)
-    """Broker to bytes on disk, where it is not `BYTES_PER_OFFSET` an offset; `UNKNOWN` before it told."""
+    """Broker to bytes on disk, where it is not `BYTES_PER_OFFSET` an offset; `UNKNOWN` before its first answer."""
 
     @property
     def led_by(self) -> int:
@@ -78,11 +78,11 @@ class Partition:
         return [broker for broker in self.replicas if broker not in (*self.out, *self.adding)]
 
     def end_at(self, broker: int) -> int:
-        """Tell the log end offset of one replica, whether or not it tells it."""
+        """Return the log end offset of one replica, whether or not its broker reports it."""
         return self.end - self.lag.get(broker, 0)
 
     def size_at(self, broker: int) -> int:
-        """Tell the bytes on disk of one replica."""
+        """Return the bytes on disk of one replica."""
         return self.sizes.get(broker, max(self.end_at(broker) - self.start, 0) * BYTES_PER_OFFSET)
 
 
@@ -91,7 +91,7 @@ Topics = Mapping[str, Sequence[Partition]]
 
 
 def layout(topics: Topics, brokers: Mapping[int, Broker] | None = None, cluster_id: str = "cluster") -> Layout:
-    """Make what Metadata would tell."""
+    """Make the data of a Metadata reply."""
     names = tuple(sorted(topics))
     rows = list(_partitions(topics))
     hosts = [[int(broker) for broker in partition.replicas] for _, _, partition in rows]

@@ -22,7 +22,7 @@ OTHER_VERSIONS = ("3.9.1", "4.2.0")
 def no_process_left() -> Iterator[None]:
     """Fail the run when a process that it started, directly or not, outlives it.
 
-    Every child inherits an environment variable that no other run has; it tells even orphans apart.
+    Every child inherits an environment variable that no other run has; it identifies even orphans.
     """
     run = str(uuid.uuid4())
     os.environ[RUN_VARIABLE] = run

@@ -110,7 +110,7 @@ def view() -> View:
 
 
 def sidecar() -> Sidecar:
-    """What the sidecar tells of itself."""
+    """Data on the sidecar itself."""
     last = float(POLLS[-1])
     status = {(source, ""): answered(last, 0.004) for source in (Source.METADATA, Source.QUOTAS)}
     status[Source.OFFSETS, "1"] = answered(last, 0.012)
@@ -180,7 +180,7 @@ def topics(clock: float) -> Topics:
 
 
 def config(broker: int) -> BrokerConfig:
-    """What DescribeConfigs tells of a broker; the third has a copy quota."""
+    """The configuration of a broker; the third has a copy quota."""
     limits = {
         Side.LEADER: LEADER_LIMITS[broker],
         Side.FOLLOWER: Limit(4e6, Origin.CLUSTER_DEFAULT),
@@ -192,13 +192,13 @@ def config(broker: int) -> BrokerConfig:
 
 
 def beans(clock: float) -> ProcessBeans:
-    """What JMX of broker 1 tells: every bean of the list, numbered so that no two are alike."""
+    """The beans of broker 1: every bean of the list, numbered so that no two are alike."""
     values = {name: 1000.0 + number for name, number in BROKER_BEANS.items()}
     return ProcessBeans(clock, values, requests=(ClientBean("ada", "batch", {"throttle_time": 0.25}),))
 
 
 def controller_beans(clock: float) -> ProcessBeans:
-    """What JMX of the active controller tells."""
+    """The beans of the active controller."""
     values = {name: 1.0 + number / 8 for name, number in CONTROLLER_BEANS.items()}
     ada = {"tokens": -45.0, "mutation_rate": 9.5, "throttle_time": 0.5}
     return ProcessBeans(clock, values, mutations=(ClientBean("ada", None, ada),))

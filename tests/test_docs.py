@@ -57,7 +57,7 @@ def test_metrics_that_are_named_are_served(document: Path) -> None:
 
 @documents
 def test_commands_that_are_named_exist(document: Path) -> None:
-    """Every `make` target and every flag of `kafka-warden` that a document tells to use exists."""
+    """Every `make` target and every flag of `kafka-warden` that a document names exists."""
     text = document.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert (

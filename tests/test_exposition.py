@@ -69,7 +69,7 @@ def users(found: Series) -> set[str]:
 
 @pytest.mark.parametrize(("name", "form"), [("metrics.txt", "text"), ("metrics.openmetrics.txt", "openmetrics")])
 def test_golden_page(name: str, form: str, page: Page, golden: Golden) -> None:
-    """The page of the scene is what it was when somebody last looked at it."""
+    """The page of the scene is the golden one."""
     golden(name, getattr(page, form))
 
 
@@ -101,7 +101,7 @@ def test_compressed_pages_are_the_same_pages(page: Page) -> None:
 
 
 def test_page_without_a_snapshot_is_about_the_sidecar_only() -> None:
-    """With nothing fresh to show, the sidecar's own families remain and no number of the cluster does."""
+    """With nothing fresh to show, only self-metrics remain, and no number of the cluster."""
     page = Exposition(100).render(scene.sidecar(), None)
     names = {name for name, _ in series(parse_text(page.text.decode()))}
     assert "kafka_warden_up" in names
@@ -118,7 +118,7 @@ def test_any_label_value_survives(names: set[str]) -> None:
 
 @given(st.sets(st.text(st.characters(categories=["Cs", "Lu"]), min_size=1), max_size=5))
 def test_what_utf8_cannot_write_does_not_break_the_page(names: set[str]) -> None:
-    """A lone surrogate in a name costs that name its spelling, and nobody the page."""
+    """A lone surrogate in a name changes the spelling of that name only; the page stays valid."""
     page = with_quotas(names)
     assert len(users(series(parse_text(page.text.decode())))) == len(names)
 

@@ -125,7 +125,7 @@ IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket",
 
 
 def inside(module: str, rooms: set[str] | tuple[str, ...]) -> bool:
-    """Tell whether a module is one of these rooms or stands in one."""
+    """Return whether a module is one of these rooms or stands in one."""
     return any(module == room or module.startswith(f"{room}.") for room in rooms)
 
 

@@ -78,7 +78,7 @@ def test_others_may_not_read_it(file: Path) -> None:
 
 
 def test_a_value_that_json_has_not_is_said_and_leaves_the_old_file(file: Path) -> None:
-    """NaN would be read by nobody else."""
+    """NaN is not valid JSON for other programs."""
     state = StateFile(file)
     state.save(DOCUMENT)
     with capture_logs() as logs:

@@ -28,9 +28,9 @@ def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("broker-removed", "A broker with a lost log directory is taken out of the cluster for good")
 def removed(stage: Stage) -> Iterator[set[Fired]]:
-    """Hosting nothing, it is stopped and unregistered: its alerts end, though it never tells that all is well."""
+    """Hosting nothing, it is stopped and unregistered: its alerts end, though it never reports a good state."""
     cluster, jmx = stage.cluster, stage.cluster.jmx_brokers
-    # Whose beans are read is told by id, and stays to be told until somebody takes it back.
+    # The sidecar reads beans by broker id: this id stays configured until it is removed.
     stage.restart_sidecar(jmx={"brokers": {LEADER: jmx[LEADER]}})
     lost = _lose_half(stage, "leaving")
     yield lost.alerts

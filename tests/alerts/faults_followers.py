@@ -15,14 +15,14 @@ RECORD: Final = 10_000
 RUNS, STOPS = 0.05, 0.45
 """Seconds of a duty cycle in which a follower gets some ten fetches a round."""
 SAMPLES: Final = 8
-"""One in two seconds. Of a follower that hangs before it was seen three times nobody can tell that it stands still."""
+"""One every two seconds. A follower that hangs before its third sample is not known to be stuck."""
 SMALL: Final = ClusterSettings(
     brokers=2,
     tiered=False,
     broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
     controller_properties={"broker.session.timeout.ms": 120_000},
 )
-"""Nobody is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
+"""No broker is fenced, and a fetch returns one batch of each partition, so a follower can be slow."""
 LEADER: Final = 1
 """The broker on `SMALL` that no fault stops. One that runs a tenth of the time answers over JMX now and then."""
 

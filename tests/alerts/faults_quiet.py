@@ -1,4 +1,4 @@
-"""What is no fault, so that nothing may fire."""
+"""Harmless events: no alert may fire."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LONGER: Final = 25.0
 
 @fault("quiet", "Nothing: a healthy throttled move, producers, copies to remote storage, a restart of the sidecar")
 def quiet(stage: Stage) -> Iterator[set[Fired]]:
-    """A day like any other."""
+    """Normal operation."""
     cluster = stage.cluster
     cluster.admin.create_topic("usual", partitions=len(PARTITIONS), replication_factor=3)
     cluster.admin.create_topic("moving", assignment={0: [1, 2]})
@@ -51,7 +51,7 @@ def rolling_restart(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("log-dir-move", "A replica moves to the other log directory of its broker, throttled")
 def log_dir_move(stage: Stage) -> Iterator[set[Fired]]:
-    """A healthy one, for a minute and a half where nobody takes its throttle away."""
+    """A healthy move, which takes a minute and a half while its throttle stays."""
     cluster, admin = stage.cluster, stage.cluster.admin
     admin.create_topic("shelved", assignment={0: [1]})
     cluster.load.produce("shelved", bytes=90 * MEGABYTE, record_size=10_000)

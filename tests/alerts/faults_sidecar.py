@@ -1,4 +1,4 @@
-"""Sidecars that are down, that see nothing, or that are told other limits."""
+"""Sidecars that are down, that have no data, or that have other limits."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ JMX_OF: Final = 2
 
 @fault("sidecar-killed", "The sidecar is killed")
 def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
-    """SIGKILL, and nobody starts it again."""
+    """SIGKILL without a restart."""
     stage.sidecar.kill()
     yield {fired("KafkaWardenDown"), fired("KafkaWardenBlind")}
     stage.restart_sidecar()
@@ -41,7 +41,7 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("jmx-refused", "The JMX port of a broker refuses")
 def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
-    """The sidecar is told a port that refuses."""
+    """The sidecar is configured with a port that refuses."""
     brokers = stage.cluster.jmx_brokers
     forwarder = Forwarder(brokers[JMX_OF])
     stage.restart_sidecar(jmx={"brokers": {**brokers, JMX_OF: forwarder.address}})

@@ -21,10 +21,10 @@ SHOWS_WITHIN: Final = 60.0
 def values(prometheus: Prometheus, target: Target, began: float, ended: float) -> list[set[float]]:
     """Everything that each series of a query was between two Unix times.
 
-    One of now is asked for every moment between them: whoever looks at the fault looks at one of these.
+    An instant query is evaluated at every moment between them, because a user may look at any of these.
     """
     expr = target.filled(**CHOSEN, __range=f"{round(1000 * (ended - began))}ms")
-    # What a panel says of the whole range would at any earlier moment reach back to before the fault.
+    # At an earlier moment the range of a panel would reach back to before the fault.
     first = ended if "$__range" in target.expr else began
     lines = prometheus.query_range(expr, first, ended, STEP)
     return [{value for value in line.values if not math.isnan(value)} for line in lines]

@@ -35,7 +35,7 @@ BESIDE: Final = {"alertname", "cluster", "severity"}
 
 @dataclass(frozen=True, order=True)
 class Fired:
-    """An alert by its name and its labels, but for those that all have."""
+    """An alert by its name and its labels, except the labels that all alerts have."""
 
     alert: str
     labels: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""Who is told of an alert, when, and which alerts keep others quiet: on a real Alertmanager, with no Kafka."""
+"""Routes, mute times and inhibitions of alerts: on a real Alertmanager, without Kafka."""
 
 import json
 import re
@@ -100,7 +100,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionUnderReplicated", REPLICA, True),
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
-    # how bad it is, and that nobody watches, is said in any case
+    # critical alerts, and alerts on missing data, are never inhibited
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionOffline", {}, False),
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionUnderMinIsr", {}, False),
     ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),

@@ -1,4 +1,4 @@
-"""The rest of `test_matrix.py`: faults of followers, on a cluster that lets them be slow and fences nobody."""
+"""The rest of `test_matrix.py`: faults of followers, on a cluster that lets them be slow and fences no broker."""
 
 from collections.abc import Iterator
 

@@ -81,7 +81,7 @@ def test_alert_is_complete(rule: dict[str, Any]) -> None:
 
 
 def test_alerts_end_with_their_broker() -> None:
-    """An alert that stays while its broker does not tell ends once the cluster has that broker no more."""
+    """An alert that stays while its broker does not answer ends when the cluster no longer has that broker."""
     rules = [rule for file in RULE_FILES for rule in rules_of(file) if "alert" in rule]
     kept = [rule for rule in rules if "unless on (cluster, broker)" in rule["expr"]]
     assert kept
@@ -170,7 +170,7 @@ def test_rules_compare_with_values_that_exist() -> None:
 
 
 def test_every_problem_has_its_alert() -> None:
-    """Every problem that the sidecar tells is alerted on, but for those that are shown and page nobody."""
+    """Every problem that the sidecar reports has an alert, except those that are only shown."""
     from kafka_warden.formulas import throttle_problems, tiered_problems  # noqa: PLC0415  as above
 
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
@@ -179,7 +179,7 @@ def test_every_problem_has_its_alert() -> None:
     assert alerted == (set(throttle_problems.Problem) | set(tiered_problems.Problem)) - shown_only
 
 
-def test_every_cause_of_a_stuck_move_is_told() -> None:
+def test_every_cause_of_a_stuck_move_is_described() -> None:
     """The annotation of a stuck move says what to do of every cause that it names, and names only causes that exist."""
     (rule,) = [rule for file in RULE_FILES for rule in rules_of(file) if rule.get("alert") == "KafkaReassignmentStuck"]
     named = set(re.findall(r'eq \$cause "(\w+)"', rule["annotations"]["description"]))

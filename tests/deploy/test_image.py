@@ -99,7 +99,7 @@ def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:
     assert (f"{user}:{group}", home) == (stage.one("USER"), stage.one("WORKDIR"))
 
 
-def test_sidecar_is_told_what_the_command_takes() -> None:
+def test_sidecar_gets_options_of_the_command() -> None:
     """The default command is one that the parser accepts, with the path that the manifests mount."""
     parsed = cli._parser().parse_args(stages()["sidecar"].words("CMD"))
     assert parsed.command == "run"

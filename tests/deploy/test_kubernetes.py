@@ -151,7 +151,7 @@ def test_pod_has_no_rights() -> None:
     assert "env" not in container()
 
 
-def test_secret_is_nobody_elses() -> None:
+def test_secret_is_readable_by_its_owner_only() -> None:
     """The secret's files can be read by their owner only; the values are in no manifest."""
     (secret,) = [volume["secret"] for volume in pod()["volumes"] if "secret" in volume]
     assert secret["defaultMode"] == 0o400

@@ -56,7 +56,7 @@ def test_it_starts_the_command() -> None:
 
 
 def test_a_bad_configuration_is_not_tried_again() -> None:
-    """The exit code of a configuration that cannot be used ends it; anything else starts it anew."""
+    """The exit code of a configuration that cannot be used ends it; anything else restarts it."""
     assert settings()["RestartPreventExitStatus"] == [str(cli.BAD_CONFIGURATION)]
     assert settings()["Restart"] == ["always"]
 

@@ -37,7 +37,7 @@ def test_grafana_loads_the_dashboards() -> None:
 
 
 def test_every_folder_to_mount_exists() -> None:
-    """What the README tells to put somewhere is in the repository."""
+    """Every directory that the README mounts is in the repository."""
     assert len(mounts()) == 3
     assert [here for here in mounts().values() if not (ROOT / here).is_dir()] == []
 

@@ -34,7 +34,7 @@ ONE, TWO, UNEQUAL = "one", "two", "unequal"
 MINUTES: Final = 30
 
 TARGETS: Final = [target for target in targets() if "$instance" not in target.expr]
-"""But those that show each sidecar by itself."""
+"""All queries except those that show each sidecar separately."""
 
 
 def page() -> Iterator[tuple[str, str, float]]:

@@ -1,4 +1,4 @@
-"""A real browser without a window: opens a page with the network cut, tells what it asked for, said and drew.
+"""A real browser without a window: opens a page with the network cut, returns what it requested, logged and drew.
 
 Debian's `chromium-headless-shell`, spoken to in the DevTools protocol through two pipes: no port, driver or library.
 """
@@ -109,7 +109,7 @@ class Page:
 def program() -> str:
     """Find the browser.
 
-    Fails the test when there is none: a page that nobody looked at is not tested.
+    Fails the test when there is none: a page without a browser is not tested.
     """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:

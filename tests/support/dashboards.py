@@ -33,10 +33,10 @@ class Target:
         board: Name of the dashboard, such as `moves`.
         panel: Title of the panel, or the name of the annotation.
         kind: Type of the panel, or `annotation`.
-        name: What tells it from the others of its panel: its legend, or its column in a table; empty where it is alone.
+        name: Its legend, or its column in a table; empty for a single query of a panel.
         legend: Format of labels.
         expr: PromQL with variables.
-        instant: Of now only.
+        instant: Of the current time only.
     """
 
     board: str

@@ -23,6 +23,6 @@ def label_lists(expr: str) -> list[tuple[str, list[str]]]:
 
 
 def outermost(expr: str) -> list[str]:
-    """Labels of the result of an expression that begins with an aggregation, but for topk, which keeps them."""
+    """Labels of the result of an expression that begins with an aggregation, except topk, which keeps them."""
     first = AGGREGATION.search(expr)
     return re.findall(r"\w+", first[1] or "") if first else []

@@ -1,0 +1,65 @@
+"""The list of words that are not used: every pattern finds its example, and exceptions are exact."""
+
+import re
+
+import pytest
+
+from scripts.words import EXCEPTIONS, PATTERNS, Exceptions, Word, check, read_exceptions, read_words
+
+WORDS = read_words(PATTERNS.read_text())
+TOLD = Word("told", "reported", "it was told")
+
+
+@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.pattern)
+def test_every_pattern_finds_its_example(word: Word) -> None:
+    """The sentence beside the pattern is a problem, which names the path, the line and what to write."""
+    (problem,) = check([("docs/a.md", f"\n{word.example}\n")], [word], Exceptions())
+    assert problem.startswith("docs/a.md:2: ")
+    assert problem.endswith(f": write {word.instead}")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It Told us.", "'Told'"),
+        ("name = told_by", "'told'"),
+        ("value = _told", "'told'"),
+        ("Gauges, but\n    # for one.", "'but # for'"),
+        ("It untold, toldx", ""),
+        ("a buttress for it", ""),
+        ("retell", ""),
+    ],
+)
+def test_words_are_whole_and_may_be_wrapped(text: str, found: str) -> None:
+    """Case, names with underscores and the end of a line do not matter; a part of a longer word is no match."""
+    problems = check([("a.py", text)], [*WORDS, TOLD], Exceptions())
+    assert re.findall(r": ('[^']*'):", "\n".join(problems)) == ([found] if found else [])
+
+
+def test_rooms_that_are_not_clean_are_let_through() -> None:
+    """A directory or a file of the list excuses what is below it, and no path that only begins alike."""
+    texts = [("docs/a.md", "told"), ("docs2/a.md", "told"), ("b.py", "told")]
+    problems = check(texts, [TOLD], Exceptions(unclean=("docs", "b.py")))
+    assert [problem.partition(":")[0] for problem in problems] == ["docs2/a.md"]
+
+
+def test_a_room_that_is_clean_leaves_the_list() -> None:
+    """A room, an unchecked file or a frozen text that is no longer needed is a problem: the list gets shorter."""
+    exceptions = Exceptions(("docs",), ("c.txt",), (("b.py", '"told"'),))
+    problems = check([("docs/a.md", "shown"), ("b.py", "shown"), ("c.txt", "shown")], [TOLD], exceptions)
+    assert len(problems) == 3
+    assert all(problem.startswith("words-exceptions.txt: ") for problem in problems)
+
+
+def test_a_frozen_text_excuses_itself_only() -> None:
+    """The frozen text is let through in its file, and the same word beside it or in another file is a problem."""
+    exceptions = Exceptions(frozen=(("a.py", r'"told"'),))
+    problems = check([("a.py", 'x = "told"\n# told\n'), ("b.py", '"told"')], [TOLD], exceptions)
+    assert [problem.rpartition(": '")[0] for problem in problems] == ["a.py:2", "b.py:1"]
+
+
+def test_exceptions_are_read() -> None:
+    """The three sections of the file are read; a frozen line has a path and a regular expression."""
+    text = '# why\n[not clean yet]\ndocs\n\n[never checked]\nLICENSE\n[frozen]\na.py | "x|y"\n'
+    assert read_exceptions(text) == Exceptions(("docs",), ("LICENSE",), (("a.py", '"x|y"'),))
+    assert read_exceptions(EXCEPTIONS.read_text()).frozen
