@@ -1,7 +1,7 @@
 """Finds words that the project does not use (`words.txt`) in every file under version control: part of `make lint`.
 
-`words-exceptions.txt` has the rooms that are not clean yet, the files that are never checked, and the frozen texts. Each
-line of it must be needed, so the list of rooms only gets shorter.
+`words-exceptions.txt` has the rooms that are not clean yet, the files that are never checked, and the frozen texts.
+Each line of it must be needed, so the list of rooms only gets shorter.
 """
 
 import re
