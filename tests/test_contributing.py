@@ -72,7 +72,8 @@ def test_a_metric_is_one_entry_and_the_golden_files(copy: Path) -> None:
     catalogue = copy / CATALOGUE
     text, end, empty = catalogue.read_text().rpartition("\n)\n")
     assert empty == "", "CLUSTER is the last definition of the file"
-    catalogue.write_text(f"{text}\n{textwrap.indent(textwrap.dedent(example), '    ')}{end.lstrip()}")
+    entry = textwrap.indent(textwrap.dedent(example).rstrip(), "    ")
+    catalogue.write_text(f"{text}\n{entry},\n{end.lstrip()}")
 
     missed = contract_tests(copy, "-k", "frozen or golden")
     failed = set(re.findall(r"^FAILED \S+::(\w+)", missed.stdout, re.MULTILINE))
