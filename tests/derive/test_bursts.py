@@ -1,4 +1,4 @@
-"""Traffic that comes in bursts: one poll tells neither that a move never ends, nor when it does."""
+"""Bursty traffic: one poll neither proves that a move never ends, nor gives its ETA."""
 
 import math
 from collections.abc import Sequence
@@ -55,9 +55,9 @@ def test_an_in_sync_follower_that_takes_the_limit_for_a_moment_ends_nothing() ->
 def test_a_rise_that_lasts_is_told_soon() -> None:
     """From 0.2 to 2 MB/s, above a limit of 1: within the half minute that the mean takes, and three polls."""
     risen = 8
-    told = judged([0.2 * MB] * risen + [2 * MB] * 10, 1 * MB, 1 * MB)
-    never = [each.moves[0].never_ends for each in told]
-    raised = [(1, "leader", "below_inbound") in found(each) for each in told]
+    derived = judged([0.2 * MB] * risen + [2 * MB] * 10, 1 * MB, 1 * MB)
+    never = [each.moves[0].never_ends for each in derived]
+    raised = [(1, "leader", "below_inbound") in found(each) for each in derived]
     assert True not in never[: risen + 1]
     assert never.index(True) <= risen + 3
     assert all(never[never.index(True) :])
@@ -67,23 +67,23 @@ def test_a_rise_that_lasts_is_told_soon() -> None:
 
 def test_a_steady_loss_is_told_as_soon_as_it_has_settled() -> None:
     """A sidecar that has just started has no mean over 36 s: it takes what it has, of 12 s at least."""
-    told = judged([2 * MB] * 6, 1 * MB, 1 * MB)
-    assert [each.moves[0].never_ends for each in told] == [None, None] + [True] * 4
-    assert [each.moves[0].eta for each in told] == [None, None] + [math.inf] * 4
-    assert (2, "follower", "below_inbound") in found(told[3])
+    derived = judged([2 * MB] * 6, 1 * MB, 1 * MB)
+    assert [each.moves[0].never_ends for each in derived] == [None, None] + [True] * 4
+    assert [each.moves[0].eta for each in derived] == [None, None] + [math.inf] * 4
+    assert (2, "follower", "below_inbound") in found(derived[3])
 
 
 def test_a_sidecar_that_starts_in_a_burst_waits() -> None:
-    """Of the first poll that tells a rate nothing endless is said."""
-    told = judged([0.0, 2 * MB, 0.0, 0.0, 0.0], 0.7 * MB, 1 * MB)
-    assert True not in [each.moves[0].never_ends for each in told]
-    assert math.inf not in [each.moves[0].eta for each in told]
+    """The first poll with a rate shows no endless move."""
+    derived = judged([0.0, 2 * MB, 0.0, 0.0, 0.0], 0.7 * MB, 1 * MB)
+    assert True not in [each.moves[0].never_ends for each in derived]
+    assert math.inf not in [each.moves[0].eta for each in derived]
 
 
 def test_a_load_that_is_over_is_no_problem() -> None:
     """100 MB in 10 s are still above the limit in the mean of 36 s, and come in no more."""
-    told = judged([0.0, 0.0, 0.0, 10 * MB, *[0.0] * 8], 1 * MB, 1 * MB)
-    for each in told[4:]:
+    derived = judged([0.0, 0.0, 0.0, 10 * MB, *[0.0] * 8], 1 * MB, 1 * MB)
+    for each in derived[4:]:
         assert each.moves[0].never_ends is not True
         assert each.moves[0].eta != math.inf
         assert found(each) == set()
@@ -91,6 +91,6 @@ def test_a_load_that_is_over_is_no_problem() -> None:
 
 def test_rates_on_the_page_are_of_the_last_poll() -> None:
     """What comes in, and what is left of the limit."""
-    told = judged(BURSTS, 0.9 * MB, 1.5 * MB, replicas=(1, 3, 2))
-    in_burst, after = (told[number].bytes_in.sum() for number in (8, 9))
+    derived = judged(BURSTS, 0.9 * MB, 1.5 * MB, replicas=(1, 3, 2))
+    in_burst, after = (derived[number].bytes_in.sum() for number in (8, 9))
     assert (in_burst, after) == (pytest.approx(2 * MB, rel=0.01), 0.0)

@@ -94,7 +94,7 @@ NO_CHANGES: dict[str, Poll] = {
     "nothing": lambda n, _: seen(n, {"t": [moved(n)]}),
     "traffic wobbles": lambda n, _: seen(n, {"t": [moved(n, end=10**6 + 90_000 * (n // 2))]}),
     "another move ends": ends,
-    "another move ends, which metadata tells late": lambda n, c: ends(n, c, late=True),
+    "another move ends, which metadata shows late": lambda n, c: ends(n, c, late=True),
     "another move begins": lambda n, c: ends(n, not c),
     "a topic is made": lambda n, c: seen(
         n, beside(n) if c else {"t": [moved(n)]}, topic_configs={"t": TOOL, "a": TopicConfig("*", "*")}
@@ -126,7 +126,7 @@ def test_what_is_no_change(what: str) -> None:
 
 
 def test_a_leader_list_that_comes_makes_the_law_count_at_once() -> None:
-    """900 kB a poll without a limit, then the tool's list and 9 kB: what was gained before tells nothing any more."""
+    """900 kB a poll without a limit, then the tool's list and 9 kB: earlier gains no longer count."""
     limits = rates({1: 0.3 * MB}, {1: Limit().value})
     memory, etas = None, []
     for number in range(14):

@@ -109,7 +109,7 @@ def test_no_eta_is_negative_or_nan(history: tuple[Snapshot, ...]) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(HISTORIES)
-def test_gains_are_a_series(history: tuple[Snapshot, ...]) -> None:
+def test_copy_progress_is_a_series(history: tuple[Snapshot, ...]) -> None:
     """A total for each time, none NaN, times in their order; rates of it are finite."""
     for memory, derived in judged(history):
         for flow, copy_progress in memory.moves.copy_progress.items():

@@ -175,11 +175,11 @@ def test_a_believed_rate_lies_between_the_law_and_what_was_measured(
     """It is either of them, or the mean of both; None only where neither is known."""
     measured = data.draw(st.none() | trends(window))
     net = believed(predicted, measured, bytes_in, burst, window, drift)
-    told = [rate for rate in (predicted, None if measured is None else measured.rate) if rate is not None]
-    assert (net is None) == (not told)
+    rates = [rate for rate in (predicted, None if measured is None else measured.rate) if rate is not None]
+    assert (net is None) == (not rates)
     if net is not None:
-        slack = 1e-9 * max(abs(rate) for rate in told)
-        assert min(told) - slack <= net <= max(told) + slack
+        slack = 1e-9 * max(abs(rate) for rate in rates)
+        assert min(rates) - slack <= net <= max(rates) + slack
 
 
 KEYS = st.builds(FlowKey, st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans())

@@ -94,7 +94,7 @@ def test_the_flow_that_is_left(why: str, limit: float, alone: float) -> None:
 
 
 def shrinking(clock: float, *, stays: bool = False) -> Topics:
-    """Half of the partitions end together at `ENDS`; what comes in for them is lost to the others until then.
+    """Half of the partitions end together at `ENDS`; their inbound traffic is lost to the others until then.
 
     And after it, where the old leader `stays` and a list names the new replica.
     """
@@ -116,8 +116,8 @@ def shrinking(clock: float, *, stays: bool = False) -> Topics:
     }
 
 
-def test_what_comes_in_for_those_that_finished_is_no_loss_any_more() -> None:
-    """One rate is copied for all; the sooner some end, the less of it goes into what comes in."""
+def test_inbound_traffic_of_completed_replicas_costs_no_gain() -> None:
+    """One rate is copied for all; the sooner some end, the less of it covers inbound traffic."""
     clocks = [float(clock) for clock in range(0, int(ENDS) + 3 * EVERY, EVERY)]
     derived = judge_each(
         *(snapshot(shrinking(clock), clock=clock, topic_configs={"t": TopicConfig()}) for clock in clocks)
@@ -126,7 +126,7 @@ def test_what_comes_in_for_those_that_finished_is_no_loss_any_more() -> None:
     assert derived.totals.eta == pytest.approx(known(move.remaining_messages) / (26_000 - 5_000), rel=0.05)
 
 
-def test_what_comes_in_for_those_that_finished_and_stay_listed_counts_against_the_limit() -> None:
+def test_completed_replicas_that_stay_listed_count_against_the_limit() -> None:
     """What it took from what is copied it takes from the limit now: the others go on as before."""
     limits = {side: Limit(LIMIT, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
     configs = {broker: BrokerConfig(limits=limits) for broker in (1, 2)}

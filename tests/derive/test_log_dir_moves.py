@@ -162,7 +162,7 @@ def test_a_copy_larger_than_its_replica_lacks_nothing() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(UNKNOWN, 10**9), st.floats(0, 1e9) | st.just(math.inf))))
 def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> None:
-    """Whatever sizes are told, logs that shrink and limits that change included."""
+    """For any sizes, including logs that shrink and limits that change."""
     watch = Watch()
     for end, size, rate in answers:
         topics = {"t": [Partition(replicas=(1, 2), end=end)]}

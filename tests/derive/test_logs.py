@@ -44,7 +44,7 @@ def poll(clock: float, at: float | None, missing: Missing, stray: set[tuple[str,
             LogCounts(0, 0),
         ),
         (
-            "a topic made anew",
+            "a topic created again",
             [(0, 0.0, {("t", ID, 0)}, set()), (60, 60.0, {("t", OTHER, 0)}, set())],
             LogCounts(0, 0),
         ),
@@ -73,5 +73,5 @@ def poll(clock: float, at: float | None, missing: Missing, stray: set[tuple[str,
 def test_counts(
     why: str, polls: list[tuple[float, float | None, Missing, set[tuple[str, int]]]], expected: LogCounts | None
 ) -> None:
-    """Counts of broker 1, `None` in place of what cannot be told."""
+    """Counts of broker 1, `None` for unknown."""
     assert judge(*(poll(*seen) for seen in polls)).log_counts.get(1) == expected, why

@@ -59,7 +59,7 @@ ALICE: list[QuotaEntity] = [
 
 @pytest.mark.parametrize("first", range(len(ALICE)))
 def test_the_first_quota_in_kafkas_order_applies(first: int) -> None:
-    """R and B are those of the most exact entity that is there, in whatever order they were told."""
+    """R and B are those of the most specific entity, in any order of the answer."""
     seen = one(client(0, user="alice"), *reversed(ALICE[first:]), quota("bob", "app", 99.0), quota(None, "x", 98.0))
 
     assert (seen.quota, seen.burst) == (first + 1, 11 * (first + 1))
@@ -91,7 +91,7 @@ def test_clients_without_a_quota_are_unlimited() -> None:
 
 
 def test_a_quota_younger_than_what_was_told_is_unknown() -> None:
-    """The bucket is there, so some quota is; which one the next answer tells."""
+    """There is a bucket, so there is a quota; the next answer contains it."""
     seen = one(client(-5))
 
     assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (-5, None, None, None)
@@ -152,10 +152,10 @@ STALE, FRESH = client(-45), client(55)
             {"101": controller(STALE, at=CLOCK - 10), "102": controller(FRESH, active=0, at=CLOCK - 5)},
             None,
         ),
-        ("the quorum is not told, one says it is active", None, {"101": controller(FRESH)}, 55),
+        ("the quorum is unknown, one says it is active", None, {"101": controller(FRESH)}, 55),
         ("or said so a poll ago", None, {"101": controller(STALE, at=CLOCK - 10)}, None),
         ("two say so", None, {"101": controller(STALE), "102": controller(FRESH)}, None),
-        ("nobody says so", None, {"101": controller(STALE, active=0)}, None),
+        ("none says so", None, {"101": controller(STALE, active=0)}, None),
         ("by address, no id configured", 101, {"10.0.0.1:9999": controller(FRESH)}, 55),
         (
             "by address, the old one died",

@@ -15,7 +15,7 @@ DOWN = SourceStatus(up=False, duration=5.0, last_success=None, errors={"timeout"
 POLLS, DOWN_FROM = 16, 6
 
 
-def told(each: Derived) -> tuple[bool | None, float | None, float | None]:
+def verdict_of(each: Derived) -> tuple[bool | None, float | None, float | None]:
     """Whether the move never ends, its ETA and that of all."""
     return each.moves[0].never_ends, each.moves[0].eta, each.totals.eta
 
@@ -41,7 +41,7 @@ def test_nothing_is_known_of_the_end_while_a_broker_is_down(broker: int, cause: 
     """Nothing comes in, and nothing would keep the move from its end."""
     judged = with_down(broker, limit)
     assert judged[DOWN_FROM - 1].totals.eta is not None
-    assert [told(each) for each in judged[DOWN_FROM:]] == [(None, None, None)] * (POLLS - DOWN_FROM)
+    assert [verdict_of(each) for each in judged[DOWN_FROM:]] == [(None, None, None)] * (POLLS - DOWN_FROM)
     assert judged[-1].moves[0].stuck == cause
 
 
@@ -50,16 +50,16 @@ def test_a_move_that_stands_still_below_its_throttle_may_yet_end() -> None:
     standing: Topics = {"t": [Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 700_000})]}
     configs = {"broker_configs": rates(everywhere(1 * MB)), "topic_configs": LISTS}
     judged = judge_each(*(poll(standing, 10.0 * number, **configs) for number in range(POLLS)))
-    assert told(judged[-1]) == (None, None, None)
+    assert verdict_of(judged[-1]) == (None, None, None)
     assert judged[-1].moves[0].stuck == "no_progress"
 
 
 def test_a_limit_of_0_is_known_never_to_end() -> None:
-    """That is a fact, too, and the very one that tells."""
+    """That is a fact, too, and it decides."""
     standing: Topics = {"t": [Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 700_000})]}
     configs = {"broker_configs": rates(everywhere(0.0)), "topic_configs": LISTS}
     judged = judge_each(*(poll(standing, 10.0 * number, **configs) for number in range(POLLS)))
-    assert {told(each) for each in judged} == {(True, math.inf, math.inf)}
+    assert {verdict_of(each) for each in judged} == {(True, math.inf, math.inf)}
 
 
 def nearly_lost(gained: float) -> list[Derived]:
@@ -76,12 +76,12 @@ def nearly_lost(gained: float) -> list[Derived]:
 
 
 def test_a_loss_within_the_error_of_the_law_has_no_eta() -> None:
-    """Until the slope tells: a gain is an ETA, and none over 36 s never ends."""
+    """Until there is a slope: a gain gives an ETA, and no gain over 36 s never ends."""
     losing, gaining = nearly_lost(-0.02 * MB), nearly_lost(0.05 * MB)
-    assert {told(each) for each in losing[1:3]} == {(False, None, None)}
-    assert told(losing[-1]) == (True, math.inf, math.inf)
+    assert {verdict_of(each) for each in losing[1:3]} == {(False, None, None)}
+    assert verdict_of(losing[-1]) == (True, math.inf, math.inf)
     for each in gaining[4:]:
-        never, eta, total = told(each)
+        never, eta, total = verdict_of(each)
         left = sum(known(move.remaining_bytes) for move in each.moves)
         assert never is False
         assert eta == pytest.approx(left / (0.05 * MB), rel=0.1)

@@ -25,7 +25,7 @@ TOOL = TopicConfig(leader_throttled="0:1", follower_throttled="0:2")
 
 
 def moving(number: int, left: float, gained: float, produced: float) -> Partition:
-    """A move of which some bytes are left, with what it gains and what comes in, in bytes per second."""
+    """A move with remaining bytes, its gain and its inbound rate in bytes per second."""
     seconds = STEP * number
     end = 10**7 + int(produced * seconds / BYTES_PER_OFFSET)
     lag = max(int((left - gained * seconds) / BYTES_PER_OFFSET), 0)
@@ -50,7 +50,7 @@ def problems(judged: list[Derived]) -> set[str]:
     return {problem for each in judged for _, _, problem in found(each)}
 
 
-def test_what_comes_in_past_the_throttle_is_not_held_against_it() -> None:
+def test_inbound_traffic_past_the_throttle_is_not_its_fault() -> None:
     """1 MB/s for the listed one, into which nothing comes; 3 MB/s come into the other, which no limit holds back."""
     judged = seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))
     assert problems(judged) == {"lopsided"}
@@ -84,7 +84,7 @@ def test_a_listed_move_that_is_blocked_is_stuck_beside_one_that_goes_on() -> Non
     assert last.moves[FREE].eta == pytest.approx(known(last.moves[FREE].remaining_bytes) / (6 * MB), rel=0.1)
 
 
-def test_one_that_stands_still_past_the_throttle_is_not_the_throttles_fault() -> None:
+def test_an_unlisted_move_that_stands_still_is_not_the_throttles_fault() -> None:
     """The listed one goes on."""
     last = seen((0.9 * MB, 0.0), (0.0, 0.0), everywhere(1 * MB))[-1]
     assert [move.stuck for move in last.moves] == [None, "no_progress"]
@@ -97,7 +97,7 @@ def test_one_that_stands_still_past_the_throttle_is_not_the_throttles_fault() ->
     ids=["leader", "follower"],
 )
 def test_each_side_holds_back_what_its_own_list_names(limits: Any, etas: tuple[float, float]) -> None:
-    """The leader's list names one, the follower's the other; the law tells before anything is measured."""
+    """The leader's list names one, the follower's the other; the law applies before anything is measured."""
     lists = {"t": TopicConfig(leader_throttled="0:1", follower_throttled="1:2")}
     leader, follower = limits
     polls = seen((0.0, 0.0), (0.0, 0.0), {}, topic_configs=lists, broker_configs=rates(leader, follower))
@@ -110,7 +110,7 @@ def test_each_side_holds_back_what_its_own_list_names(limits: Any, etas: tuple[f
 
 
 def test_a_side_is_judged_on_what_its_limit_holds_back() -> None:
-    """What remains there, what comes in, and what passes at once are those of the listed one alone."""
+    """Remaining bytes, inbound rate and burst are those of the listed one alone."""
     both, alone = (
         seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))[-1],
         judge_each(
@@ -174,7 +174,7 @@ def test_a_follower_that_only_the_leaders_list_holds_back_shares_its_limit() -> 
 
 @pytest.mark.parametrize("joins", [True, False])
 def test_a_move_that_is_named_by_and_by_makes_the_others_begin_anew(joins: bool) -> None:
-    """It takes of the limit what they had, or leaves it to them: slopes before tell nothing."""
+    """It takes of the limit what they had, or leaves it to them: earlier slopes do not count."""
     both = TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")
     before, after = (TOOL, both) if joins else (both, TOOL)
     changed = 5

@@ -1,4 +1,4 @@
-"""What users of other tools ran into with throttles, each told from the page here. Numbers are their issues'."""
+"""Throttle problems that users of other tools reported, each detected here. Numbers are their issues'."""
 
 import pytest
 
@@ -70,7 +70,7 @@ KEY = "leader.replication.throttled.rate"
     ],
 )
 def test_cruise_control_2078_2385_static_and_default_throttles(entry: Entry, expected: Limit) -> None:
-    """A static line is ignored as brokers do, a cluster default counts, a broker's own wins; its origin is told."""
+    """A static line is ignored as brokers do, a cluster default counts, a broker's own wins; its origin is shown."""
     assert parse_broker_config({KEY: entry}).limits[Side.LEADER] == expected
 
 
@@ -83,7 +83,7 @@ def test_cruise_control_2385_a_cluster_default_that_blocks() -> None:
 
 
 def test_cruise_control_748_half_removed_throttle() -> None:
-    """The replica lists stay, the brokers' rates are gone: old sources that host nothing any more are told, too."""
+    """The replica lists stay, the brokers' rates are gone: old sources that host nothing any more are shown, too."""
     watch = Watch()
     watch.problems(moves(3, 4), polls=3, broker_configs=rates(RATES), topic_configs={"t": TOOL})
     raised = watch.problems(REST, polls=3, topic_configs={"t": TOOL})

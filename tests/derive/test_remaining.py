@@ -21,7 +21,7 @@ LEADER, TARGET = 0, 1
 Column = Mapping[int, int]
 
 
-def told(
+def answered(
     number: int, partition: Partition, sizes: Column | None = None, *, compacted: bool = False, **starts: int
 ) -> Snapshot:
     """A poll of one throttled move; `sizes` by row are those of the poll before, `leader` and `target` local starts."""
@@ -70,7 +70,7 @@ def remaining(seen: list[Derived]) -> list[float | None]:
 
 
 def stuck(seen: list[Derived]) -> list[str]:
-    """Causes that were told."""
+    """Causes that were shown."""
     return [str(move.stuck) for each in seen for move in each.moves if move.stuck is not None]
 
 
@@ -89,7 +89,7 @@ def cleaned(number: int, gained: int = 500_000) -> Partition:
 
 def test_a_compacted_log_weighs_what_is_left_of_it() -> None:
     """90 of 100 MB are missing, half a MB/s is copied and a fifth of that appended, of records of another weight."""
-    seen = judged(lambda number: told(number, cleaned(number), compacted=True), range(12))
+    seen = judged(lambda number: answered(number, cleaned(number), compacted=True), range(12))
 
     assert remaining(seen) == [90 - 4 * number for number in range(12)]
     assert seen[-1].moves[0].eta == pytest.approx(46 / 0.4, rel=0.1)
@@ -104,7 +104,7 @@ def test_the_light_head_of_a_compacted_log_is_soon_copied() -> None:
     partition = Partition(
         replicas=(1, 2), adding=(2,), end=10_100_000, lag={2: 100_000}, sizes={1: 200_000_000, 2: 100_000_000}
     )
-    assert remaining(judged(lambda number: told(number, partition, compacted=True), range(2))) == [100, 100]
+    assert remaining(judged(lambda number: answered(number, partition, compacted=True), range(2))) == [100, 100]
 
 
 def test_a_cleaning_is_no_progress_and_stops_no_move() -> None:
@@ -117,7 +117,7 @@ def test_a_cleaning_is_no_progress_and_stops_no_move() -> None:
             leader = leader / 2 if second == 8 else leader
             own = own * 2 / 3 if second == 5 else own
         seen = cleaned(number, gained=100_000)
-        return told(number, replace(seen, sizes={1: int(leader), 2: int(own)}), compacted=True)
+        return answered(number, replace(seen, sizes={1: int(leader), 2: int(own)}), compacted=True)
 
     left = remaining(judged(make, range(16)))
     # What is copied and appended in the poll of a cleaning is seen only as far as it outweighs that.
@@ -135,7 +135,7 @@ def test_log_dirs_that_were_not_answered_once(row: int) -> None:
 
     def make(number: int) -> Snapshot:
         before = moving(number - 1).size_at(row + 1)
-        return told(number, moving(number), {row: before} if number == ODD else None)
+        return answered(number, moving(number), {row: before} if number == ODD else None)
 
     seen = judged(make)
 
@@ -145,11 +145,11 @@ def test_log_dirs_that_were_not_answered_once(row: int) -> None:
 
 @pytest.mark.parametrize("row", [LEADER, TARGET])
 def test_log_dirs_that_are_silent_for_good(row: int) -> None:
-    """What is missing weighs as much as it did when both sizes were told last, 150 bytes a message."""
+    """Missing messages count as at the last answer with both sizes, 150 bytes each."""
 
     def make(number: int) -> Snapshot:
         old = heavy(ODD - 1).size_at(row + 1)
-        seen = told(number, heavy(number), {row: old} if number >= ODD else None)
+        seen = answered(number, heavy(number), {row: old} if number >= ODD else None)
         at = np.where(np.arange(2) == row, min(STEP * number, STEP * (ODD - 1)), STEP * number)
         return replace(seen, replicas=replace(seen.replicas, sized_at=at))
 
@@ -160,11 +160,11 @@ def test_log_dirs_that_are_silent_for_good(row: int) -> None:
 
 
 def test_silent_log_dirs_end_no_lack_of_progress() -> None:
-    """A move that stands still is stuck all the same while only its messages tell."""
+    """A move that stands still is stuck, also while only its messages are known."""
 
     def make(number: int) -> Snapshot:
         old = moving(number - 1, gained=0).size_at(1)
-        return told(number, moving(number, gained=0), {LEADER: old} if number % 2 else None)
+        return answered(number, moving(number, gained=0), {LEADER: old} if number % 2 else None)
 
     seen = judged(make)
 
@@ -174,16 +174,16 @@ def test_silent_log_dirs_end_no_lack_of_progress() -> None:
 
 
 def test_a_start_that_retention_moved_on_one_side() -> None:
-    """For one poll the sizes tell nothing; all that is missing weighs half as much again as the rest of the log."""
-    seen = judged(lambda number: told(number, heavy(number), leader=10 if number == ODD else 0))
+    """For one poll the sizes are not comparable; missing messages are half as large again as the rest of the log."""
+    seen = judged(lambda number: answered(number, heavy(number), leader=10 if number == ODD else 0))
 
     assert remaining(seen) == [75 - 0.75 * number for number in POLLS]
     assert stuck(seen) == []
 
 
 def test_the_first_estimate_by_size_is_no_lack_of_progress() -> None:
-    """Until the starts are alike nothing but the average of the log is known: a jump up begins anew."""
-    seen = judged(lambda number: told(number, heavy(number), target=UNKNOWN if number < ODD else 0))
+    """Until the starts are equal only the average of the log is known: a jump up restarts the clock."""
+    seen = judged(lambda number: answered(number, heavy(number), target=UNKNOWN if number < ODD else 0))
 
     assert remaining(seen)[ODD:] == [75 - 0.75 * number for number in POLLS[ODD:]]
     assert remaining(seen)[ODD - 1] == pytest.approx(0.1 * 125 * 5, rel=0.1)
@@ -209,7 +209,7 @@ def led_by(leader: int, number: int, epoch: int, gained: int = 5_000) -> Partiti
 
 @pytest.mark.parametrize("silent", [False, True])
 def test_another_leader_begins_anew(silent: bool) -> None:
-    """What its larger log leaves to copy is no lack of progress, also when nobody leads or answers in between."""
+    """The bytes of its larger log are no lack of progress, also with no leader or answer in between."""
 
     def make(number: int) -> Snapshot:
         seen = led_by(1 if number < ODD else 3, number, int(number >= ODD))
@@ -236,7 +236,7 @@ def test_a_new_epoch_of_the_same_leader_is_no_progress() -> None:
 
 def test_lag_and_remaining_of_a_move_are_one_number() -> None:
     """By size, also in the sums by broker."""
-    seen = judged(lambda number: told(number, replace(moving(number), sizes={1: 1_000_000, 2: 900_000})))
+    seen = judged(lambda number: answered(number, replace(moving(number), sizes={1: 1_000_000, 2: 900_000})))
 
     for each in seen:
         assert each.lag.bytes.tolist() == [0.0, each.moves[0].remaining_bytes] == [0.0, 100_000.0]

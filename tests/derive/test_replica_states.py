@@ -90,7 +90,7 @@ def each_second(partition: Callable[[float], Partition], until: int, **fields: A
 
 
 def test_hung_follower_is_not_slow() -> None:
-    """Out of the ISR before a quota window has passed: until then it advanced, and nobody knows how it gets on."""
+    """Out of the ISR before a quota window has passed: until then it advanced, and its progress is unknown."""
 
     def partition(clock: float) -> Partition:
         return loaded(clock, max(int(clock) - 20, 0) * RATE, out=(2,) * (clock > 26))
@@ -230,7 +230,7 @@ def test_end_that_was_told_is_an_answer() -> None:
 
 
 def test_unknown_end_of_a_follower_is_not_judged() -> None:
-    """One that never told its end since the sidecar began: it may be anything but in sync."""
+    """A follower without any known end since the start: any state except in sync."""
     states = shown(lambda clock: loaded(clock, silent=(2,), out=(2,)), status=lambda _: statuses(2))
 
     assert set(states) == {"unknown"}
@@ -313,7 +313,7 @@ def test_seconds_carry_over_a_change_of_state() -> None:
 
 
 def test_rows_that_move_take_their_states_along() -> None:
-    """A topic created in between, before `t`, does not make anybody unknown but its own replicas."""
+    """A topic created in between, before `t`, makes only its own replicas unknown."""
 
     def topics(clock: float) -> dict[str, list[Partition]]:
         new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if clock >= 50 else {}

@@ -1,4 +1,4 @@
-"""The state of a follower that a throttle holds back, told by beans or measured: a poll every 10 s."""
+"""The state of a follower that a throttle holds back, from beans or measured: a poll every 10 s."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ def limited(side: Side, value: float = LIMIT) -> dict[int, BrokerConfig]:
 
 
 def rates(side: Side, broker: int, rate: float) -> Callable[[float], dict[int, ProcessBeans]]:
-    """What JMX of one broker tells of a throttled rate."""
+    """The throttled rate of one broker by JMX."""
     return lambda clock: {broker: ProcessBeans(clock, {f"{side}_replication_byte_rate": rate})}
 
 
@@ -38,7 +38,7 @@ LISTS = {
         ("the rate is another broker's", Side.LEADER, limited(Side.LEADER), rates(Side.LEADER, 3, 2e6), "slow"),
         ("the list is of the other side", Side.LEADER, limited(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 1e6), "slow"),
         ("no limit", Side.FOLLOWER, CONFIGS, rates(Side.FOLLOWER, 2, 9e9), "slow"),
-        ("blocked, and nobody tells a rate", Side.FOLLOWER, limited(Side.FOLLOWER, 0.0), lambda _: {}, "throttled"),
+        ("blocked, and the rate is unknown", Side.FOLLOWER, limited(Side.FOLLOWER, 0.0), lambda _: {}, "throttled"),
         (
             "no bean, measured: 5 kB/s of 5 kB/s",
             Side.FOLLOWER,

@@ -24,7 +24,7 @@ def test_follower_always_20_s_behind() -> None:
 
 
 def test_limit_is_that_of_the_leaders_broker() -> None:
-    """The leader drops the follower, so its replica.lag.time.max.ms counts, and nobody is late before it was read."""
+    """The leader drops the follower: its replica.lag.time.max.ms counts, and no follower is late while it is unknown."""
     behind_for_20_s = seen(polls(50), lambda clock: loaded(clock, 2000 if clock > 30 else 0))
     limits = {1: BrokerConfig(replica_lag_time_max=15.0), 2: BrokerConfig(replica_lag_time_max=99.0)}
 
@@ -33,7 +33,7 @@ def test_limit_is_that_of_the_leaders_broker() -> None:
 
 
 def test_follower_that_fetches_all_the_time_is_never_behind() -> None:
-    """Under load a follower lacks what came in during its fetch wait: it is caught up, and has no series."""
+    """Under load a follower lacks the records of its fetch wait: it is caught up, and has no series."""
     judged = judge_each(*seen(polls(90), lambda clock: loaded(clock, RATE // 2)))
 
     assert [behind(derived, 2) for derived in judged[1:]] == [0.0] * 9
@@ -107,7 +107,7 @@ def test_lag_in_seconds_behind_a_silent_leader_is_a_bound() -> None:
 
 
 def test_election_ends_what_ends_of_the_old_epoch_say() -> None:
-    """The window begins anew; a follower in the ISR has the time of the new leader's office, as Kafka gives it."""
+    """The window starts again; the time of a follower in the ISR starts with the election, as in Kafka."""
     clocks = polls(90)
 
     def partition(clock: float) -> Partition:
@@ -203,7 +203,7 @@ def test_a_poll_every_second_keeps_a_bounded_past() -> None:
 
 
 def test_unknown_follower_is_not_judged() -> None:
-    """One that never told its end has no lag, is not behind, and is late for nobody."""
+    """A follower without a known end has no lag, is not behind and not late."""
     judged = judge(*seen(polls(60), lambda clock: replace(loaded(clock), silent=(2,), out=(2,))))
 
     assert judged.lag.messages[row(judged, 2)] == UNKNOWN

@@ -119,7 +119,7 @@ NOTHING = Happening(
 @given(HAPPENINGS, HAPPENINGS)
 @example([NOTHING], [replace(NOTHING, lag={2: -1}, out=(2,))])
 def test_new_topic_does_not_know_the_old_one(before: list[Happening], after: list[Happening]) -> None:
-    """What is judged of a topic made anew is what is judged of it when nothing was there before."""
+    """A topic created again has the same values as a new one."""
     new = [replace(now, topic=b"new") for now in after]
     old = [replace(now, topic=b"old") for now in before]
     elapsed = sum(now.seconds for now in before)
@@ -138,12 +138,12 @@ def test_new_topic_does_not_know_the_old_one(before: list[Happening], after: lis
 def test_history_is_bounded_and_reaches_back(steps: list[float], window: float) -> None:
     """However often the cluster is polled: the latest two polls, few in all, and an old one if there was."""
     clock, leaders, followers = 0.0, tuple[LeaderEnds, ...](), tuple[FollowerEnds, ...]()
-    column, nobody = np.zeros(1, np.int64), np.zeros(1, bool)
+    column, no_election = np.zeros(1, np.int64), np.zeros(1, bool)
     clocks = []
     for step in steps:
         clock += step
         clocks.append(clock)
-        leaders = append_leaders(leaders, LeaderEnds(clock, np.array([clock]), column), nobody)
+        leaders = append_leaders(leaders, LeaderEnds(clock, np.array([clock]), column), no_election)
         followers = append_followers(followers, FollowerEnds(clock, column, column), window)
 
     assert [kept.clock for kept in leaders[-2:]] == clocks[-2:]

@@ -63,7 +63,7 @@ def ages(derived: Derived) -> dict[str, list[float | None]]:
 
 
 def moves(derived: Derived) -> list[tuple[object, ...]]:
-    """What is said of each move without any rate: those are learned anew."""
+    """Each move without its rates, which are learned again."""
     return [(move.topic, move.partition, move.broker, move.stalled, move.stuck) for move in derived.moves]
 
 
@@ -111,7 +111,7 @@ def lagging(clock: float, time: float) -> Snapshot:
 
 
 def test_another_process_has_another_monotonic_clock() -> None:
-    """The machine was booted: its clock begins anew, and the replica has been out for all that time."""
+    """The machine was rebooted: its clock starts from 0, and the replica has been out for all that time."""
     first = [lagging(clock=5000.0 + second, time=EPOCH + second) for second in (0, 10)]
     derived = restarted(*first, then=lagging(clock=3.0, time=EPOCH + 100))
     assert np.nanmax(derived.ages.out_seconds) == pytest.approx(100.0)
@@ -126,7 +126,7 @@ def test_a_wall_clock_that_was_set_back_yields_no_negative_age() -> None:
 
 
 def test_who_is_in_the_isr_after_a_long_absence_is_not_late() -> None:
-    """An hour in which nobody looked: within replica.lag.time.max a member of the ISR has caught up."""
+    """An hour without polls: within replica.lag.time.max a member of the ISR has caught up."""
 
     def behind(clock: float, *, out: tuple[int, ...] = ()) -> Snapshot:
         return snapshot({"t": [Partition(replicas=(1, 2), end=9000, lag={2: 2000}, out=out)]}, clock=clock)
@@ -157,12 +157,12 @@ def test_a_restart_weighs_what_moves_lack_as_before() -> None:
 
 
 def test_what_ended_meanwhile_has_no_age() -> None:
-    """A replica that is back in the ISR, and a topic made anew, begin anew."""
+    """A replica that is back in the ISR, and a topic created again, start from 0."""
     first = [lagging(clock=second, time=EPOCH + second) for second in (0.0, 10.0)]
     healthy = snapshot({"t": [Partition(end=1000)]}, clock=20.0)
     assert np.isnan(restarted(*first, then=healthy).ages.out_seconds).all()
-    anew = replace(lagging(clock=20.0, time=EPOCH + 20), topic_ids=(b"another id" + bytes(6),))
-    assert np.nanmax(restarted(*first, then=anew).ages.out_seconds) == 0
+    recreated = replace(lagging(clock=20.0, time=EPOCH + 20), topic_ids=(b"another id" + bytes(6),))
+    assert np.nanmax(restarted(*first, then=recreated).ages.out_seconds) == 0
 
 
 def test_healthy_replicas_are_not_written_down() -> None:

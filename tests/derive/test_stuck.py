@@ -1,4 +1,4 @@
-"""Which moves are stuck, and why: what a poll tells of disks, lists and errors, and the clocks between polls."""
+"""Which moves are stuck, and why: disks, lists and errors of a poll, and the clocks between polls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -131,7 +131,7 @@ def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
 
 
 def test_aux_state_errors_since_the_move_last_got_on() -> None:
-    """Those of before, and a count that begins anew, are no cause; those since then are."""
+    """Earlier errors, and a count that restarts, are no cause; errors since then are."""
 
     def errors(count: Callable[[int], float]) -> Callable[[int], dict[str, Any]]:
         name = "build_remote_log_aux_state_errors_total"
@@ -146,7 +146,7 @@ def test_aux_state_errors_since_the_move_last_got_on() -> None:
 
 
 def test_a_small_disk_does_not_hide_a_fact() -> None:
-    """Blocked is told after two polls; that the disk is too small as well, once nothing gets on for two windows."""
+    """Blocked is shown after two polls; the small disk is shown after two windows without progress."""
     dirs = (directory(ONLINE, usable=100),)
     causes = of(judged(lambda _: {"t": [standing()]}, lambda _: {"log_dirs": dirs, **_blocked("0:1", "0:2")}))
     assert causes[AGREED_FROM:STUCK_FROM] == ["throttle_blocked"] * (STUCK_FROM - AGREED_FROM)

@@ -188,12 +188,12 @@ def test_blocked(side: str, broker: int) -> None:
 
 
 def test_blocked_everywhere_is_nothing_but_blocked() -> None:
-    """All limits are 0: they are even, and not below what comes in but nothing at all."""
+    """All limits are 0: they are equal, and blocked instead of below inbound."""
     raised = Watch().problems(moving(), polls=3, **tool(rate=0.0))
     assert raised == of("blocked", (1, "leader"), (3, "follower"))
 
 
-def test_nobody_is_blocked_who_lacks_nothing() -> None:
+def test_a_follower_that_lacks_nothing_is_not_blocked() -> None:
     """The destination has everything and is about to join the ISR."""
     assert Watch().problems(moving(left=0), polls=5, **tool(rate=0.0)) == set()
 
@@ -229,7 +229,7 @@ class Producing:
         self._watch, self._step, self._number = Watch(), int(rate / 10), 0
 
     def problems(self, polls: int, **configured: Any) -> Found:
-        """Tell the problems after some polls."""
+        """Return the problems after some polls."""
         for _ in range(polls):
             self._number += 1
             topics = moving(left=5_000_000 + self._number * self._step, end=10_000_000 + self._number * self._step)
@@ -254,8 +254,8 @@ def test_below_inbound_names_the_side_that_is_too_low() -> None:
     assert Producing(5 * MB).problems(8, **configured) == of("below_inbound", (3, "follower"))
 
 
-def test_inbound_that_nobody_knows_is_no_problem() -> None:
-    """Its leader tells neither end nor size."""
+def test_unknown_inbound_is_no_problem() -> None:
+    """Its leader reports neither end nor size."""
     watch = Watch()
     for number in range(6):
         topics = moving(end=10_000_000 + number * 5_000_000, silent=(1,), sizes={1: UNKNOWN})
@@ -319,7 +319,7 @@ def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
 def test_lopsided(
     why: str, lists: TopicConfig, leader: tuple[int, ...], follower: tuple[int, ...], places: set[tuple[int, str]]
 ) -> None:
-    """One side only, lists without rates, moves that no list names, lists that name nobody."""
+    """One side only, lists without rates, moves that no list names, lists that name no replica."""
     watch = Watch()
     configured: dict[str, Any] = {
         "broker_configs": rates(dict.fromkeys(leader, 2 * MB), dict.fromkeys(follower, 2 * MB)),
@@ -358,7 +358,7 @@ def test_a_cancelled_move_leaves_a_throttle_behind_that_is_not_lopsided() -> Non
     [
         ("nothing needs it", {}, True),
         ("a log directory move", {"future_replicas": (FutureReplica("t", 0, 1, "/b", 1, UNKNOWN),)}, False),
-        ("nobody tells what moves", {"reassignments_known": False}, False),
+        ("reassignments are unknown", {"reassignments_known": False}, False),
         ("log directories are not known", {"log_dirs": ()}, False),
     ],
 )
@@ -455,12 +455,12 @@ def test_idle_rate() -> None:
 
 
 def test_a_rate_is_not_idle_while_lists_are_unknown() -> None:
-    """A topic whose configuration nobody told may name anything."""
+    """A topic with an unknown configuration may name anything."""
     assert Watch().problems(RESTING, polls=5, broker_configs=rates({2: 2 * MB}), topic_configs={}) == set()
 
 
 def test_brokers_whose_configuration_is_unknown_have_no_problem() -> None:
-    """Only the one that told."""
+    """Only the broker with a known configuration."""
     only = {1: rates({1: 2 * MB, 3: 0.0})[1]}
     raised = Watch().problems(moving(), polls=5, broker_configs=only, topic_configs={"t": TOOL})
     assert raised == set()

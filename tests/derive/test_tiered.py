@@ -46,7 +46,7 @@ def of_topic(derived: Derived) -> tuple[float | None, float | None]:
 
 
 def problem(derived: Derived, which: Problem, broker: int = 1) -> float | None:
-    """For how long a broker has had a problem, `None` where that cannot be told."""
+    """For how long a broker has had a problem, `None` where unknown."""
     return derived.tiered.problems.get((broker, which))
 
 
@@ -59,10 +59,10 @@ def problem(derived: Derived, which: Problem, broker: int = 1) -> float | None:
         ("all but the active segment", [led(tiered=899)], 0),
         ("the sum of two", [led(tiered=499), led(tiered=799)], 50_000),
         ("one ahead does not make up for the other", [led(tiered=499), led(tiered=999)], 40_000),
-        ("the leader did not tell what is copied", [led(tiered=499), led()], None),
-        ("the leader did not tell its end", [led(tiered=499), led(tiered=499, silent=(1,))], None),
+        ("the copied offset is unknown", [led(tiered=499), led()], None),
+        ("the leader's end is unknown", [led(tiered=499), led(tiered=499, silent=(1,))], None),
         ("there is no leader", [led(tiered=499), led(leader=UNKNOWN)], None),
-        ("nobody told sizes yet", [led(tiered=499, sizes={1: UNKNOWN})], None),
+        ("sizes are unknown so far", [led(tiered=499, sizes={1: UNKNOWN})], None),
         ("an empty partition", [led(tiered=499), led(end=0, tiered=NOTHING_TIERED)], 40_000),
     ],
 )
@@ -74,7 +74,7 @@ def test_overdue(why: str, partitions: list[Partition], expected: float | None) 
     assert stalled == (None if expected is None else 0), why
 
 
-def test_topics_without_remote_storage_are_not_told_of() -> None:
+def test_topics_without_remote_storage_have_no_values() -> None:
     """Neither a zero nor anything else, and what is beside them is not touched by them."""
     derived = judge(
         snapshot(
@@ -95,7 +95,7 @@ def test_stalled_is_the_longest_of_the_partitions() -> None:
 
 
 def test_copying_anything_ends_a_stall() -> None:
-    """What is still overdue then begins to stall anew."""
+    """The stall of the remaining overdue bytes starts again."""
     polls = [poll(led(tiered=offset), clock=clock) for clock, offset in ((0, 499), (10, 499), (20, 599), (30, 599))]
 
     assert of_topic(judge(*polls[:3])) == (30_000, 0)
@@ -201,7 +201,7 @@ def test_copying_that_is_held_back() -> None:
         ("it holds in two", (0, 960, 960), [0, 0, 10]),
         ("a dip as a segment leaves the window", (960, 960, 0, 960), [0, 10, 20, 30]),
         ("two polls agree that it is over", (960, 960, 0, 0), [0, 10, 20, 0]),
-        ("nobody told in between", (960, 960, None, 960), [0, 10, None, 30]),
+        ("unknown in between", (960, 960, None, 960), [0, 10, None, 30]),
     ],
 )
 def test_a_problem_comes_and_goes_after_two_polls(
@@ -219,8 +219,8 @@ def test_a_problem_comes_and_goes_after_two_polls(
     [
         ("nothing that it leads is overdue", {"partitions": [led(tiered=899)], "rate": 960.0}, 0),
         ("what is overdue another broker leads", {"partitions": [led(tiered=499, leader=2)], "rate": 960.0}, 0),
-        ("what is overdue nobody told", {"partitions": [led()], "rate": 960.0}, None),
-        ("nobody told the rate", {"partitions": [led(tiered=499)]}, None),
+        ("overdue bytes are unknown", {"partitions": [led()], "rate": 960.0}, None),
+        ("the rate is unknown", {"partitions": [led(tiered=499)]}, None),
         ("nothing was copied within the hour, so there is no bean", {"partitions": [led(tiered=499)], "none": True}, 0),
         ("the broker has no tiered storage", {"partitions": [led(tiered=499)], "rate": 960.0, "off": True}, None),
         ("no quota", {"partitions": [led(tiered=499)], "rate": 1e12, "quota": UNLIMITED}, 0),
@@ -296,7 +296,7 @@ def test_the_largest_segment_counts_and_an_unread_topic_blurs() -> None:
     ("why", "quotas", "fetch_quota", "expected"),
     [
         ("all clients have less", BOUNDED, QUOTA, 0),
-        ("nobody has any", (), QUOTA, 10),
+        ("no client has one", (), QUOTA, 10),
         ("one has more", (*BOUNDED, QuotaEntity(None, "app", {"consumer_byte_rate": 1000.0})), QUOTA, 10),
         ("a quota of another kind", (QuotaEntity(None, "", {"producer_byte_rate": 1.0}),), QUOTA, 10),
         ("quotas could not be read", None, QUOTA, None),
@@ -315,7 +315,7 @@ def test_client_fetch_quota_above(
 
 
 def test_a_broker_without_answers_keeps_no_problem() -> None:
-    """What was known of a broker whose configuration is no longer told is forgotten."""
+    """The state of a broker whose configuration became unknown is dropped."""
     config: dict[str, Any] = {"broker_configs": {}}
     polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, **config)]
     again = poll(led(tiered=499), clock=20, rate=960.0)

@@ -17,7 +17,7 @@ LISTS = TopicConfig(leader_throttled="0:1,1:1,2:2", follower_throttled="0:3,1:4,
 
 
 def move(target: int, left: float, leader: int = 1, produced: float = 0.0) -> Partition:
-    """Move a partition of one replica, of which some bytes are left; `produced` is what came in so far."""
+    """Move a partition of one replica, of which some bytes are left; `produced` is bytes in so far."""
     end = 10_000_000 + int(produced / BYTES_PER_OFFSET)
     lag = {target: int(left / BYTES_PER_OFFSET)}
     return Partition(replicas=(leader, target), adding=(target,), removing=(leader,), end=end, lag=lag)
@@ -114,7 +114,7 @@ def test_nothing_binds(why: str, topics: Topics, fields: dict[str, Any]) -> None
 
 
 def test_moves_of_a_cluster_without_any_leader_are_judged() -> None:
-    """Nothing comes in where nobody leads: KIP-73's prediction is that of an idle cluster, not an error."""
+    """Without a leader there is no inbound traffic: KIP-73's prediction is that of an idle cluster, not an error."""
     gone = Partition(replicas=(1, 3), leader=UNKNOWN, adding=(3,), removing=(1,), end=1000)
     totals = see({"t": [gone]}).totals
     assert totals.reassigning_partitions == 1
@@ -127,7 +127,7 @@ def test_everything_copied_ends_now() -> None:
 
 
 def test_an_unknown_part_makes_the_whole_unknown() -> None:
-    """Nobody told the sizes."""
+    """The sizes are unknown."""
     unknown = Partition(replicas=(1, 3), adding=(3,), end=9, lag={3: 5}, sizes={1: UNKNOWN, 3: UNKNOWN})
     totals = see({"t": [unknown, move(4, 1e8)]}).totals
     assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
@@ -162,7 +162,7 @@ def test_recommended_without_a_throttle() -> None:
 
 
 def test_recommended_is_the_same_once_the_tool_has_listed_the_move() -> None:
-    """Its lists are what was reckoned with."""
+    """It was computed with these lists."""
     lists = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
     fields: dict[str, Any] = {"topic_configs": {"t": lists}, "broker_configs": rates(everywhere(2 * MB))}
     assert recommended(Watch(moves_deadline=100.0), 360 * MB, **fields) == pytest.approx(7 * MB)

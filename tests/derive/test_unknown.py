@@ -1,4 +1,4 @@
-"""Unknown is absent: what was never told is neither counted nor summed as if it were zero."""
+"""Unknown is absent: unknown values are neither counted nor summed as zero."""
 
 import math
 
@@ -41,11 +41,11 @@ def test_a_missing_replica_may_be_an_adding_one_while_nobody_tells() -> None:
 
 
 def test_a_move_goes_on_where_it_was_when_reassignments_are_told_again() -> None:
-    """A minute in which nobody tells what moves takes no clock back to its start."""
+    """A minute without an answer about reassignments resets no clock."""
     clocks = [10.0 * poll for poll in range(14)]
-    told = {clock: not 60 <= clock < 100 for clock in clocks}
+    known_at = {clock: not 60 <= clock < 100 for clock in clocks}
     still = Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 900_000})
-    polls = [snapshot({"t": [still]}, clock=clock, reassignments_known=told[clock]) for clock in clocks]
+    polls = [snapshot({"t": [still]}, clock=clock, reassignments_known=known_at[clock]) for clock in clocks]
     seen = {poll.clock: judge(*polls[: index + 1]).moves for index, poll in enumerate(polls)}
 
     assert [clock for clock, moves in seen.items() if not moves] == [60, 70, 80, 90]

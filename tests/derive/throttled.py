@@ -1,4 +1,4 @@
-"""A cluster whose throttle is told in a few words, and the problems that it shows poll after poll."""
+"""A cluster with a throttle, and its problems poll by poll."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -59,7 +59,7 @@ def throttled_rates(**rates: float) -> ProcessBeans:
 
 
 def poll(topics: Topics, clock: float, **fields: Any) -> Snapshot:
-    """Make a poll of a cluster of four brokers that told of their log directories."""
+    """Make a poll of a cluster of four brokers with known log directories."""
     made: dict[str, Any] = {
         "brokers": brokers(),
         "broker_configs": rates({}),
@@ -89,7 +89,7 @@ class Watch:
         return derived
 
     def problems(self, topics: Topics, polls: int = 1, **fields: Any) -> Found:
-        """Tell which problems are raised after some polls that all see the same."""
+        """Return the problems that are raised after some equal polls."""
         return found(self.see(topics, polls, **fields))
 
 

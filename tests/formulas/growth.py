@@ -2,7 +2,7 @@
 
 Disks fill along a line whose slope changes now and then (1 day in 90, by some 15 %), partitions come with whole topics
 (a Poisson number a day, of very different sizes) and go with some of them, and bytes come in hour by hour with a cycle
-of the day and one of the week. All have noise that lasts, and nobody knows what comes after the history.
+of the day and one of the week. All have noise that lasts, and what follows the history is unknown.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ WEEKDAYS: Final = np.array([0.0, 0.5, 0.6, 0.6, 0.3, -1.0, -1.0])
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """One history and what came of it."""
+    """One history and its continuation."""
 
     kind: Kind
     days: Longs
@@ -45,7 +45,7 @@ def grown(seed: int) -> Grown:
     kind = (Kind.STOCK, Kind.COUNT, Kind.FLOW)[seed % 3]
     make = {Kind.STOCK: _disk, Kind.COUNT: _partitions, Kind.FLOW: _bytes_in}[kind]
     values, slope = make(chance, count, count + HORIZON)
-    # By what is known on the last day: what comes after it makes the limit neither easier nor harder to tell.
+    # By what is known on the last day: the continuation makes the forecast neither easier nor harder.
     limit = float(np.median(values[count - 7 : count])) + slope * (3 + chance.uniform(10, 65))
     over = np.flatnonzero(values[count:] >= limit)
     reached = count + int(over[0]) if len(over) else None

@@ -1,4 +1,4 @@
-"""Bytes in per partition, one partition a row. Sizes in bytes, times in seconds; U is what nobody told."""
+"""Bytes in per partition, one partition a row. Sizes in bytes, times in seconds; U is unknown."""
 
 import math
 from dataclasses import replace
@@ -207,7 +207,7 @@ polls_of_one = st.builds(
 
 @given(st.lists(polls_of_one, min_size=1, max_size=6), st.booleans())
 def test_rates_are_never_negative(polls: list[LeaderLogs], compacted: bool) -> None:
-    """Whatever brokers tell, a rate is unknown or a finite number of at least 0."""
+    """For any answers, a rate is unknown or a finite number of at least 0."""
     state, rate = run(polls, compacted=compacted)
 
     assert math.isnan(rate) or 0 <= rate < math.inf
@@ -226,11 +226,11 @@ def test_size_and_offsets_agree_on_steady_records(weight: int, gained: int, seco
 
 
 BETWEEN = log(10_000, 10.0, 550_000, 10.5, start=5_000)
-"""Of 100 bytes an offset and 1,000 offsets a second: the size is told 0.5 s after the end, of 5 s of traffic."""
+"""Of 100 bytes an offset and 1,000 offsets a second: the size is read 0.5 s after the end, of 5 s of traffic."""
 
 
 def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> None:
-    """It takes the pace to tell."""
+    """The pace corrects for the growth in between."""
     assert bytes_in.bytes_per_offset(BETWEEN, np.array([1000.0])).tolist() == [100.0]
     assert bytes_in.bytes_per_offset(BETWEEN, np.array([NAN])).tolist() == [110.0]
 
@@ -250,7 +250,7 @@ def test_the_first_weight_is_put_right_once_the_pace_is_known() -> None:
 
 
 def test_a_partition_that_comes_later_is_put_right_too() -> None:
-    """Its first poll tells no pace either; and who never answered about disks has no weight."""
+    """The first poll has no pace; without an answer of log dirs there are no bytes per offset."""
     state = realign(run([log(0, 0)])[0], np.array([UNKNOWN]))
     state, _ = step(state, BETWEEN, PLAIN)
     assert state.unpaced.tolist() == [True]

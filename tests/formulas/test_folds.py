@@ -50,7 +50,7 @@ def test_stall_says_nothing_about_an_unknown_value() -> None:
         ("begins with the first sight", [(5, True)], 0),
         ("goes on", [(5, True), (15, True), (25, True)], 20),
         ("a break ends it", [(5, True), (15, False)], None),
-        ("and it begins anew", [(5, True), (15, False), (25, True), (35, True)], 10),
+        ("and starts again", [(5, True), (15, False), (25, True), (35, True)], 10),
         ("not knowing does not end it", [(5, True), (15, None), (25, None)], 20),
         ("not knowing does not begin it", [(5, None), (15, None)], None),
         ("the clock goes back", [(50, True), (20, True)], 0),

@@ -81,7 +81,7 @@ def test_misses_fall_on_both_sides(tried: list[Tried]) -> None:
 
 
 def figures(of: list[Tried]) -> str:
-    """What docs/pipeline-forecast.md tells."""
+    """The figures of docs/pipeline-forecast.md."""
     covered = np.mean([one.covered for one in of])
     width = np.median([one.width for one in of])
     ours = np.median([one.error(one.said.day) for one in of])

@@ -1,4 +1,4 @@
-"""Lag in messages and bytes, and sums that are withheld. Offsets are log ends; U is what nobody told."""
+"""Lag in messages and bytes, and sums that are withheld. Offsets are log ends; U is unknown."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_messages(why: str, end: int, leader_end: int, elected: bool, expected: 
 
 
 def test_a_silent_follower_counts_from_its_last_known_end() -> None:
-    """What a follower last told is used while it does not answer: its lag can only be smaller."""
+    """The last known end is used while a follower does not answer: its lag can only be smaller."""
     end = lag.last_known(longs(U, 70, U), longs(60, 50, U))
 
     assert end.tolist() == [60, 70, U]
@@ -89,7 +89,7 @@ def test_lag_bytes_by_size(size: int, leader_size: int, expected: float) -> None
 def test_cleaned(
     why: str, then: int, leader_then: int, size: int, leader_size: int, before: float, expected: float
 ) -> None:
-    """What a cleaning changes of the difference is no change of what is to be copied, but for the leader's share."""
+    """Cleaning changes the difference, but not the bytes to copy, except for the leader's share."""
     seen = lag.cleaned(longs(then), longs(leader_then), longs(size), longs(leader_size), np.array([before]))
     assert seen[0] == expected, why
 
@@ -118,7 +118,7 @@ def test_least_bytes(lacking: int, average: float, expected: float) -> None:
         ("40 messages of 150 bytes in a log of lighter ones", 6000.0, 40, 100.0, 150.0),
         ("the sizes cannot be compared", NAN, 40, 100.0, NAN),
         ("nothing is lacking by the ends", 6000.0, 0, 100.0, NAN),
-        ("nothing is lacking by the sizes, which were told later", 0.0, 40, 100.0, NAN),
+        ("nothing is lacking by the sizes, which were read later", 0.0, 40, 100.0, NAN),
         ("the lag in messages is not known", 6000.0, U, 100.0, NAN),
         ("one message by the ends, a second's by the sizes", 1e6, 1, 100.0, 1000.0),
         ("a second's messages by the ends, one by the sizes", 100.0, 10_000, 100.0, 10.0),
@@ -184,7 +184,7 @@ def test_example_of_hands_free_replication(
 
 
 def test_late_rows_says_of_a_column_what_the_rule_says_of_one() -> None:
-    """Behind for just the limit is not late, and nobody is of whom it is not known."""
+    """Behind for just the limit is not late, nor is a follower with an unknown value."""
     behind, limit = np.array([30.0, 30.1, NAN, 99.0]), np.array([30.0, 30.0, 30.0, NAN])
 
     assert lag.late_rows(behind, limit).tolist() == [False, True, False, False]

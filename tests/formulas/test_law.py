@@ -51,7 +51,7 @@ RUNS = (
     Run("e1", "L1=2 F2=2 F3=2", 0.58, 1.42, 6.3, 1.69, 1.10),
     Run("e3", "L2=1.3 F1=2 F3=2", 0.58, 0.72, 6.3, 1.12, 0.54),
     Run("e2", "L1=1.5 L2=1.5 F3=2 F1=1.2 F2=1.2", 0.58, 1.00, 3.1, 1.95, 1.37, flows=2),
-    # Within the law's own error of zero: the law says it loses, nobody is paged for that.
+    # Within the law's own error of zero: the law predicts a loss, and no alert fires.
     Run("f1", "L3=0.5 F1=0.5", 0.58, 0.50, 6.3, 0.56, -0.02, verdict=LOSES),
     Run("f2", "L3=0.7 F1=0.7", 0.58, 0.70, 6.3, 1.01, 0.43),
     Run("f3", "L3=1.1 F1=1.1", 0.58, 0.52, 6.3, 0.56, -0.03, verdict=LOSES),

@@ -41,7 +41,7 @@ def state_of(one: FollowerFacts) -> ReplicaState:
 
 ROWS: list[tuple[str, dict[str, bool | int], ReplicaState]] = [
     ("its broker is fenced, gone, or its log dir offline", {"broker_available": False, "in_isr": True}, S.OFFLINE),
-    ("nobody can tell what it lacks", {"leader_available": False, "in_isr": True}, S.LEADER_UNAVAILABLE),
+    ("its lag is unknown", {"leader_available": False, "in_isr": True}, S.LEADER_UNAVAILABLE),
     ("it does not answer us, and its leader is content", {"answers": False, "in_isr": True}, S.UNKNOWN),
     ("two samples judge nothing", {"samples": 2, "in_isr": True}, S.UNKNOWN),
     ("in the ISR and caught up", {"in_isr": True, "advancing": True}, S.IN_SYNC),
@@ -120,7 +120,7 @@ def test_throttle_binds(listed: bool, rate: float, limit: float, expected: bool)
     ],
 )
 def test_restarted_log(why: str, polls: list[tuple[int, bool]], expected: bool) -> None:
-    """A log that began anew during its present absence from the ISR; its leader's is 50 to 1000."""
+    """A log that started from scratch during its present absence from the ISR; its leader's is 50 to 1000."""
     restarted, last = np.array([False]), np.array([U])
     for end, in_isr in polls:
         leader = np.array([50]), np.array([1000])

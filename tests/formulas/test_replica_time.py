@@ -113,12 +113,12 @@ def test_behind_starts_with_the_first_sight() -> None:
 @pytest.mark.parametrize(
     ("why", "passed_at", "seconds", "at_least", "moved", "expected", "state"),
     [
-        ("the window tells, for the first time", NAN, 30, False, False, 30, 70),
-        ("the window tells, and it has moved since", 80, 30, False, True, 30, 70),
-        ("the window was thinned: believed is what it told before that", 80, 30, False, False, 20, 80),
+        ("the window is conclusive for the first time", NAN, 30, False, False, 30, 70),
+        ("the window is conclusive, and the end has moved since", 80, 30, False, True, 30, 70),
+        ("the window was thinned: the earlier time is kept", 80, 30, False, False, 20, 80),
         ("the window has forgotten it", 10, 60, True, False, 90, 10),
         ("forgotten, and it has moved since", 10, 60, True, True, 60, 40),
-        ("never told before", NAN, 60, True, False, 60, 40),
+        ("never known before", NAN, 60, True, False, 60, 40),
         ("a new epoch began: the moment is what it was", 10, 5, True, False, 90, 10),
         ("caught up", 10, 0, False, False, 0, NAN),
         ("unknown for a poll, and it stands still", 10, NAN, False, False, NAN, 10),
@@ -182,7 +182,7 @@ def test_more_copied_is_never_later(gains: list[int], follower: int, more: int) 
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=8), st.floats(0, 100), st.floats(0, 100), st.floats(0, 20))
-def test_who_asks_later_must_have_more(gains: list[int], when: float, later: float, slack: float) -> None:
+def test_a_later_moment_never_needs_less(gains: list[int], when: float, later: float, slack: float) -> None:
     """The end to reach is one that the leader had, rises with the time of asking, and falls with the slack."""
     samples = window([(10.0 * index, sum(gains[: index + 1])) for index in range(len(gains))])
     asked = [np.array([at]) for at in (when, when + later)]

@@ -92,7 +92,7 @@ NEVER_EXAMPLE = table((0, 0, "LIl"), (0, 1, "I"), (0, 2, "I"), (0, 3, "f"))
             [0, 0],
         ),
         ("an unknown rate withholds the floor", table((0, 0, "LIl"), (0, 1, "If")), [NAN], [NAN, 0], [0, NAN]),
-        ("unless nobody follows in sync", table((0, 0, "LIl"), (0, 1, "f")), [NAN], [0, 0], [0, 0]),
+        ("unless no follower is in sync", table((0, 0, "LIl"), (0, 1, "f")), [NAN], [0, 0], [0, 0]),
     ],
 )
 def test_floors(

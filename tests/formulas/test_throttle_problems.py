@@ -34,8 +34,8 @@ Polls = list[tuple[float, bool | None]]
         ("two polls are not enough", [(0, True), (10, True)], 0, None),
         ("the third raises it, aged since the first", [(0, True), (10, True), (20, True)], 0, 20),
         ("it ends with its cause", [(0, True), (10, True), (20, True), (30, False)], 0, None),
-        ("and begins anew", [(0, True), (10, True), (20, False), (30, True), (40, True)], 0, None),
-        ("a poll that cannot tell does not count", [(0, True), (10, None), (20, True)], 0, None),
+        ("and starts again", [(0, True), (10, True), (20, False), (30, True), (40, True)], 0, None),
+        ("an undecided poll does not count", [(0, True), (10, None), (20, True)], 0, None),
         ("nor does it end anything", [(0, True), (10, True), (20, True), (30, None)], 0, 30),
         ("three in a row do", [(0, True), (1, True), (2, True), (3, None), (4, None), (5, None)], 0, None),
         ("two, and it goes on", [(0, True), (1, True), (2, None), (3, None), (4, True)], 0, 4),
@@ -72,7 +72,7 @@ def test_ages_are_never_negative(polls: Polls) -> None:
     [(0, 1, True), (0, 0, False), (1, 1, False), (INF, 1, False), (NAN, 1, False)],
 )
 def test_blocked(limit: float, behind: int, expected: bool) -> None:
-    """Limit 0, and somebody waits."""
+    """Limit 0, and a replica waits."""
     assert problems.blocked(numbers(limit), flags(behind)).tolist() == [expected]
 
 
@@ -82,11 +82,11 @@ def test_blocked(limit: float, behind: int, expected: bool) -> None:
         ("never", 1.0, Verdict.NEVER, True, True),
         ("limit 0 is blocked", 0.0, Verdict.NEVER, True, False),
         ("something else holds it up", 1.0, Verdict.NEVER, False, False),
-        ("less than the law's error pages nobody", 1.0, Verdict.DOES_NOT_CONVERGE, True, False),
+        ("less than the law's error raises no problem", 1.0, Verdict.DOES_NOT_CONVERGE, True, False),
         ("it ends", 1.0, Verdict.CONVERGES, True, False),
         ("it ends, whatever the throttle can be the reason of", 1.0, Verdict.CONVERGES, None, False),
-        ("nobody can tell", 1.0, Verdict.UNKNOWN, True, None),
-        ("nobody can tell whether the throttle is the reason", 1.0, Verdict.NEVER, None, None),
+        ("unknown verdict", 1.0, Verdict.UNKNOWN, True, None),
+        ("unknown whether the throttle is the reason", 1.0, Verdict.NEVER, None, None),
     ],
 )
 def test_below_inbound(why: str, limit: float, verdict: Verdict, may_lose: bool | None, expected: bool | None) -> None:
@@ -98,7 +98,7 @@ def test_below_inbound(why: str, limit: float, verdict: Verdict, may_lose: bool 
     ("why", "limits", "counted", "expected"),
     [
         ("alike", [2, 2, 2], [1, 1, 1], [0, 0, 0]),
-        ("one differs, and all of them are told", [2, 2, 5], [1, 1, 1], [1, 1, 1]),
+        ("one differs, and all of them are marked", [2, 2, 5], [1, 1, 1], [1, 1, 1]),
         ("blocked on one", [0, 2, 2], [1, 1, 1], [1, 1, 1]),
         ("one without a limit is lopsided instead", [2, 2, INF], [1, 1, 1], [0, 0, 0]),
         ("an unknown one differs from none", [2, NAN, 5], [1, 1, 1], [1, 0, 1]),
@@ -119,7 +119,7 @@ def test_differing_of_nothing() -> None:
 
 
 def test_leader_not_named() -> None:
-    """Named; not named while others are; nobody is named."""
+    """Named; not named while others are; none is named."""
     found = problems.leader_not_named(flags(1, 0, 0), flags(1, 1, 0))
     assert found.tolist() == [False, True, False]
 

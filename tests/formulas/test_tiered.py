@@ -81,8 +81,8 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
     [
         ("two segments wait beside the active one", 4000, 0, 999, 1.0, 2000.0),
         ("nothing copied yet", 4000, 0, NOTHING_TIERED, 1.0, 3000.0),
-        ("nobody told what is copied", 4000, 0, UNKNOWN, 1.0, NAN),
-        ("the leader did not tell its end", UNKNOWN, 0, 999, 1.0, NAN),
+        ("the copied offset is unknown", 4000, 0, UNKNOWN, 1.0, NAN),
+        ("the leader's end is unknown", UNKNOWN, 0, 999, 1.0, NAN),
         ("nor where its log starts", 4000, UNKNOWN, 999, 1.0, NAN),
         ("bytes per offset not learned yet", 4000, 0, 999, NAN, NAN),
         ("an empty log has no bytes per offset and nothing overdue", 7, 7, NOTHING_TIERED, NAN, 0.0),
@@ -99,22 +99,22 @@ def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offs
 
 
 @pytest.mark.parametrize(
-    ("why", "before", "told", "end", "expected"),
+    ("why", "before", "reported", "end", "expected"),
     [
         ("copying goes on", 100, 200, 1000, 200),
-        ("a broker that has just started tells nothing", 100, NOTHING_TIERED, 1000, 100),
+        ("a broker that has just started reports nothing", 100, NOTHING_TIERED, 1000, 100),
         ("a new leader has not looked again yet", 100, 50, 1000, 100),
         ("the log was cut below what was copied", 100, NOTHING_TIERED, 80, NOTHING_TIERED),
-        ("not told now", 100, UNKNOWN, 1000, UNKNOWN),
+        ("not reported now", 100, UNKNOWN, 1000, UNKNOWN),
         ("the first answer", UNKNOWN, NOTHING_TIERED, 1000, NOTHING_TIERED),
         ("the first copy", NOTHING_TIERED, 50, 1000, 50),
         ("nothing and nothing", NOTHING_TIERED, NOTHING_TIERED, 1000, NOTHING_TIERED),
         ("offset 0 is copied, too", 0, NOTHING_TIERED, 1000, 0),
     ],
 )
-def test_latest_tiered(why: str, before: int, told: int, end: int, expected: int) -> None:
+def test_latest_tiered(why: str, before: int, reported: int, end: int, expected: int) -> None:
     """What is once in remote storage stays there; unknown stays unknown."""
-    latest = tiered.latest_tiered(np.array([before]), np.array([told]), np.array([end]))
+    latest = tiered.latest_tiered(np.array([before]), np.array([reported]), np.array([end]))
 
     assert latest.tolist() == [expected], why
 

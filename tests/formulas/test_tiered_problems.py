@@ -20,11 +20,11 @@ GIB = 1 << 30
         ("the quota does not bind", 94.0, 100.0, True, False),
         ("busy, but nothing waits", 99.0, 100.0, False, False),
         ("no quota", 1e12, INF, True, False),
-        ("nobody told the rate", None, 100.0, True, None),
-        ("nobody told the rate, but nothing waits", None, 100.0, False, False),
-        ("nobody told what waits", 99.0, 100.0, None, None),
+        ("unknown rate", None, 100.0, True, None),
+        ("unknown rate, but nothing waits", None, 100.0, False, False),
+        ("unknown whether anything waits", 99.0, 100.0, None, None),
         ("nor that, but the quota does not bind", 9.0, 100.0, None, False),
-        ("nobody told the rate of what has no quota", None, INF, True, False),
+        ("unknown rate, no quota", None, INF, True, False),
     ],
 )
 def test_copy_held_back(
@@ -40,10 +40,10 @@ def test_copy_held_back(
         ("the quota binds", 95.0, 100.0, 0.0, True),
         ("consumers were throttled", 10.0, 100.0, 0.5, True),
         ("neither", 94.0, 100.0, 0.0, False),
-        ("the throttle bean has vanished, the rate tells", 95.0, 100.0, None, True),
-        ("the throttle bean has vanished, the rate tells that nothing is", 10.0, 100.0, None, False),
-        ("nobody told the rate", None, 100.0, 0.0, None),
-        ("nobody told anything", None, 100.0, None, None),
+        ("the throttle bean has vanished, and the rate is high", 95.0, 100.0, None, True),
+        ("the throttle bean has vanished, and the rate is low", 10.0, 100.0, None, False),
+        ("unknown rate", None, 100.0, 0.0, None),
+        ("everything is unknown", None, 100.0, None, None),
         ("throttled, whatever the rate", None, 100.0, 0.5, True),
         ("no quota, and a throttle time of the minute before", 1e12, INF, 0.5, False),
     ],
@@ -75,7 +75,7 @@ def test_copy_quota_below_segment(why: str, quota: float, segment: float, window
     ("why", "rates", "expected"),
     [
         ("not known", None, None),
-        ("nobody has a quota", {}, True),
+        ("no client has a quota", {}, True),
         ("only one client has", {(None, "app"): 1.0}, True),
         ("only one user has, with a default for his clients", {("alice", ""): 1.0}, True),
         ("a default client below", {(None, ""): 99.0}, False),
@@ -120,11 +120,11 @@ def test_a_higher_quota_never_begins_to_hold_back(rate: float, quota: float, ove
 def test_unknown_never_raises(rate: float | None, quota: float, overdue: bool | None, throttle: float | None) -> None:
     """Whatever is not known, no guess of it turns an answer into its opposite."""
     for guess in (0.0, 1e13):
-        told = problems.copy_held_back(rate, quota, overdue)
+        answer = problems.copy_held_back(rate, quota, overdue)
         guessed = problems.copy_held_back(
             guess if rate is None else rate, quota, guess > 0 if overdue is None else overdue
         )
-        if told is not None:
-            assert told is guessed
+        if answer is not None:
+            assert answer is guessed
     if rate is None and not throttle:
         assert problems.fetch_held_back(rate, quota, throttle) is not True

@@ -64,7 +64,7 @@ class _Topics:
 
 
 def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMemory) -> tuple[TieredMemory, Tiered]:
-    """Judge tiered storage.
+    """Derive the state of tiered storage.
 
     Args:
         indexed: the snapshot.

@@ -95,7 +95,7 @@ def derive_replicas(
     known_end: Longs,
     memory: ReplicasMemory,
 ) -> tuple[ReplicasMemory, Replicas]:
-    """Judge every follower of the latest snapshot.
+    """Derive times and state of every follower of the latest snapshot.
 
     Args:
         indexed: the snapshot.

@@ -1,4 +1,4 @@
-"""What all reassignments add up to (judgement.md 5; KIP-73, MoveRatio and MoveTime)."""
+"""Totals of all reassignments (judgement.md 5; KIP-73, MoveRatio and MoveTime)."""
 
 import math
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Totals:
     eta: float | None
     predicted: float | None
     predicted_bottleneck: float | None
-    """Seconds that the law gives the broker and side that binds; `None` when nothing is limited."""
+    """ETA of the binding broker and side by the law; `None` when nothing is limited."""
     bottleneck: SideKey | None
     catch_up: Mapping[tuple[int, Side], float]
     """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
@@ -58,7 +58,7 @@ def derive_totals(
 def bound_by_sides(
     moves: tuple[Move, ...], flows: Mapping[FlowKey, Flow], side_etas: Mapping[FlowKey, float]
 ) -> tuple[Move, ...]:
-    """Let no move end after all that goes through the broker and side that holds it back.
+    """Limit the ETA of each move by that of its binding broker and side.
 
     Flows that share a limit have turns: one is ahead for a minute and the other then, while their sum is steady. A
     slope of the slower one alone would say a quarter too much. One that never ends stays so.
@@ -73,7 +73,7 @@ def _bounded(move: Move, end: float) -> Move:
 
 
 def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:
-    """Tell when everything is done; never where one is not, unknown where one is."""
+    """ETA of everything; `+inf` where one never ends, `None` where one is unknown."""
     etas = [move.eta for move in moves if move.eta is not None]
     if not etas or math.inf in etas:
         return math.inf if etas else None

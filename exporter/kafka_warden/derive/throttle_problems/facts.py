@@ -1,4 +1,4 @@
-"""What all checks of throttles read: one poll, judged up to here (judgement.md 4)."""
+"""Inputs of all checks of throttles, of one poll (judgement.md 4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What needs a throttle right now: partitions that move or catch up, and brokers that take part (judgement.md 4)."""
+"""What needs a throttle at present: partitions that move or catch up, and brokers that take part (judgement.md 4)."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Needs:
     limits: dict[Side, Floats]
     """(B,) NaN is unknown, `+inf` unlimited."""
     behind: Bools
-    """(R,) followers that are known to lack something that their leader had a poll ago."""
+    """(R,) followers that are below the end of their leader one poll ago."""
     moving: Bools
     """(P,) a replica is being added."""
     active: Bools
@@ -28,7 +28,7 @@ class Needs:
 
 
 def derive_needs(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles) -> Needs:
-    """Gather what the problems are judged on."""
+    """Return what needs a throttle at present."""
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     follower = ~indexed.is_leader
     # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
