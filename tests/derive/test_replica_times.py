@@ -24,7 +24,7 @@ def test_follower_always_20_s_behind() -> None:
 
 
 def test_limit_is_that_of_the_leaders_broker() -> None:
-    """The leader drops the follower: its replica.lag.time.max.ms counts, and no follower is late while it is unknown."""
+    """The leader drops the follower: its replica.lag.time.max.ms counts; while it is unknown no follower is late."""
     behind_for_20_s = seen(polls(50), lambda clock: loaded(clock, 2000 if clock > 30 else 0))
     limits = {1: BrokerConfig(replica_lag_time_max=15.0), 2: BrokerConfig(replica_lag_time_max=99.0)}
 
