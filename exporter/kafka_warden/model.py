@@ -95,8 +95,8 @@ class PartitionTable:
     start: Longs
     """Local log start offset of the leader, as of the latest answer to log dirs; `UNKNOWN` before."""
     tiered: Longs
-    """Highest offset in remote storage, inclusive, as the leader told in this poll (3.9+, topics with remote storage
-    only). `formulas.tiered.NOTHING_TIERED` where it told that there is none, `UNKNOWN` where it did not tell."""
+    """Highest offset in remote storage, inclusive, by the leader's answer in this poll (3.9+, topics with remote
+    storage only). `formulas.tiered.NOTHING_TIERED` where there is none, `UNKNOWN` without an answer."""
     reassigning: Bools
 
     def __len__(self) -> int:
@@ -115,7 +115,7 @@ class ReplicaTable:
     adding: Bools
     removing: Bools
     end: Longs
-    """Log end offset as that broker itself told in this poll; `UNKNOWN` when it did not answer."""
+    """Log end offset by the answer of that broker in this poll; `UNKNOWN` without an answer."""
     size: Longs
     """Bytes of the local log, as of `sized_at`; `UNKNOWN` before the first answer."""
     sized_at: Floats
@@ -141,7 +141,7 @@ class FutureReplica:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not tell (before 3.3)."""
+    """One log directory of one broker. Bytes; `UNKNOWN` before Kafka 3.3."""
 
     broker: int
     path: str
@@ -166,7 +166,7 @@ class LogGaps:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An effective dynamic limit in bytes per second; `UNLIMITED` when nobody set it."""
+    """An effective dynamic limit in bytes per second; `UNLIMITED` when none is set."""
 
     value: float = UNLIMITED
     origin: Origin = Origin.UNSET
@@ -174,7 +174,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """What DescribeConfigs of one broker told. Rates in bytes per second, times in seconds, sizes in bytes."""
+    """DescribeConfigs of one broker. Rates in bytes per second, times in seconds, sizes in bytes."""
 
     limits: Mapping[Side, Limit] = field(default_factory=dict)
     remote_copy_quota: float | None = None
@@ -194,7 +194,7 @@ class BrokerConfig:
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    """What DescribeConfigs of one topic told."""
+    """DescribeConfigs of one topic."""
 
     leader_throttled: str = ""
     """`leader.replication.throttled.replicas` as it stands: empty, `*` or `partition:broker,...`."""
@@ -219,7 +219,7 @@ class QuotaEntity:
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:
-    """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where not told."""
+    """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where unknown."""
 
     node: int
     voter: bool
@@ -257,7 +257,7 @@ class ClientBean:
 
 @dataclass(frozen=True, slots=True)
 class ProcessBeans:
-    """What JMX of one process told. An attribute that is absent or NaN there is absent here."""
+    """Beans of one process. An attribute that is absent or NaN there is absent here."""
 
     at: float
     """Monotonic time of the answer."""
@@ -312,7 +312,7 @@ class Snapshot:
     controller: int | None = None
     kafka_version: str | None = None
     offsets_at: Mapping[int, float] = field(default_factory=dict)
-    """Broker to the monotonic time at which it told the ends of what it leads."""
+    """Broker to the monotonic time of its answer with the ends of its led partitions."""
     log_dirs: tuple[LogDir, ...] = ()
     placed: Mapping[int, Mapping[tuple[str, int], str]] = field(default_factory=dict)
     """By broker: topic and partition of those of its logs that are asked about in every poll, moving ones among them,
@@ -323,7 +323,7 @@ class Snapshot:
     broker_configs: Mapping[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: Mapping[str, TopicConfig] = field(default_factory=dict)
     reassignments_known: bool = True
-    """False while nobody tells what is being reassigned: then nothing is marked as moving."""
+    """False while reassignments are unknown: then no replica is marked as moving."""
     quotas: tuple[QuotaEntity, ...] | None = None
     """`None` when they could not be read; empty when none is configured."""
     quorum: Quorum | None = None
@@ -335,7 +335,7 @@ class Snapshot:
 
     @property
     def keys(self) -> Keys:
-        """What tells the rows apart."""
+        """The identity of the rows."""
         partitions, replicas = self.partitions, self.replicas
         return Keys(
             self.topics,

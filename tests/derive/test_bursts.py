@@ -52,7 +52,7 @@ def test_an_in_sync_follower_that_takes_the_limit_for_a_moment_ends_nothing() ->
         assert found(each) == set()
 
 
-def test_a_rise_that_lasts_is_told_soon() -> None:
+def test_a_rise_that_lasts_is_shown_soon() -> None:
     """From 0.2 to 2 MB/s, above a limit of 1: within the half minute that the mean takes, and three polls."""
     risen = 8
     derived = judged([0.2 * MB] * risen + [2 * MB] * 10, 1 * MB, 1 * MB)
@@ -65,7 +65,7 @@ def test_a_rise_that_lasts_is_told_soon() -> None:
     assert all(raised[raised.index(True) :])
 
 
-def test_a_steady_loss_is_told_as_soon_as_it_has_settled() -> None:
+def test_a_steady_loss_is_shown_once_it_has_settled() -> None:
     """A sidecar that has just started has no mean over 36 s: it takes what it has, of 12 s at least."""
     derived = judged([2 * MB] * 6, 1 * MB, 1 * MB)
     assert [each.moves[0].never_ends for each in derived] == [None, None] + [True] * 4
@@ -90,7 +90,7 @@ def test_a_load_that_is_over_is_no_problem() -> None:
 
 
 def test_rates_on_the_page_are_of_the_last_poll() -> None:
-    """What comes in, and what is left of the limit."""
+    """The inbound rate, and the headroom."""
     derived = judged(BURSTS, 0.9 * MB, 1.5 * MB, replicas=(1, 3, 2))
     in_burst, after = (derived[number].bytes_in.sum() for number in (8, 9))
     assert (in_burst, after) == (pytest.approx(2 * MB, rel=0.01), 0.0)

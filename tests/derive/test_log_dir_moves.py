@@ -69,7 +69,7 @@ def test_without_slope_and_limit_nothing_is_known() -> None:
 
 
 def test_the_limit_is_believed_before_a_slope() -> None:
-    """100 MB at 5 MB/s; two of them share it. What comes in is known from the second poll on: nothing."""
+    """100 MB at 5 MB/s; two of them share it. The inbound rate is known from the second poll on: 0."""
     watch = Watch()
     assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limited(5 * MB))) == [None]
     assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limited(5 * MB))) == [pytest.approx(20)]
@@ -123,19 +123,19 @@ def test_a_copy_that_loses_ground_never_ends() -> None:
     assert etas(derived) == [math.inf]
 
 
-def test_answers_that_are_told_once_a_minute() -> None:
+def test_answers_once_a_minute() -> None:
     """Between them the same answer counts once, and the time since is taken off."""
     watch = Watch()
     for number in range(13):
         sized = 10.0 * (number - number % 6)
         seen = Partition(replicas=(1, 2), end=1_000_000)
-        derived = _told_at(watch, seen, sized, copying(p0=sized * 0.5 * MB))
+        derived = _answered_at(watch, seen, sized, copying(p0=sized * 0.5 * MB))
     assert etas(derived) == [pytest.approx(40 / 0.5)]
-    later = _told_at(watch, seen, 120.0, copying(p0=60 * MB))
+    later = _answered_at(watch, seen, 120.0, copying(p0=60 * MB))
     assert etas(later) == [pytest.approx(40 / 0.5 - 10)]
 
 
-def _told_at(watch: Watch, partition: Partition, sized_at: float, future: tuple[FutureReplica, ...]) -> Derived:
+def _answered_at(watch: Watch, partition: Partition, sized_at: float, future: tuple[FutureReplica, ...]) -> Derived:
     replicas = snapshot({"t": [partition]}).replicas
     return watch.see(
         {"t": [partition]},

@@ -90,7 +90,7 @@ def test_clients_without_a_quota_are_unlimited() -> None:
     assert (seen.tokens, seen.quota, seen.burst, seen.delay, seen.rate) == (math.inf, math.inf, math.inf, 0, 3.5)
 
 
-def test_a_quota_younger_than_what_was_told_is_unknown() -> None:
+def test_a_quota_newer_than_the_last_answer_is_unknown() -> None:
     """There is a bucket, so there is a quota; the next answer contains it."""
     seen = one(client(-5))
 

@@ -173,7 +173,7 @@ def test_a_follower_that_only_the_leaders_list_holds_back_shares_its_limit() -> 
 
 
 @pytest.mark.parametrize("joins", [True, False])
-def test_a_move_that_is_named_by_and_by_makes_the_others_begin_anew(joins: bool) -> None:
+def test_a_move_that_joins_or_leaves_a_flow_restarts_its_slopes(joins: bool) -> None:
     """It takes of the limit what they had, or leaves it to them: earlier slopes do not count."""
     both = TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")
     before, after = (TOOL, both) if joins else (both, TOOL)
@@ -211,7 +211,7 @@ def test_a_restart_knows_which_of_them_were_listed() -> None:
     assert [move.stuck for move in derived.moves] == ["throttle_blocked", None]
 
 
-def test_history_tells_them_apart() -> None:
+def test_history_distinguishes_them() -> None:
     """A row of a broker has one entry for what its limit holds back and one for what goes past it."""
     judged = seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))[-1]
     brokers = rows(Poll(judged.indexed.snapshot, judged, Parameters(), "run", POLLS))["brokers"]

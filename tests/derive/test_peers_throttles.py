@@ -122,7 +122,7 @@ def test_kafka_kit_313_a_rate_without_replica_list_does_nothing() -> None:
 
 
 def test_strimzi_279_cruise_control_2233_a_throttle_too_low_never_catches_up() -> None:
-    """Told after some polls, with what it lags and for how long, not after days."""
+    """Shown after some polls, with its lag and age, not after days."""
     watch = Watch()
     for number in range(6):
         derived = watch.see(
@@ -135,7 +135,7 @@ def test_strimzi_279_cruise_control_2233_a_throttle_too_low_never_catches_up() -
 
 
 def test_gap_a_limit_is_shown_beside_its_use_and_its_headroom() -> None:
-    """Nobody else shows whether a throttle binds: limit, floor and what is left, per broker and side."""
+    """No other tool shows whether a throttle binds: limit, floor and headroom, per broker and side."""
     derived = Watch().see(moves(3), 2, broker_configs=rates(RATES), topic_configs={"t": TOOL})
     assert derived.throttles.limit(1, Side.LEADER) == 2 * MB
     assert derived.throttles.headroom[Side.LEADER][0] == 2 * MB

@@ -208,7 +208,7 @@ def led_by(leader: int, number: int, epoch: int, gained: int = 5_000) -> Partiti
 
 
 @pytest.mark.parametrize("silent", [False, True])
-def test_another_leader_begins_anew(silent: bool) -> None:
+def test_another_leader_restarts_the_clock(silent: bool) -> None:
     """The bytes of its larger log are no lack of progress, also with no leader or answer in between."""
 
     def make(number: int) -> Snapshot:

@@ -143,7 +143,7 @@ def test_caught_up_and_not_back_in_the_isr() -> None:
     assert each_second(lambda clock: loaded(clock, out=(2,)), 30) == ["unknown", "recovering"]
 
 
-def test_lag_that_cannot_be_told_is_not_slow() -> None:
+def test_unknown_lag_is_not_slow() -> None:
     """A follower that goes on above its new leader's end has an unknown lag: that is no reason to call it slow."""
 
     def partition(clock: float) -> Partition:
@@ -224,7 +224,7 @@ def test_end_withheld_by_a_broker_that_answers() -> None:
     assert shown(lambda clock: loaded(clock, silent=(2,) * (clock > 30)))[3:] == ["in_sync"] * 4
 
 
-def test_end_that_was_told_is_an_answer() -> None:
+def test_a_known_end_is_an_answer() -> None:
     """Whatever the source's status says, or when it has none yet."""
     assert shown(loaded, status={})[3:] == ["in_sync"] * 4
 
@@ -269,7 +269,7 @@ def test_bootstrapping_after_its_disk_was_wiped() -> None:
     assert states[16:] == ["in_sync"] * 2
 
 
-def test_bootstrapping_is_told_from_a_truncation() -> None:
+def test_a_truncation_is_not_bootstrapping() -> None:
     """Records of an old epoch that a new leader does not have are dropped: the log goes on."""
 
     def partition(clock: float) -> Partition:
@@ -325,7 +325,7 @@ def test_rows_that_move_take_their_states_along() -> None:
     assert [state(derived, 2, "a") for derived in judged[5:]] == ["unknown"] * 3 + ["in_sync"] * 2
 
 
-def test_topic_made_anew_begins_unknown() -> None:
+def test_a_topic_created_again_starts_as_unknown() -> None:
     """The old topic's wiped, stuck follower says nothing of the new one's."""
     clocks = polls(90)
     made = seen(clocks, lambda clock: loaded(clock, 1000 + int(clock) * 100, out=(2,) if clock < 50 else ()))

@@ -79,7 +79,7 @@ def test_time_stands_still_with_the_clock() -> None:
     assert lag_seconds(judged[-1], 2) == pytest.approx(3.0)
 
 
-def test_silent_leader_makes_nobody_late() -> None:
+def test_a_silent_leader_makes_no_follower_late() -> None:
     """While it does not answer nothing is known of who follows; the lag that was is a bound; then all is as before."""
     hung = range(40, 90)
 
@@ -149,7 +149,7 @@ def recreated(snapshots: list[Snapshot], since: float) -> list[Snapshot]:
     return [replace(s, topic_ids=(b"another topic id",)) if s.clock >= since else s for s in snapshots]
 
 
-def test_topic_made_anew_inherits_nothing() -> None:
+def test_a_topic_created_again_inherits_nothing() -> None:
     """Neither the old log's ends nor the old replica's clocks are those of the new topic."""
     clocks = polls(70)
 

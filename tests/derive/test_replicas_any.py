@@ -158,7 +158,7 @@ def test_history_is_bounded_and_reaches_back(steps: list[float], window: float) 
         assert clock - back.clock >= window
 
 
-def test_election_blanks_what_was_told_before() -> None:
+def test_an_election_blanks_earlier_ends() -> None:
     """Of that partition only; the columns of earlier polls, which others share, are not written to."""
     before = LeaderEnds(0.0, np.zeros(2), np.array([5, 6]))
     history = append_leaders((before,), LeaderEnds(10.0, np.full(2, 10.0), np.array([7, 8])), np.array([True, False]))

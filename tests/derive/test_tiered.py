@@ -145,7 +145,7 @@ def test_a_leader_that_has_just_started_does_not_make_everything_overdue() -> No
     assert of_topic(judge(before, after)) == (0, 0)
 
 
-def test_a_topic_made_anew_begins_anew() -> None:
+def test_a_topic_created_again_starts_from_0() -> None:
     """Under the same name, with another id, and less in it."""
     before = poll(led(tiered=899))
     after = replace(poll(led(end=950, tiered=NOTHING_TIERED), clock=10), topic_ids=(bytes(15) + b"\x01",))
@@ -164,7 +164,7 @@ def test_stalls_follow_their_partitions_to_other_rows() -> None:
     assert judge(*polls).tiered.stalled.tolist() == pytest.approx([math.nan, 10], nan_ok=True)
 
 
-def test_a_topic_that_leaves_remote_storage_and_comes_back_begins_anew() -> None:
+def test_a_topic_that_comes_back_to_remote_storage_starts_from_0() -> None:
     """What it had there was deleted."""
     other = snapshot({"t": [led()]}, clock=10, topic_configs={"t": TopicConfig()})
     beside: dict[str, Any] = {"topic_configs": {"t": REMOTE}}
@@ -174,7 +174,7 @@ def test_a_topic_that_leaves_remote_storage_and_comes_back_begins_anew() -> None
 
 
 def test_nothing_is_overdue_where_copying_is_switched_off() -> None:
-    """Nobody waits for it, whatever the quota; what lies there is still fetched."""
+    """No copy is due, whatever the quota; remote data is still fetched."""
     off = {"topic_configs": {"t": replace(REMOTE, remote_copy_disabled=True)}}
     config = {"broker_configs": {1: BrokerConfig(remote_copy_quota=1.0, remote_fetch_quota=QUOTA)}}
     polls = [poll(led(tiered=499), clock=clock, rate=960.0, quotas=(), **off, **config) for clock in (0.0, 10.0)]

@@ -17,14 +17,14 @@ def names(derived: Derived) -> set[str]:
     return {metric.name for metric in OF_SNAPSHOT if any(not math.isnan(value) for _, value in list(metric.read(view)))}
 
 
-def test_reassignments_that_nobody_told() -> None:
+def test_unknown_reassignments() -> None:
     """No count of zero, no ratio, and nothing is called moving."""
     seen = names(judge(snapshot({"t": [Partition()]}, reassignments_known=False)))
 
     assert not seen & {"reassigning_partitions", "reassignment_move_ratio", "reassignment_replicas"}
 
 
-def test_a_missing_replica_may_be_an_adding_one_while_nobody_tells() -> None:
+def test_a_missing_replica_may_be_an_adding_one_while_reassignments_are_unknown() -> None:
     """Nothing is called under-replicated that may be a move; a clock that runs goes on."""
     healthy, missing = Partition(replicas=(1, 2)), Partition(replicas=(1, 2), out=(2,))
     under = {"under_replicated_partitions", "broker_under_replicated_partitions"}
@@ -40,7 +40,7 @@ def test_a_missing_replica_may_be_an_adding_one_while_nobody_tells() -> None:
     assert np.nanmax(judge(*known).ages.out_seconds) == 20
 
 
-def test_a_move_goes_on_where_it_was_when_reassignments_are_told_again() -> None:
+def test_a_move_goes_on_where_it_was_when_reassignments_are_known_again() -> None:
     """A minute without an answer about reassignments resets no clock."""
     clocks = [10.0 * poll for poll in range(14)]
     known_at = {clock: not 60 <= clock < 100 for clock in clocks}
@@ -52,7 +52,7 @@ def test_a_move_goes_on_where_it_was_when_reassignments_are_told_again() -> None
     assert [move.stalled for clock in (50.0, 100.0) for move in seen[clock]] == [50, 100]
 
 
-def test_topic_configurations_that_nobody_told() -> None:
+def test_unknown_topic_configurations() -> None:
     """Neither min.insync.replicas nor throttled lists are assumed."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}))
 
@@ -60,7 +60,7 @@ def test_topic_configurations_that_nobody_told() -> None:
     assert np.isnan(derived.throttles.floor[Side.LEADER]).all()
 
 
-def test_topic_configurations_that_were_told() -> None:
+def test_known_topic_configurations() -> None:
     """Then a zero is a zero."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}, topic_configs={"t": TopicConfig(min_insync_replicas=2)}))
 
@@ -68,7 +68,7 @@ def test_topic_configurations_that_were_told() -> None:
     assert derived.cluster.under_min_isr.tolist() == [True]
 
 
-def test_the_only_replica_of_a_partition_follows_nobody() -> None:
+def test_the_only_replica_of_a_partition_follows_none() -> None:
     """Its broker's sum is not withheld while the partition has no leader."""
     derived = judge(
         snapshot({"single": [Partition(replicas=(1,), leader=UNKNOWN)], "t": [Partition(replicas=(2, 1), end=5)]})

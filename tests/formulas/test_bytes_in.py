@@ -125,7 +125,7 @@ def test_compacted_topic_uses_growth_per_offset() -> None:
     assert rate == pytest.approx(10_000)
 
 
-def test_what_a_compacted_log_holds_is_weighed_as_a_whole() -> None:
+def test_bytes_per_offset_are_of_the_whole_compacted_log() -> None:
     """Ten million offsets were cleaned down to 10 bytes each, what is appended weighs 1,000: a copy holds both."""
     polls = [log(10_000_000 + 1000 * n, 10 * n, 100_000_000 + 1_000_000 * n, 10 * n) for n in range(4)]
 
@@ -156,7 +156,7 @@ def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
 
 
 def test_an_empty_log_teaches_nothing() -> None:
-    """When retention empties a log, what its offsets weighed is still the best guess for the next ones."""
+    """When retention empties a log, its last bytes per offset are still the best guess for the next ones."""
     polls = [log(500, 0, 50_000, 1), log(500, 10, 0, 10, start=500), log(600, 20, 0, 10, start=500)]
 
     state, rate = run(polls)

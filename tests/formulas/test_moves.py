@@ -174,7 +174,7 @@ def test_believed_net(
     assert moves.believed_net(law, measured, copied, burst=10) == expected, why
 
 
-def test_law_and_slope_are_weighed() -> None:
+def test_law_and_slope_are_averaged_by_their_errors() -> None:
     """The longer the slope, the more it counts; it never gets below one and above the other."""
     spans = [24.0, 48.0, 120.0, 1200.0]
     nets = [known(moves.believed_net(2.0, (2.2, span), 2.2 * span, burst=5)) for span in spans]
@@ -185,7 +185,7 @@ def test_law_and_slope_are_weighed() -> None:
     assert nets[-1] == pytest.approx(2.2, abs=1e-3)
 
 
-def test_a_rate_of_almost_nothing_is_weighed() -> None:
+def test_a_rate_of_almost_nothing_is_believed() -> None:
     """The square of so small an error is 0."""
     assert moves.believed_net(1.9e-180, (2e-180, 24.0), copied=4.8e-179, burst=0.0) == 2e-180
 

@@ -78,8 +78,8 @@ def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bool
     """
     kept = np.where(moved, np.nan, passed_at)
     older = age.at_least & (clock - kept > age.values)
-    told_before = ~age.at_least & (age.values > 0) & ~np.isnan(kept)
-    seconds = np.where(older | told_before, clock - kept, age.values)
+    known_before = ~age.at_least & (age.values > 0) & ~np.isnan(kept)
+    seconds = np.where(older | known_before, clock - kept, age.values)
     late = np.where(seconds > 0, clock - seconds, np.nan)
     return np.where(np.isnan(seconds), kept, late), seconds
 

@@ -21,13 +21,13 @@ def leader_logs(seen: IndexedSnapshot) -> LeaderLogs:
     size, sized_at = np.full(len(led), UNKNOWN, np.int64), np.zeros(len(led))
     size[led] = replicas.size[partitions.leader_row[led]]
     sized_at[led] = replicas.sized_at[partitions.leader_row[led]]
-    told_at = np.array([seen.snapshot.offsets_at.get(broker, 0.0) for broker in seen.brokers.tolist()])
+    answered_at = np.array([seen.snapshot.offsets_at.get(broker, 0.0) for broker in seen.brokers.tolist()])
     return LeaderLogs(
         leader=partitions.leader,
         epoch=partitions.leader_epoch,
         start=partitions.start,
         end=seen.leader_end,
-        ended_at=np.where(led, told_at[seen.led_by], 0.0) if len(told_at) else np.zeros(len(led)),
+        ended_at=np.where(led, answered_at[seen.led_by], 0.0) if len(answered_at) else np.zeros(len(led)),
         size=size,
         sized_at=sized_at,
     )
