@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class KafkaWardenError(Exception):
-    """Anything that this program raises on purpose."""
+    """Base of all errors that this program raises."""
 
 
 class ConfigError(KafkaWardenError):
@@ -15,15 +15,15 @@ class ConfigError(KafkaWardenError):
 
 
 class SecretError(ConfigError):
-    """A file that holds a secret cannot be read, or others may read it too."""
+    """A file that holds a secret cannot be read, or other users may read it too."""
 
 
 class ForbiddenRequestError(KafkaWardenError):
-    """The code tried to send a request that is not on the read-only allow-list: a bug, never a condition."""
+    """The code tried to send a request that is not on the read-only allow-list: always a bug."""
 
 
 class PollAbandonedError(KafkaWardenError):
-    """The sidecar is stopping; the poll that was under way was given up."""
+    """The sidecar is stopping; the current poll was abandoned."""
 
 
 class StateError(KafkaWardenError):
@@ -35,15 +35,15 @@ class ReassignmentError(KafkaWardenError):
 
 
 class TopicError(KafkaWardenError):
-    """A topic that is to be planned cannot be created at all; the message says what to change."""
+    """The planned topic cannot be created; the message says what to change."""
 
 
 class IncompleteError(KafkaWardenError):
-    """The cluster did not tell all that a plan stands on; the message says what is missing and what to do."""
+    """The cluster did not report all that a plan needs; the message says what is missing and what to do."""
 
 
 class HistoryRowsError(KafkaWardenError):
-    """The rows given are not those of one whole poll."""
+    """The rows are not those of one whole poll."""
 
 
 class HistoryFileError(KafkaWardenError):
@@ -51,11 +51,11 @@ class HistoryFileError(KafkaWardenError):
 
 
 class DamagedFileError(HistoryFileError):
-    """A file is cut off or not Parquet: this program did not write it to its end."""
+    """A file is truncated or not Parquet: this program did not finish writing it."""
 
 
 class UnreadableFileError(HistoryFileError):
-    """A file cannot be opened: it is gone, or somebody else's."""
+    """A file cannot be opened: it is gone, or belongs to another user."""
 
 
 class MissingColumnError(HistoryFileError):
@@ -67,19 +67,19 @@ class NewerSchemaError(HistoryFileError):
 
 
 class TruthError(KafkaWardenError):
-    """What really happened cannot be read; the message names the file and says what to do."""
+    """The record of real faults cannot be read; the message names the file and says what to do."""
 
 
 class EmptyHistoryError(HistoryFileError):
-    """There is no file of the time that was asked for."""
+    """No file covers the time that was asked for."""
 
 
 class MartError(KafkaWardenError):
-    """A mart of the pipeline is not there, cannot be written, or is not what its description says."""
+    """A mart of the pipeline is missing, cannot be written, or differs from its description."""
 
 
 class CheckpointError(KafkaWardenError):
-    """What a streaming job remembers cannot be read; the message names the file."""
+    """The checkpoint of a streaming job cannot be read; the message names the file."""
 
 
 class HistoryTopicError(KafkaWardenError):
@@ -87,7 +87,7 @@ class HistoryTopicError(KafkaWardenError):
 
 
 class TopicUnreachableError(HistoryTopicError):
-    """No broker of it answers."""
+    """No broker of the topic answers."""
 
 
 class TopicMissingError(HistoryTopicError):
@@ -99,51 +99,51 @@ class TopicDeniedError(HistoryTopicError):
 
 
 class MessagesLostError(HistoryTopicError):
-    """It let go of messages before they were read."""
+    """The topic deleted messages before they were read."""
 
 
 class JobError(KafkaWardenError):
-    """Spark gave a job up; the message is Spark's own."""
+    """Spark abandoned a job; the message is Spark's."""
 
 
 class SinkError(KafkaWardenError):
-    """History cannot be written just now. The sidecar goes on without, and counts what is lost."""
+    """History cannot be written now. The sidecar continues without it and counts the lost rows."""
 
     reason: ClassVar[str] = "error"
 
 
 class SinkFullError(SinkError):
-    """The disk is full, or as good as."""
+    """The disk is full or almost full."""
 
     reason = "disk_full"
 
 
 class SinkNotWritableError(SinkError):
-    """The folder cannot be made or written to."""
+    """The folder cannot be created or written to."""
 
     reason = "not_writable"
 
 
 class SinkBacklogError(SinkError):
-    """More waits for the brokers than there may."""
+    """The queue to the brokers is full."""
 
     reason = "queue_full"
 
 
 class SinkUnreachableError(SinkError):
-    """The brokers that history goes to cannot be reached, or do not answer."""
+    """The brokers that history is sent to cannot be reached, or do not answer."""
 
     reason = "unreachable"
 
 
 class SinkAuthError(SinkError):
-    """They refuse the login, or an ACL is missing."""
+    """The brokers refuse the login, or an ACL is missing."""
 
     reason = "auth"
 
 
 class SinkTooLargeError(SinkError):
-    """A message is larger than they take."""
+    """A message is larger than the brokers accept."""
 
     reason = "too_large"
 
@@ -155,7 +155,7 @@ class SinkInUseError(SinkError):
 
 
 class SourceError(KafkaWardenError):
-    """A question to one process was not answered. Its own numbers are missing, nobody else's."""
+    """One process did not answer a request. Only its own numbers are missing."""
 
     reason: ClassVar[str] = "protocol"
 
@@ -209,7 +209,7 @@ class UnsupportedError(SourceError):
 
 
 class ProtocolError(SourceError):
-    """The reply could not be decoded, or named an error that nobody expected."""
+    """The reply could not be decoded, or has an unexpected error code."""
 
     reason = "protocol"
 

@@ -1,8 +1,8 @@
-"""What one poll saw: frozen dataclasses and columnar tables, time as a field.
+"""The snapshot of one poll: frozen dataclasses and columnar tables, with time as a field.
 
 Imported by everything; imports only the standard library, numpy and formulas. No I/O, no clocks.
 
-Two clocks appear, never mixed: `time` is Unix time in seconds, for people and for timestamps on the page; `clock` and
+Two clocks appear, never mixed: `time` is Unix time in seconds, for people and for timestamps in `/metrics`; `clock` and
 everything named `*_at` are seconds of the monotonic clock, for differences.
 """
 
@@ -70,7 +70,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker as the cluster describes it, or as it was last described when it is gone."""
+    """A broker as the cluster describes it, or as last described if it is gone."""
 
     id: int
     host: str
@@ -95,8 +95,9 @@ class PartitionTable:
     start: Longs
     """Local log start offset of the leader, as of the latest answer to log dirs; `UNKNOWN` before."""
     tiered: Longs
-    """Highest offset in remote storage, inclusive, by the leader's answer in this poll (3.9+, topics with remote
-    storage only). `formulas.tiered.NOTHING_TIERED` where there is none, `UNKNOWN` without an answer."""
+    """Highest offset in remote storage, inclusive, as the leader reported in this poll (3.9+, topics with remote
+    storage only). `formulas.tiered.NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did
+    not report."""
     reassigning: Bools
 
     def __len__(self) -> int:
@@ -115,7 +116,7 @@ class ReplicaTable:
     adding: Bools
     removing: Bools
     end: Longs
-    """Log end offset by the answer of that broker in this poll; `UNKNOWN` without an answer."""
+    """Log end offset as that broker reported it in this poll; `UNKNOWN` when it did not answer."""
     size: Longs
     """Bytes of the local log, as of `sized_at`; `UNKNOWN` before the first answer."""
     sized_at: Floats
@@ -141,7 +142,7 @@ class FutureReplica:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """One log directory of one broker. Bytes; `UNKNOWN` before Kafka 3.3."""
+    """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not report it (before 3.3)."""
 
     broker: int
     path: str
@@ -153,7 +154,7 @@ class LogDir:
 
 @dataclass(frozen=True, slots=True)
 class LogGaps:
-    """Where one broker's disks and the metadata of the same poll differ, of all its logs."""
+    """Where the log directories of one broker and the metadata of the same poll differ."""
 
     at: float
     """Monotonic time of the poll that asked about all logs of the broker."""
@@ -166,7 +167,7 @@ class LogGaps:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An effective dynamic limit in bytes per second; `UNLIMITED` when none is set."""
+    """An effective dynamic limit in bytes per second; `UNLIMITED` when it is not set."""
 
     value: float = UNLIMITED
     origin: Origin = Origin.UNSET
@@ -174,7 +175,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """DescribeConfigs of one broker. Rates in bytes per second, times in seconds, sizes in bytes."""
+    """The answer to DescribeConfigs for one broker. Rates in bytes per second, times in seconds, sizes in bytes."""
 
     limits: Mapping[Side, Limit] = field(default_factory=dict)
     remote_copy_quota: float | None = None
@@ -194,7 +195,7 @@ class BrokerConfig:
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    """DescribeConfigs of one topic."""
+    """The answer to DescribeConfigs for one topic."""
 
     leader_throttled: str = ""
     """`leader.replication.throttled.replicas` as it stands: empty, `*` or `partition:broker,...`."""
@@ -219,7 +220,7 @@ class QuotaEntity:
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:
-    """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where unknown."""
+    """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where not reported."""
 
     node: int
     voter: bool
@@ -257,7 +258,7 @@ class ClientBean:
 
 @dataclass(frozen=True, slots=True)
 class ProcessBeans:
-    """Beans of one process. An attribute that is absent or NaN there is absent here."""
+    """The JMX answer of one process. Attributes that are absent or NaN there are absent here."""
 
     at: float
     """Monotonic time of the answer."""
@@ -273,7 +274,7 @@ class ProcessBeans:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """How one source fares at one broker. Times are Unix seconds; `None` before the first success."""
+    """State of one source at one broker. Times are Unix seconds; `None` before the first success."""
 
     up: bool
     duration: float
@@ -284,7 +285,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SinkStatus:
-    """How one sink of the history fares. Rows are counted since the sidecar started."""
+    """State of one sink of the history. Rows are counted since the sidecar started."""
 
     up: bool
     """The last attempt to write went through."""
@@ -298,7 +299,7 @@ class SinkStatus:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that one poll saw, and of what is asked less often the last good answer."""
+    """The data of one poll, and the last good answer of what is asked less often."""
 
     time: float
     clock: float
@@ -312,7 +313,7 @@ class Snapshot:
     controller: int | None = None
     kafka_version: str | None = None
     offsets_at: Mapping[int, float] = field(default_factory=dict)
-    """Broker to the monotonic time of its answer with the ends of its led partitions."""
+    """Broker to the monotonic time at which it reported the log ends of the partitions that it leads."""
     log_dirs: tuple[LogDir, ...] = ()
     placed: Mapping[int, Mapping[tuple[str, int], str]] = field(default_factory=dict)
     """By broker: topic and partition of those of its logs that are asked about in every poll, moving ones among them,
@@ -323,7 +324,7 @@ class Snapshot:
     broker_configs: Mapping[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: Mapping[str, TopicConfig] = field(default_factory=dict)
     reassignments_known: bool = True
-    """False while reassignments are unknown: then no replica is marked as moving."""
+    """False while no broker reports reassignments: then nothing is marked as moving."""
     quotas: tuple[QuotaEntity, ...] | None = None
     """`None` when they could not be read; empty when none is configured."""
     quorum: Quorum | None = None
@@ -335,7 +336,7 @@ class Snapshot:
 
     @property
     def keys(self) -> Keys:
-        """The identity of the rows."""
+        """Keys of the rows."""
         partitions, replicas = self.partitions, self.replicas
         return Keys(
             self.topics,
@@ -349,7 +350,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What the user may set about judgement, in base units. Defaults are those of the configuration."""
+    """Options of the user that derived values depend on, in base units. Defaults are those of the configuration."""
 
     poll_interval: float = 10.0
     series_budget: int = 20_000

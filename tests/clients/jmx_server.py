@@ -19,8 +19,8 @@ NUMBERS = "test:type=Numbers"
 NUMBER = (NUMBERS, "Number")
 ASK_NUMBER = Question(beans=(BeanQuery(NUMBERS, ("Number",)),))
 READER = "monitor"
-PATIENCE = 30.0
-"""Seconds for what should take milliseconds, on a machine that does other things too."""
+TIME_LIMIT = 30.0
+"""Seconds for what takes milliseconds on an idle machine."""
 MakeSession = Callable[..., JmxSession]
 
 
@@ -36,8 +36,8 @@ def number(answer: Answer) -> object:
     return answer.values[NUMBER]
 
 
-def ask(session: JmxSession, *targets: JmxTarget, within: float = PATIENCE) -> dict[str, Answer]:
-    """Ask, and check that everybody has an answer by the deadline."""
+def ask(session: JmxSession, *targets: JmxTarget, within: float = TIME_LIMIT) -> dict[str, Answer]:
+    """Ask, and check that all targets have an answer by the deadline."""
     deadline = time.monotonic() + within
     answers = session.ask(targets, deadline)
     assert time.monotonic() < deadline + 1.0

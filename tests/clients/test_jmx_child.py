@@ -1,4 +1,4 @@
-"""The JMX child as a process: it is replaced, ends at once and with its parent, and says what is missing."""
+"""The JMX child as a process: it is replaced, ends at once and with its parent, and reports what is missing."""
 
 import os
 import signal
@@ -16,14 +16,14 @@ from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import ASK_NUMBER, PATIENCE, JmxServer, MakeSession, ask, number
+from tests.clients.jmx_server import ASK_NUMBER, TIME_LIMIT, JmxServer, MakeSession, ask, number
 
 
 def test_the_child_is_replaced_when_everything_hangs(
     make_session: MakeSession, servers: tuple[JmxServer, JmxServer]
 ) -> None:
     """All calls overdue: the next ask has a new child."""
-    session = make_session(timeout=PATIENCE, overdue=1.0)
+    session = make_session(timeout=TIME_LIMIT, overdue=1.0)
     one = servers[0].target()
     ask(session, one)
     child = session.pid
@@ -52,8 +52,8 @@ def test_a_killed_child_costs_one_poll(session: JmxSession, servers: tuple[JmxSe
 
 
 def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
-    """Nobody waits until the deadline for a child that is gone."""
-    session = make_session(timeout=PATIENCE)
+    """A call does not wait until the deadline for a child that has ended."""
+    session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = session.pid
     assert child is not None
@@ -72,8 +72,8 @@ def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, server
 
 
 def test_close_is_quick_and_final(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
-    """With a call that hangs, the child is gone within a second, who waits is told, and later asks are refused."""
-    session = make_session(timeout=PATIENCE)
+    """With a call that hangs, the child ends within a second, the waiting call returns, and later asks are refused."""
+    session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = session.pid
     servers[0].pause()
@@ -97,7 +97,7 @@ def test_close_is_quick_and_final(make_session: MakeSession, servers: tuple[JmxS
 
 def test_the_child_obeys_sigterm(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
     """SIGTERM ends the child in under a second while a call hangs in its JVM."""
-    session = make_session(timeout=PATIENCE)
+    session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = session.pid
     assert child is not None
@@ -143,12 +143,12 @@ def test_the_child_dies_with_its_parent(servers: tuple[JmxServer, JmxServer]) ->
 
 
 def test_the_child_ends_with_its_input(servers: tuple[JmxServer, JmxServer]) -> None:
-    """Where the kernel does not tell of a parent's death, the end of stdin does: at once, with a hung call."""
+    """Where the kernel does not end the child with its parent, the end of stdin does: at once, with a hung call."""
     command = [sys.executable, "-m", "kafka_warden.clients.jmx.child", str(os.getpid())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin
         assert child.stdout
-        child.stdin.write(encode(Hello({"broker": ASK_NUMBER}, timeout=PATIENCE)))
+        child.stdin.write(encode(Hello({"broker": ASK_NUMBER}, timeout=TIME_LIMIT)))
         child.stdin.flush()
         assert b"ready" in child.stdout.readline()
         servers[0].pause()

@@ -52,7 +52,7 @@ def targets(cluster: Cluster) -> Sequence[JmxTarget]:
 
 
 def read(session: JmxSession, asked: Sequence[JmxTarget], within: float = 30.0) -> dict[str, ProcessBeans]:
-    """What everybody says; an error of anybody is raised."""
+    """The beans of every target; an error of any target is raised."""
     found = {}
     for key, answer in session.ask(asked, time.monotonic() + within).items():
         if not isinstance(answer, RawBeans):
@@ -61,7 +61,7 @@ def read(session: JmxSession, asked: Sequence[JmxTarget], within: float = 30.0) 
     return found
 
 
-def test_every_process_tells_its_numbers(cluster: Cluster, session: JmxSession) -> None:
+def test_every_process_reports_its_numbers(cluster: Cluster, session: JmxSession) -> None:
     """Brokers and controller have every bean of the list that Kafka does not make lazily, and plausible values."""
     found = read(session, targets(cluster))
 
@@ -107,7 +107,7 @@ def test_mutation_tokens_of_a_client(cluster: Cluster, session: JmxSession) -> N
     assert clients["jmx, mutator"]["mutation_rate"] > 0
 
 
-def test_a_stopped_broker_holds_up_nobody(cluster: Cluster, session: JmxSession) -> None:
+def test_a_stopped_broker_delays_no_other(cluster: Cluster, session: JmxSession) -> None:
     """One broker under SIGSTOP: the others answer in milliseconds; after SIGCONT the next ask has them all."""
     asked = targets(cluster)
     read(session, asked)
@@ -166,7 +166,7 @@ def test_another_jmx_client_reads_the_same(cluster: Cluster, session: JmxSession
 
 @pytest.mark.full_kafka
 def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -> None:
-    """With certificates and the right user everybody tells everything; without the user nobody does."""
+    """With certificates and the right user all processes report all beans; without the user none does."""
     cluster = make_cluster(brokers=1, jmx_password=True, jmx_tls=True, jmx_client_certificate=True)
     tls = cluster.protection.jmx.tls
     assert tls

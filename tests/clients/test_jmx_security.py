@@ -1,4 +1,4 @@
-"""JmxSession where somebody means harm, or has set a password: each on a real JVM."""
+"""JmxSession with hostile servers, passwords and TLS: each on a real JVM."""
 
 import socket
 import time
@@ -44,7 +44,7 @@ def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: 
 
 
 def test_a_password_file_that_cannot_be_read(make_session: MakeSession, tmp_path: Path) -> None:
-    """The message names the file; nobody is asked without the password."""
+    """The message names the file; no process is asked without the password."""
     target = JmxTarget("one", LOOPBACK, 1, READER, SecretFile(tmp_path / "missing"))
     answer = ask_one(make_session(), target)
     assert isinstance(answer, AuthenticationError)
@@ -206,7 +206,7 @@ def test_tls_refuses_whom_it_should(
 def test_a_stopped_tls_target_is_a_time_out(
     make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
-    """A TLS handshake that nobody answers ends with the time-out, too, and the target answers when it is back."""
+    """A TLS handshake without an answer ends with the time-out too, and the target answers when it is back."""
     session = make_session(tls=TlsFiles(str(certificates.authority.certificate)), overdue=5.0)
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
         server.pause()

@@ -1,8 +1,8 @@
 """Records what real brokers answer, for the parsers' tests: `python -m tests.sources.record`.
 
-Starts a sandbox cluster of each version, brings it into a state that has something to tell of every kind, asks what the
-sidecar asks, and rewrites `recorded/kafka-*`: the frame of each reply as it came, its version in the file's name, and
-beside them what is known of that state from elsewhere.
+Starts a sandbox cluster of each version, brings it into a state with data for every request, sends what the sidecar
+sends, and rewrites `recorded/kafka-*`: the frame of each reply, with its version in the file's name, and beside them
+what other tools report about that state.
 """
 
 import json
@@ -36,7 +36,7 @@ from sandbox.admin_quotas import DEFAULT
 RECORDED: Final = Path(__file__).with_name("recorded")
 VERSIONS: Final = ("4.1.1", "3.9.1")
 TOPICS: Final = ("compacted", "emptied", "lagging", "moving", "sized")
-PATIENCE: Final = 60.0
+TIME_LIMIT: Final = 60.0
 
 
 def main() -> None:
@@ -152,7 +152,7 @@ class Questions:
         self._ask("controller_config", lambda link, until: read_controller_window(link, 101, until))
 
     def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIME_LIMIT
         self._name_next("")  # ApiVersions, which begins every connection
         self._network.run(lambda: self._broker.supports(MetadataRequest, 0, until))
         self._name_next(name)

@@ -117,7 +117,7 @@ def _ask(cluster: Cluster, session: JmxSession) -> Mapping[str, RawBeans]:
     answers = session.ask(targets, time.monotonic() + 30)
     found = {kind: answer for kind, answer in answers.items() if isinstance(answer, RawBeans)}
     if len(found) != len(answers):
-        raise RuntimeError(f"not everybody answered: {answers}")
+        raise RuntimeError(f"not all processes answered: {answers}")
     return found
 
 

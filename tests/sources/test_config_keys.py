@@ -1,4 +1,4 @@
-"""Every key that is read of a configuration is asked for: DescribeConfigs tells no other."""
+"""Every key that is read of a configuration is asked for: DescribeConfigs returns no other."""
 
 from dataclasses import fields
 from types import SimpleNamespace
@@ -10,18 +10,22 @@ OTHER = {"cleanup.policy": "compact", "inter.broker.protocol.version": "4.1-IV1"
 
 
 def entries(keys: tuple[str, ...]) -> dict[str, SimpleNamespace]:
-    """What a broker tells of these keys: no value that is Kafka's default."""
+    """The answer of a broker for these keys: no value is Kafka's default."""
     values = {key: OTHER.get(key, "true" if key.endswith(("enable", "disable")) else "7") for key in keys}
     return {key: SimpleNamespace(value=value, config_source=2, synonyms=()) for key, value in values.items()}
 
 
 def test_every_field_of_a_broker_is_asked_for() -> None:
-    """None is left at its default, but for what Kafka does not have."""
-    told = parse_broker_config(entries(BROKER_KEYS))
-    assert [part.name for part in fields(told) if getattr(told, part.name) == getattr(BrokerConfig(), part.name)] == []
+    """No field keeps its default."""
+    parsed = parse_broker_config(entries(BROKER_KEYS))
+    assert [
+        part.name for part in fields(parsed) if getattr(parsed, part.name) == getattr(BrokerConfig(), part.name)
+    ] == []
 
 
 def test_every_field_of_a_topic_is_asked_for() -> None:
     """The same."""
-    told = parse_topic_config(entries(TOPIC_KEYS))
-    assert [part.name for part in fields(told) if getattr(told, part.name) == getattr(TopicConfig(), part.name)] == []
+    parsed = parse_topic_config(entries(TOPIC_KEYS))
+    assert [
+        part.name for part in fields(parsed) if getattr(parsed, part.name) == getattr(TopicConfig(), part.name)
+    ] == []

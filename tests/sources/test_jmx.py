@@ -75,7 +75,7 @@ def test_what_is_no_number_is_absent() -> None:
 
 
 def test_clients_without_a_number_are_left_out() -> None:
-    """A bean that has only NaN, or only attributes that nobody asked for, is no row."""
+    """A bean that has only NaN, or only attributes that were not asked for, is no row."""
     rows = (
         BeanRow("kafka.server:type=ControllerMutation", {"queue-size": 0.0}),
         BeanRow("kafka.server:type=ControllerMutation,client-id=quiet", {"throttle-time": math.nan}),

@@ -21,11 +21,11 @@ VERSIONS = [9, 10]
 
 
 def led() -> RowIndex:
-    """What broker 1 leads: rows 0 and 4 of the replicas."""
+    """Partitions that broker 1 leads: rows 0 and 4 of the replicas."""
     return Rows(LAYOUT).led[1]
 
 
-def reply(version: int, *told: tuple[str, int, int, int]) -> Any:
+def reply(version: int, *parts: tuple[str, int, int, int]) -> Any:
     """A response as it comes from the wire: topic, partition, error code and offset."""
     topics = [
         ListOffsetsResponse.ListOffsetsTopicResponse(
@@ -36,7 +36,7 @@ def reply(version: int, *told: tuple[str, int, int, int]) -> Any:
                 )
             ],
         )
-        for name, number, error, offset in told
+        for name, number, error, offset in parts
     ]
     response = ListOffsetsResponse[version]
     return response.decode(response(throttle_time_ms=0, topics=topics).encode(version=version))
@@ -51,7 +51,7 @@ class Link:
         self.asked: list[Any] = []
 
     async def supports(self, request_class: Any, version: int, timeout_at: float) -> bool:
-        """Tell whether it knows a version."""
+        """Return whether it knows a version."""
         assert request_class is ListOffsetsRequest
         assert timeout_at == 5.0
         return version <= self._newest

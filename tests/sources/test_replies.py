@@ -1,4 +1,4 @@
-"""The parsers on what real brokers of two versions answered; `record.py` tells how the cluster was prepared."""
+"""The parsers on what real brokers of two versions answered; `record.py` describes how the cluster was prepared."""
 
 import json
 from collections.abc import Mapping
@@ -119,7 +119,7 @@ def test_metadata_becomes_sorted_rows(version: str) -> None:
     assert {f"{node.host}:{node.port}" for node in table.brokers.values()} == {facts["addresses"][b] for b in "12"}
 
 
-def test_kafka_4_tells_who_is_fenced() -> None:
+def test_kafka_4_reports_fenced_brokers() -> None:
     """DescribeCluster has the dead broker, which the metadata leaves out, with its address."""
     host, port = known("4.1.1")["addresses"]["3"].split(":")
     assert parse_fenced(reply("4.1.1", "cluster")) == {3: Broker(3, host, int(port), fenced=True)}
@@ -137,26 +137,26 @@ def test_ends_and_starts_go_to_the_rows_of_the_broker_that_was_asked(version: st
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_log_dirs_tell_the_bytes_of_the_segments(version: str) -> None:
+def test_log_dirs_report_the_bytes_of_the_segments(version: str) -> None:
     """Sizes are those of the files; the copy in another directory is a future replica and not the replica's size."""
     sizes, facts = unknown(version), known(version)
-    told = parse_log_dirs(reply(version, "log_dirs"), 1, hosted(version), sizes)
+    parsed = parse_log_dirs(reply(version, "log_dirs"), 1, hosted(version), sizes)
     real = {f"{topic}-{number}": size for (topic, number), size in by_replica(version, sizes).items()}
-    (future,) = told.future
-    assert {directory.path for directory in told.directories} == set(facts["directories"])
-    assert all(directory.online for directory in told.directories)
-    assert all(0 < directory.usable_bytes < directory.total_bytes for directory in told.directories)
+    (future,) = parsed.future
+    assert {directory.path for directory in parsed.directories} == set(facts["directories"])
+    assert all(directory.online for directory in parsed.directories)
+    assert all(0 < directory.usable_bytes < directory.total_bytes for directory in parsed.directories)
     assert (future.topic, future.partition, future.broker) == ("sized", 0, 1)
     assert real == facts["sizes"]
     assert 0 < future.size < real["sized-0"]
     assert 0 < future.offset_lag < 2500
-    assert sum(directory.bytes for directory in told.directories) == sum(real.values()) + future.size
-    assert told.stray == set()
+    assert sum(directory.bytes for directory in parsed.directories) == sum(real.values()) + future.size
+    assert parsed.stray == set()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_log_without_a_row_is_stray(version: str) -> None:
-    """What lies on the disk of a broker that the metadata does not place there is counted, and has no size."""
+    """A log that the metadata does not assign to its broker is counted, and has no size."""
     sizes, some = unknown(version), hosted(version)
     del some.topics["lagging"]
     assert parse_log_dirs(reply(version, "log_dirs"), 1, some, sizes).stray == {
@@ -187,7 +187,7 @@ def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_limits_come_from_the_broker_and_else_from_the_default_of_all(version: str) -> None:
-    """Broker 1 has rates of its own, broker 2 the cluster's default; what nobody set is unlimited."""
+    """Broker 1 has rates of its own, broker 2 the cluster's default; a limit that is not set is unlimited."""
     own = parse_broker_config(parse_configs(reply(version, "broker_config"), HERE)[0]["1"])
     other = parse_broker_config(parse_configs(reply(version, "other_broker_config"), HERE)[0]["2"])
     default = Limit(777_777.0, Origin.CLUSTER_DEFAULT)
@@ -240,18 +240,18 @@ def test_remote_storage_may_be_for_reading_only(values: dict[str, str], expected
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_controller_tells_its_own_window(version: str) -> None:
+def test_the_controller_reports_its_window(version: str) -> None:
     """Asked on its own listener: 11 samples of a second."""
     entries = parse_configs(reply(version, "controller_config"), HERE)[0]["101"]
-    told = {key: entry.value for key, entry in entries.items()}
-    assert told == {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
+    parsed = {key: entry.value for key, entry in entries.items()}
+    assert parsed == {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
     """A pair, a default user, a default client: each with the values of its own."""
-    told = parse_quotas(reply(version, "quotas"))
-    assert sorted(told, key=str) == sorted(
+    parsed = parse_quotas(reply(version, "quotas"))
+    assert sorted(parsed, key=str) == sorted(
         [
             QuotaEntity("alice", "app", {"controller_mutation_rate": 5.0, "producer_byte_rate": 1000.0}),
             QuotaEntity("", None, {"controller_mutation_rate": 2.5}),

@@ -1,7 +1,7 @@
-"""The explicit list of what is read over JMX: short name, bean, attribute, unit. Whatever is not here is not asked for.
+"""The complete list of what is read over JMX: short name, bean, attribute, unit.
 
-Per-partition beans never are: the list is the same length on every broker. Which bean exists when, and what it really
-counts, stands in docs/metrics.md; a bean that is not there costs one cheap refusal.
+It has no per-partition beans, so it has the same length on every broker. docs/metrics.md says when each bean exists and
+what it counts. A bean that is absent is looked for again every 10 s, with a cheap call.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MILLISECONDS: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Bean:
-    """One number: the key in `ProcessBeans.values`, where it stands, and the factor that makes base units of it."""
+    """One number: the key in `ProcessBeans.values`, its bean and attribute, and the factor to base units."""
 
     name: str
     object_name: str
@@ -151,7 +151,7 @@ _START_TIME = tuple(
     Bean("process_start_time", "java.lang:type=Runtime", "StartTime", where, MILLISECONDS)
     for where in ("broker", "controller")
 )
-"""Unix seconds: it changes with every restart, which sets counts back to 0."""
+"""Unix seconds. It changes with every restart, which resets counts to 0."""
 
 BEANS: Final[tuple[Bean, ...]] = (*_THROTTLED_RATES, *_BYTES, *_TIERED, *_REPLICAS, *_CONTROLLER, *_START_TIME)
 
@@ -169,4 +169,4 @@ MUTATIONS: Final = ClientBeans(
 REQUESTS: Final = ClientBeans(
     "kafka.server:type=Request,*", {"throttle-time": ("throttle_time", MILLISECONDS)}, where="broker"
 )
-"""What clients feel, on the broker that they talk to: request quotas, and in KRaft those for mutations."""
+"""Throttle time of clients on the broker that they are connected to: request quotas, and in KRaft mutation quotas."""

@@ -1,4 +1,4 @@
-"""What brokers and topics are configured to: DescribeConfigs, with the synonyms that tell where a value comes from."""
+"""Configuration of brokers and topics: DescribeConfigs, with the synonyms that show where a value comes from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from kafka_warden.model import UNLIMITED, BrokerConfig, ControllerWindow, Limit,
 TOPIC: Final = 2
 BROKER: Final = 4
 NOT_LIMITED: Final = (1 << 63) - 1
-"""`Long.MAX_VALUE`, Kafka's way to say that a rate is not limited."""
+"""`Long.MAX_VALUE`, Kafka's value for a rate without a limit."""
 
 ORIGINS: Final = {2: Origin.BROKER, 3: Origin.CLUSTER_DEFAULT}
 """ConfigSource DYNAMIC_BROKER_CONFIG and DYNAMIC_DEFAULT_BROKER_CONFIG; brokers ignore other sources of these keys."""
@@ -59,7 +59,7 @@ _Resource = DescribeConfigsRequest.DescribeConfigsResource
 
 
 async def read_broker_config(link: BrokerLink, broker: int, timeout_at: float) -> BrokerConfig:
-    """Ask a broker for its own configuration; no other broker may answer for it.
+    """Ask a broker for its own configuration; another broker cannot answer for it.
 
     Raises:
         SourceError: it did not answer, or may not.
@@ -87,7 +87,7 @@ async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at
 
 
 async def read_controller_window(link: BrokerLink, node: int, timeout_at: float) -> ControllerWindow:
-    """Ask a controller on its own listener, which alone tells `controller.quota.window.*`.
+    """Ask a controller on its own listener, the only one that reports `controller.quota.window.*`.
 
     Raises:
         SourceError: it did not answer, or may not.
@@ -127,7 +127,7 @@ def parse_configs(reply: Any, address: str) -> tuple[dict[str, Entries], SourceE
 def parse_limit(entries: Entries, key: str) -> Limit:
     """Resolve a dynamic limit: the broker's own value, else the cluster's default, else unlimited.
 
-    Whatever server.properties says of these keys is left aside, as the broker does (kafka-facts 1).
+    Values of these keys in server.properties are ignored, as the broker ignores them (kafka-facts 1).
     """
     entry = entries.get(key)
     if entry is None:
@@ -141,7 +141,7 @@ def parse_limit(entries: Entries, key: str) -> Limit:
 
 
 def parse_broker_config(entries: Entries) -> BrokerConfig:
-    """Read the keys of one broker; those that it does not have keep Kafka's defaults."""
+    """Read the keys of one broker; missing keys have Kafka's defaults."""
     plain = {key: entry.value for key, entry in entries.items() if entry.value is not None}
     default = BrokerConfig()
     tiered = plain.get("remote.log.storage.system.enable") == "true"
@@ -164,7 +164,7 @@ def parse_broker_config(entries: Entries) -> BrokerConfig:
 
 
 def parse_topic_config(entries: Entries) -> TopicConfig:
-    """Read the keys of one topic; those that it does not have keep Kafka's defaults."""
+    """Read the keys of one topic; missing keys have Kafka's defaults."""
     plain = {key: entry.value for key, entry in entries.items() if entry.value is not None}
     default = TopicConfig()
     return TopicConfig(

@@ -1,4 +1,4 @@
-"""JMX of brokers and controllers: what to ask (`QUESTIONS`), and what the answer means (`parse_beans`, pure)."""
+"""JMX of brokers and controllers: what to ask (`QUESTIONS`), and the parser of the answer (`parse_beans`, pure)."""
 
 import math
 import re
@@ -30,8 +30,8 @@ QUESTIONS: Final[Mapping[Kind, Question]] = {"broker": _question("broker"), "con
 def parse_beans(reply: RawBeans) -> ProcessBeans:
     """The numbers of one process under their short names, in base units.
 
-    What is absent there, is NaN, or is not a number, is absent here. Infinity, and tokens of a client without a quota
-    (some 1e20), stay as they are: what they mean is judged elsewhere.
+    Values that are absent there, NaN or not a number are absent here. Infinity, and tokens of a client without a quota
+    (some 1e20), stay as they are.
     """
     found = ((bean, _number(reply.values.get((bean.object_name, bean.attribute)))) for bean in BEANS)
     return ProcessBeans(

@@ -17,10 +17,10 @@ _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
 @dataclass(slots=True)
 class LogDirs:
-    """What one broker told.
+    """The answer of one broker.
 
-    `stray`: topic and partition of the logs that the metadata does not place there. `placed`: those of the watched
-    logs, with the path of the directory that each lies in.
+    `stray`: topic and partition of the logs that the metadata does not assign to the broker. `placed`: topic and
+    partition of the watched logs, with the path of the directory of each.
     """
 
     directories: list[LogDir] = field(default_factory=list)
@@ -47,7 +47,7 @@ async def read_log_dirs(
         known: all replicas of that broker, by row.
         timeout_at: monotonic seconds.
         sizes: column of the `ReplicaTable`, written to.
-        watched: (R,) replicas of which it matters where they lie.
+        watched: (R,) replicas whose directory is needed.
 
     Raises:
         SourceError: it did not answer, or may not.
@@ -62,7 +62,7 @@ async def read_log_dirs(
 
 def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watched: Bools | None = None) -> LogDirs:
     """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows."""
-    told = LogDirs()
+    answer = LogDirs()
     for directory in reply.results:
         partitions = [partition for topic in directory.topics for partition in topic.partitions]
         size = column(partitions, "partition_size")
@@ -70,12 +70,12 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
         current = column(partitions, "is_future_key") == 0
         placed = current & (rows != UNKNOWN)
         sizes[rows[placed]] = size[placed]
-        told.stray |= _names(directory, partitions, np.flatnonzero(current & ~placed))
+        answer.stray |= _names(directory, partitions, np.flatnonzero(current & ~placed))
         if watched is not None:
             seen = np.flatnonzero(placed)[watched[rows[placed]]]
-            told.placed |= dict.fromkeys(_names(directory, partitions, seen), directory.log_dir)
-        told.future += _future(directory, broker)
-        told.directories.append(
+            answer.placed |= dict.fromkeys(_names(directory, partitions, seen), directory.log_dir)
+        answer.future += _future(directory, broker)
+        answer.directories.append(
             LogDir(
                 broker=broker,
                 path=directory.log_dir,
@@ -85,11 +85,11 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
                 total_bytes=directory.total_bytes,
             ),
         )
-    return told
+    return answer
 
 
 def _names(directory: Any, partitions: Sequence[Any], places: Longs) -> set[tuple[str, int]]:
-    """Tell topic and partition of some logs of one directory, given by their places in it."""
+    """Return topic and partition of some logs of one directory, given by their index in it."""
     ends = np.cumsum([len(topic.partitions) for topic in directory.topics])
     topics = np.searchsorted(ends, places, side="right").tolist()
     return {

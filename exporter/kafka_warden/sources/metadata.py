@@ -1,4 +1,4 @@
-"""Which brokers, topics and replicas there are: Metadata, and DescribeCluster for the fenced ones."""
+"""Brokers, topics and replicas: Metadata, and DescribeCluster for fenced brokers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
 
 NO_TOPIC_ID: Final = bytes(16)
 FENCED_BROKERS: Final = 2
-"""First version of DescribeCluster that tells of fenced brokers (Kafka 4.0)."""
+"""First version of DescribeCluster that reports fenced brokers (Kafka 4.0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Layout:
     offline: Bools
 
     def keys(self) -> Keys:
-        """What tells its rows apart."""
+        """Keys of its rows."""
         return Keys(self.topics, self.topic_ids, self.topic, self.number, self.partition, self.broker)
 
 
 class MetadataQuestion:
     """Asks one broker for the whole cluster. Topics that are the same as in the last reply are not parsed again.
 
-    The rest of the reply never is the same: as the controller, a KRaft broker names any broker, at random.
+    The rest of the reply is never the same: a KRaft broker names a random broker as the controller.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ def request_metadata() -> Any:
 
 
 async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:
-    """Ask for the brokers that are registered and fenced; empty before Kafka 4.0, which does not tell.
+    """Ask for the brokers that are registered and fenced; empty before Kafka 4.0, which does not report them.
 
     Raises:
         SourceError: it did not answer.

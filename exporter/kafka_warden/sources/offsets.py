@@ -19,7 +19,7 @@ LATEST_TIERED: Final = -5
 EARLIEST_LOCAL_VERSION: Final = 8
 """First version of ListOffsets that knows -4 (Kafka 3.5). Before, the log's start is the local one."""
 LATEST_TIERED_VERSION: Final = 9
-"""First version of ListOffsets that knows -5 (Kafka 3.9). Before, nobody tells what is in remote storage."""
+"""First version of ListOffsets that knows -5 (Kafka 3.9). Before, no broker reports what is in remote storage."""
 NO_OFFSET: Final = -1
 """What a broker answers to -5 while nothing is in remote storage."""
 
@@ -69,8 +69,8 @@ async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
 async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
     """Ask one broker what is in remote storage of the partitions it leads and write that to their rows.
 
-    A read of memory, as that of the ends is, and of partitions with remote storage only, so every poll can afford it:
-    an older answer would count as overdue what was copied since.
+    The broker answers from memory, for partitions with remote storage only, so every poll asks. With an older answer,
+    segments that were copied since would count as overdue.
 
     Raises:
         SourceError: it did not answer. Brokers before Kafka 3.9 are not asked, and their rows stay unknown.
@@ -80,7 +80,7 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
 
 
 def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
-    """Find the request of the poll before, or make it: it stays the same for as long as the rows do."""
+    """Return the request of the previous poll, or make it: it stays the same while the rows do."""
     if timestamp not in wanted.requests:
         wanted.requests[timestamp] = Repeated(ListOffsetsRequest, lambda: request_offsets(wanted, timestamp))
     return wanted.requests[timestamp]
@@ -88,19 +88,19 @@ def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:
     """Write the offsets of a ListOffsetsResponse to their rows; those with an error code stay as they are."""
-    rows, offsets = _told(reply, wanted)
+    rows, offsets = _answered(reply, wanted)
     target[rows] = offsets
 
 
 def parse_tiered(reply: Any, wanted: RowIndex, target: Longs) -> None:
     """Write the answers to -5 to their rows: -1 there means `NOTHING_TIERED`, which is not the same as unknown."""
-    rows, offsets = _told(reply, wanted)
+    rows, offsets = _answered(reply, wanted)
     target[rows] = np.where(offsets == NO_OFFSET, NOTHING_TIERED, offsets)
 
 
-def _told(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
-    """Return the rows that the reply tells of without an error, and their offsets."""
+def _answered(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
+    """Return the rows that the reply has without an error, and their offsets."""
     partitions = [partition for topic in reply.topics for partition in topic.partitions]
     rows = wanted.find(reply.topics, column(partitions, "partition_index"))
-    told = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
-    return rows[told], column(partitions, "offset")[told]
+    good = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
+    return rows[good], column(partitions, "offset")[good]

@@ -34,7 +34,7 @@ def parse_quorum(reply: Any, address: str) -> Quorum:
         SourceError: the partition itself carries an error, or is missing.
     """
     if not reply.topics or not reply.topics[0].partitions:
-        raise ProtocolError(f"{address}: DescribeQuorum told of no partition")
+        raise ProtocolError(f"{address}: DescribeQuorum returned no partition")
     partition = reply.topics[0].partitions[0]
     fault = error_code_fault(partition.error_code, partition.error_message, address)
     if fault:

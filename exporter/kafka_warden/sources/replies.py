@@ -1,4 +1,4 @@
-"""Where the rows of a reply that is grouped by topic belong in the tables of the model."""
+"""Maps the rows of a reply that is grouped by topic to rows of the model's tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -8,7 +8,7 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import javax.management.StandardMBean;
 
-/** A process with a JMX port and a few beans; the number it is given tells it from others. Prints a line when ready. */
+/** A process with a JMX port and a few beans; its number identifies it. Prints a line when ready. */
 public final class JmxServer {
     public interface Numbers {
         long getNumber();

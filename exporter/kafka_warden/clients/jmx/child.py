@@ -1,7 +1,7 @@
 """The program of the JMX child: `python -m kafka_warden.clients.jmx.child PARENT_PID`, started by `process` only.
 
-Reads requests from stdin, answers on what was stdout, and logs nothing. One worker thread for each target, so that a
-target that hangs holds its own worker only. It ends at once on SIGTERM, at the end of stdin, and when its parent dies.
+Reads requests from stdin, writes answers to what was stdout, and logs nothing. Each target has a worker thread, so a
+target that hangs blocks its own worker only. It ends at once on SIGTERM, at the end of stdin, and when its parent dies.
 """
 
 import ctypes
@@ -18,15 +18,15 @@ from kafka_warden.clients.jmx.failures import Failure, classify
 from kafka_warden.clients.jmx.protocol import Hello, Reply, Request, decode_hello, decode_request, encode
 
 IDLE: Final = 120.0
-"""Seconds without a request after which a worker closes its connection and ends: its target is no longer asked."""
+"""Seconds without a request after which a worker closes its connection and ends."""
 
 _PR_SET_PDEATHSIG: Final = 1
 _FINAL: Final = frozenset({"timeout", "connect_timeout", "auth", "authorization"})
-"""Reasons that a new connection would only repeat, later."""
+"""Reasons that a new connection would only repeat."""
 
 
 class Worker:
-    """Asks one target, one request at a time, over a connection that is kept."""
+    """Asks one target, one request at a time, over one connection."""
 
     def __init__(self, hello: Hello, registry_sockets: Any) -> None:
         self.inbox: queue.SimpleQueue[Request] = queue.SimpleQueue()
@@ -36,7 +36,7 @@ class Worker:
         self._connection: Any = None
 
     def answer(self, request: Request) -> Reply:
-        """The reply, whatever happens. A kept connection that broke is replaced within the request."""
+        """The reply; it never raises. A connection that broke is replaced within the request."""
         from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
 
         JClass("warden.Dialer").enter(request.host)
@@ -48,7 +48,7 @@ class Worker:
         return Reply(id=request.id, reason=failure.reason, message=failure.message)
 
     def end(self) -> None:
-        """Close what is open, and let the thread go from the JVM."""
+        """Close the connection and detach the thread from the JVM."""
         from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
 
         if self._connection:
@@ -66,14 +66,14 @@ class Worker:
             reply: Reply = connection.read(self._hello.questions[request.kind], request.id)
         except ReadError as failed:
             return classify(failed.chain, where, request.user, anonymous_tls=self._anonymous_tls)
-        except Exception as bug:  # noqa: BLE001  a worker that ends would leave its target unanswered for ever
+        except Exception as bug:  # noqa: BLE001  a worker that ends would never answer for its target
             return Failure("protocol", f"the JMX child failed at {where}: {bug!r}: please report this")
         self._connection = connection
         return reply
 
 
 class Workers:
-    """The workers by target and address: a target that has moved is not held up by its old address."""
+    """The workers by target and address: a call that hangs at an old address does not delay the new one."""
 
     def __init__(self, make: Callable[[], Worker], send: Callable[[Reply], None]) -> None:
         self._make = make
@@ -82,7 +82,7 @@ class Workers:
         self._running: dict[tuple[str, str, int], Worker] = {}
 
     def put(self, request: Request) -> None:
-        """Hand the request to its worker."""
+        """Give the request to its worker."""
         place = (request.key, request.host, request.port)
         with self._lock:
             worker = self._running.get(place)
@@ -113,7 +113,7 @@ def _workers(hello: Hello, send: Callable[[Reply], None]) -> Workers:
 
 
 def _die_with(parent: int) -> None:
-    """Have the kernel end this process when its parent dies; the end of stdin does the same where there is no prctl."""
+    """Have the kernel end this process when its parent dies. Where there is no prctl, the end of stdin does that."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -124,9 +124,9 @@ def main() -> None:
     """Serve until stdin ends."""
     _die_with(int(sys.argv[1]))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its child
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent ends its child
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # the JVM prints its warnings to stdout, which is the protocol's
+    os.dup2(2, 1)  # the JVM prints warnings to stdout, which carries the protocol
     lock = threading.Lock()
 
     def send(message: Any) -> None:
@@ -145,7 +145,7 @@ def main() -> None:
     send({"ready": version})
     for line in sys.stdin.buffer:
         workers.put(decode_request(line))
-    os._exit(0)  # threads in a hung call, and the JVM, are not waited for
+    os._exit(0)  # do not wait for the JVM and for threads in a hung call
 
 
 if __name__ == "__main__":

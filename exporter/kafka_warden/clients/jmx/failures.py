@@ -1,7 +1,7 @@
-"""Why a process did not answer: a chain of Java exceptions, as names and messages, becomes a reason and a sentence.
+"""Turns a chain of Java exceptions, as names and messages, into a reason and a sentence for the user.
 
-Pure, and free of JPype, so that it can be read and tested as the table that it is. Reasons are those of
-:mod:`kafka_warden.errors`; sentences tell the user what to do and never hold a password: Java's messages do not either.
+Pure, and without JPype, so it can be tested as a table. Reasons are those of :mod:`kafka_warden.errors`. A sentence
+says what to do. It never holds a password, and neither do Java's messages.
 """
 
 from collections.abc import Sequence
@@ -36,16 +36,16 @@ class Failure:
 def classify(chain: Chain, where: str, user: str | None = None, *, anonymous_tls: bool = False) -> Failure:
     """The first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
 
-    `anonymous_tls`: the connection was TLS without a client certificate. In TLS 1.3 a server that wants one says so
-    after the handshake, by closing the connection.
+    `anonymous_tls`: the connection was TLS without a client certificate. With TLS 1.3 a server that requires one closes
+    the connection after the handshake.
     """
     if anonymous_tls and any(name in _CLOSED for name, _ in chain):
-        message = f"{where} closed the JMX connection after the TLS handshake: does it want a client certificate?"
+        message = f"{where} closed the JMX connection after the TLS handshake: does it require a client certificate?"
         return Failure(TlsError.reason, message)
     for kind, parts, needle, sentence in _RULES:
         for name, message in chain:
             if name in parts and needle.lower() in message.lower():
-                text = sentence.format(where=where, user=user or "nobody", what=_short(message) or name)
+                text = sentence.format(where=where, user=user or "no user", what=_short(message) or name)
                 return Failure(kind.reason, text)
     name, message = chain[-1]
     return Failure(ProtocolError.reason, f"JMX at {where} failed: {name}: {_short(message)}")
@@ -98,7 +98,7 @@ _RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
         ProtocolError,
         ("java.io.InvalidClassException", "java.lang.ClassNotFoundException"),
         "",
-        "JMX at {where} sent an object that is not accepted, which no Kafka does: who listens there? ({what})",
+        "JMX at {where} sent an object that is not accepted and that Kafka never sends: what listens there? ({what})",
     ),
     (ProtocolError, ("java.net.ProtocolException",), "", "{what}"),
     (
@@ -128,5 +128,5 @@ _RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
         "{where} closed the JMX connection: has it been stopped or restarted? ({what})",
     ),
 )
-"""Error class, the Java classes, a part of their message, the sentence. The order counts: a time-out inside a TLS
-handshake is a time-out, and an object that the filter refused comes wrapped in what looks like a broken connection."""
+"""Error class, Java classes, a part of their message, the sentence. The order counts: a time-out inside a TLS handshake
+is a time-out, and an object that the filter refused is wrapped in an exception of a broken connection."""

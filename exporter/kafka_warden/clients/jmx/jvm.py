@@ -1,6 +1,6 @@
-"""Starts the one JVM of the child, with every bound that is set once and for all.
+"""Starts the one JVM of the child, with all its limits.
 
-JPype loads it into this process. numpy is kept out: JPype would import it, for 45 MB, and nothing needs it.
+JPype loads the JVM into this process. numpy is kept out: JPype would import it, for 45 MB, and nothing needs it.
 """
 
 import sys
@@ -24,7 +24,7 @@ _ACCEPTED = (
         f"java.management.rmi/javax.management.remote.rmi.{name}_Stub"
         for name in ("RMIServerImpl", "RMIConnectionImpl")
     ),
-    # what a server throws, to be thrown again here
+    # exceptions of the server, which are thrown again here
     *(f"java.base/java.lang.{name}" for name in ("Throwable", "Exception", "RuntimeException", "Error")),
     *(f"java.base/java.lang.{name}" for name in ("SecurityException", "StackTraceElement")),
     *(f"java.base/java.util.{name}" for name in ("CollSer", "ImmutableCollections$ListN", "Collections$EmptyList")),
@@ -38,20 +38,20 @@ _ACCEPTED = (
     "java.base/java.io.IOException",
     *(f"java.rmi/java.rmi.{name}Exception" for name in ("Remote", "NotBound", "NoSuchObject", "Server", "Unmarshal")),
 )
-"""Every class that all beans of Kafka 4.1.1 and 3.9.1, brokers and controllers, were seen to need (TimeUnit apart, of
-attributes that nobody asks for), and the exceptions of the calls that are made. Named with their modules, so that no
-class of the same name from elsewhere passes."""
+"""The classes that all beans of Kafka 4.1.1 and 3.9.1 need, of brokers and controllers, and the exceptions of the calls
+that are made. Not TimeUnit: its attributes are not asked for. Names include the module, so a class of the same name
+from another module is refused."""
 
 _TLS_STUB = "java.rmi/javax.rmi.ssl.SslRMIClientSocketFactory"
-"""What a stub brings along when the port is TLS; else a server has no say in how sockets are made."""
+"""Part of the stub when the port uses TLS. Without TLS a server cannot choose how sockets are made."""
 
 
 class JvmError(Exception):
-    """There is no JVM to be had; the message says what to install."""
+    """No JVM can be started. The message says what to install."""
 
 
 def serial_filter(*, tls: bool) -> str:
-    """The value of `jdk.serialFilter`: nothing but the accepted classes is ever read, nor anything large or deep."""
+    """The value of `jdk.serialFilter`: only the accepted classes are read, and nothing large or deep."""
     accepted = (*_ACCEPTED, _TLS_STUB) if tls else _ACCEPTED
     return ";".join(("maxdepth=20", "maxarray=100000", "maxrefs=1000000", "maxbytes=33554432", *accepted, "!*"))
 
@@ -59,9 +59,9 @@ def serial_filter(*, tls: bool) -> str:
 def options(hello: Hello) -> tuple[str, ...]:
     """The JVM's flags.
 
-    The RMI properties are read in static initialisers, so they must be here, before a class of RMI is loaded. `-Xrs`
-    leaves SIGTERM to Python. A crash writes no file: it would hold the environment. A full heap ends the child, at the
-    price of one poll.
+    RMI reads its properties in static initialisers, so they must be set before a class of RMI is loaded. `-Xrs` leaves
+    SIGTERM to Python. A crash writes no file, because it would hold the environment. A full heap ends the child, which
+    costs one poll.
     """
     millis = round(1000 * hello.timeout)
     return (
@@ -86,12 +86,14 @@ def options(hello: Hello) -> tuple[str, ...]:
 
 
 def start(hello: Hello) -> str:
-    """Start the JVM and return its version; raise :class:`JvmError` where that cannot be."""
-    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # how Python spells "this import shall fail"
+    """Start the JVM and return its version; raise :class:`JvmError` if that fails."""
+    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # makes `import numpy` fail
     try:
-        import jpype  # noqa: PLC0415  an optional extra, and numpy must be out of its way first
+        import jpype  # noqa: PLC0415  an optional extra; numpy must be blocked first
     except ImportError:
-        raise JvmError("JMX needs the extra [jmx]: pip install 'kafka-warden[jmx]', or leave jmx out") from None
+        raise JvmError(
+            "JMX needs the extra [jmx]: pip install 'kafka-warden[jmx]', or remove jmx from the configuration"
+        ) from None
     try:
         jpype.startJVM(*options(hello), classpath=[str(CLASSES)], convertStrings=False)
     except jpype.JVMNotFoundException:
@@ -111,7 +113,7 @@ def install_sockets(hello: Hello) -> None:
 
     security, dialer = jpype.JClass("java.security.Security"), jpype.JClass("warden.Dialer")
     for cache in ("networkaddress.cache.ttl", "networkaddress.cache.negative.ttl"):
-        security.setProperty(cache, "0")  # each connection resolves the name again, as everywhere in kafka-warden
+        security.setProperty(cache, "0")  # each connection resolves the name again, as those to Kafka do
     millis = round(1000 * hello.timeout)
     jpype.JClass("java.rmi.server.RMISocketFactory").setSocketFactory(dialer(millis, None))
     if hello.tls is not None:

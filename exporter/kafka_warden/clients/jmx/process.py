@@ -1,4 +1,4 @@
-"""The child as a process: started, written to, read from, ended. What its answers mean is `session`'s business."""
+"""The child as a process: started, written to, read from, ended. `session` interprets its answers."""
 
 import fcntl
 import json
@@ -16,17 +16,17 @@ from typing import Any, Final
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _PROGRAM: Final = ("-m", "kafka_warden.clients.jmx.child")
 _PIPE: Final = 1 << 20
-"""Bytes that fit into the child's stdin: some 4,000 requests, so that a write never has to wait."""
+"""Bytes that fit into the child's stdin: some 4,000 requests, so a write never waits."""
 
 _ENVIRONMENT: Final = ("HOME", "JAVA_HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ")
-"""All that the child inherits: no secret of the sidecar's, and no JAVA_TOOL_OPTIONS that was meant for another JVM."""
+"""All that the child inherits: no secret of the sidecar, and no JAVA_TOOL_OPTIONS for another JVM."""
 
 
 class ChildProcess:
-    """One run of the child. `changed` is notified when it says that it is ready, answers, or ends.
+    """One run of the child. `changed` is notified when it is ready, answers, or ends.
 
-    A thread of its own starts the child and reads it to its end: Linux ends a child when the *thread* that started it
-    ends, so no thread of a pool may do that.
+    A separate thread starts the child and reads its output until it ends. Linux ends a child when the *thread* that
+    started it ends, so no thread of a pool may do that.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ChildProcess:
     ) -> None:
         self.java_version: str | None = None
         self.failed: str | None = None
-        """Why it could not start its JVM; it has ended then, and a new one would fare the same."""
+        """Why it could not start its JVM. It has ended then, and a new one would fail too."""
         self.ended: str | None = None
         self.pid: int | None = None
         self._changed = changed
@@ -48,24 +48,24 @@ class ChildProcess:
 
     @property
     def ready(self) -> bool:
-        """Its JVM runs, so requests are worked on."""
+        """Its JVM runs, so it answers requests."""
         return self.java_version is not None and self.ended is None
 
     @property
     def over(self) -> bool:
-        """It will never answer (again)."""
+        """It will not answer any more."""
         return self.ended is not None or self.failed is not None
 
     @property
     def resident_bytes(self) -> int:
-        """Its memory (RSS); 0 where the system does not say."""
+        """Its memory (RSS); 0 where the system has no /proc."""
         try:
             return int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
         except (OSError, IndexError):
             return 0
 
     def send(self, line: bytes) -> None:
-        """Write one request, without waiting: a child that has stopped reading is ended, to be replaced."""
+        """Write one request without waiting. A child that has stopped reading is ended; the next ask replaces it."""
         process = self._process
         if process is None or process.stdin is None or self.ended:
             return
@@ -77,13 +77,13 @@ class ChildProcess:
         process.kill()
 
     def kill(self) -> None:
-        """End the child without waiting for its end."""
+        """End the child without waiting."""
         self._stop = True
         if self._process is not None:
             self._process.kill()
 
     def end(self, timeout: float = 1.0) -> None:
-        """End the child, whatever it does: SIGTERM, which neither the JVM nor Python catches there, then SIGKILL."""
+        """End the child: SIGTERM, which neither the JVM nor Python catches there, then SIGKILL."""
         with self._changed:
             self._stop = True
             process = self._process
@@ -109,7 +109,11 @@ class ChildProcess:
         code = process.wait()
         drain.join()
         self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
-        for pipe in (process.stdin, process.stdout, process.stderr):  # only now: nobody writes to what has ended
+        for pipe in (
+            process.stdin,
+            process.stdout,
+            process.stderr,
+        ):  # only now: nothing writes to a process that has ended
             if pipe:
                 pipe.close()
 
@@ -120,7 +124,7 @@ class ChildProcess:
         with self._changed:
             if self._stop:
                 raise InterruptedError("the sidecar is ending")
-            self._process = subprocess.Popen(  # noqa: S603  this very interpreter, and nothing that a user typed
+            self._process = subprocess.Popen(  # noqa: S603  this interpreter, and no text of a user
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -133,13 +137,13 @@ class ChildProcess:
         self.send(self._hello)
 
     def _listen(self, answers: Iterable[bytes]) -> str | None:
-        """Until the child ends, or says what no child says: what it read came from elsewhere, so it may be anything."""
+        """Read answers until the child ends, or writes a line that is not a message; return what was wrong then."""
         for line in answers:
             try:
                 self._take(json.loads(line))
             except (ValueError, TypeError, KeyError, AttributeError) as garbled:
                 self.kill()
-                return f"it said what cannot be understood: {garbled!r}"
+                return f"it wrote a line that is not a message: {garbled!r}"
         return None
 
     def _take(self, body: dict[str, Any]) -> None:
@@ -163,7 +167,7 @@ class ChildProcess:
 
 
 def _never_wait(pipe: int) -> None:
-    """Have a write fail rather than wait, and a pipe that has room for any poll, where the system allows it."""
+    """Make a write fail instead of wait, and the pipe large enough for any poll where the system allows it."""
     os.set_blocking(pipe, False)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with suppress(OSError):

@@ -1,8 +1,8 @@
 """The line protocol between the sidecar and its JMX child: JSON, one message a line, over the child's stdin and stdout.
 
-The parent writes one :class:`Hello`, then any number of :class:`Request`; the child writes `{"ready": ...}` or
-`{"failed": message}`, then one :class:`Reply` for each request, in any order, matched by `id`. Both ends are of the
-same version, for the parent starts the child; so an unknown key is a bug, and raises.
+The parent writes one :class:`Hello`, then any number of :class:`Request`. The child writes `{"ready": ...}` or
+`{"failed": message}`, then one :class:`Reply` for each request, in any order, matched by `id`. The parent starts the
+child, so both have the same version, and an unknown key is a bug that raises.
 
 Both sides import this, so it imports neither numpy nor JPype.
 """
@@ -16,12 +16,12 @@ from kafka_warden import errors
 
 Kind = Literal["broker", "controller"]
 Scalar = float | int | str | bool
-"""What an attribute may hold. NaN and infinity travel as they are: both ends are Python's `json`."""
+"""Value of an attribute. NaN and infinity are sent as they are: both ends use Python's `json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeanQuery:
-    """Attributes of one bean; of every bean that matches, where `name` is a pattern."""
+    """Attributes of one bean, or of every bean that matches if `name` is a pattern."""
 
     name: str
     attributes: tuple[str, ...]
@@ -29,7 +29,7 @@ class BeanQuery:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one kind of process is asked: beans by their exact names, and patterns where the names are not known."""
+    """What one kind of process is asked: beans by their exact names, and patterns if the names are not known."""
 
     beans: tuple[BeanQuery, ...]
     patterns: tuple[BeanQuery, ...] = ()
@@ -37,7 +37,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """JMX over TLS: PEM files, and whether the registry speaks TLS too (`jmxremote.registry.ssl`)."""
+    """JMX over TLS: PEM files, and whether the registry uses TLS too (`jmxremote.registry.ssl`)."""
 
     ca_file: str
     cert_file: str | None = None
@@ -60,7 +60,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Ask one process once. The password travels here and nowhere else."""
+    """Ask one process once. No other message has the password."""
 
     id: int
     key: str
@@ -93,12 +93,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class RawBeans:
-    """What one process answered: nothing is interpreted, a bean or attribute that it does not have is not there."""
+    """The answer of one process, uninterpreted. Beans and attributes that it does not have are absent."""
 
     at: float
     """Monotonic time of the answer."""
     values: Mapping[tuple[str, str], Scalar]
-    """(object name, attribute) to value, of the beans that were asked for by name."""
+    """(object name, attribute) to value, for the beans that were asked for by name."""
     rows: Mapping[str, tuple[BeanRow, ...]] = field(default_factory=dict)
     """Pattern to the beans that matched it, sorted by name."""
     left_out: int = 0
@@ -132,13 +132,13 @@ def decode_request(line: bytes) -> Request:
 
 
 def decode_reply(body: dict[str, Any]) -> Reply:
-    """The inverse of :func:`encode`, from parsed JSON: the parent looks inside to know what it has before it."""
+    """The inverse of :func:`encode`, from parsed JSON: the parent reads its keys to know the kind of message."""
     rows = {pattern: _rows(found) for pattern, found in body.pop("rows").items()}
     return Reply(beans=_rows(body.pop("beans")), rows=rows, **body)
 
 
 def result(reply: Reply, at: float) -> RawBeans | errors.SourceError:
-    """What a reply says, with the monotonic time at which it arrived."""
+    """The answer or error of a reply, with the monotonic time at which it arrived."""
     if reply.reason is not None:
         return _ERRORS.get(reply.reason, errors.ProtocolError)(reply.message)
     values = {(bean.name, name): value for bean in reply.beans for name, value in bean.values.items()}

@@ -1,16 +1,16 @@
-"""One connection to one process, and one reading of what it is asked. Runs in the child, on the target's worker.
+"""One connection to one process, and one reading. Runs in the child, on the target's worker.
 
 The work is done in Java (`java/warden/BeanReader.java`), which returns failures as values: a Java exception that
 reaches Python leaks 20 kB of native memory (JPype 1.7.1), and a broker that is down raises in every poll.
 
-Why the JDK's remote interfaces and not jmxquery's `JMXConnector`, whose jar was read with javap and measured beside
-this, both in one warm JVM, on 36 attributes of one broker: jmxquery 8-11 ms of CPU and 17-22 ms of wall, this 3.3 and
-6 ms, for jmxquery asks a query, a getMBeanInfo and a getAttribute for each attribute. More than that, it catches every
-exception of getAttribute, so that a time-out half-way reads as a bean that is not there, and "absent" must be true
-here; and it passes no environment, so that a registry with TLS cannot be asked and a heartbeat thread hangs beside us.
-`RMIConnector`, what JMXConnectorFactory makes, hides the same `RMIConnection` behind that heartbeat
-(`jmx.remote.x.client.connection.check.period`) and a reconnect of its own, which makes one time-out four. Without it
-there is neither, and no JNDI: host and port are all that can be configured, so no other kind of URL can be asked for.
+Why the JDK's remote interfaces and not jmxquery's `JMXConnector`: both were measured in one warm JVM on 36 attributes
+of one broker. jmxquery needs 8-11 ms of CPU and 17-22 ms of wall time, this 3.3 and 6 ms: jmxquery sends a query, a
+getMBeanInfo and a getAttribute for each attribute. It also catches every exception of getAttribute, so a time-out in
+the middle of a reading looks like an absent bean. It passes no environment, so a registry with TLS cannot be asked,
+and a heartbeat thread hangs beside the worker. `RMIConnector`, which JMXConnectorFactory makes, adds the same
+heartbeat (`jmx.remote.x.client.connection.check.period`) to `RMIConnection`, and a reconnect that turns one time-out
+into four. The remote interfaces have neither. They also have no JNDI: only host and port can be configured, so no
+other kind of URL.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,10 +21,10 @@ from jpype import JArray, JClass, JString
 from kafka_warden.clients.jmx.protocol import BeanQuery, BeanRow, Hello, Question, Reply, Request, Scalar
 
 MAX_ROWS = 1000
-"""Beans read for one pattern. A controller has one for every client that mutated within an hour: a bound on cost."""
+"""Beans read for one pattern. A controller has one for each client that mutated within an hour."""
 
 MAX_STEPS = 5
-"""A reading may take this many time-outs in all: a process that answers each call, but slowly, is given up too."""
+"""A reading may take this many time-outs in all: a process that answers each call slowly is given up too."""
 
 
 class ReadError(Exception):
@@ -64,7 +64,7 @@ class Connection:
         )
 
     def close(self) -> None:
-        """End this session in the process, too; for a connection that works, as the call may hang otherwise."""
+        """End this session in the process too. Only for a connection that works: the call may hang otherwise."""
         self._reader.close()
 
 

@@ -1,7 +1,7 @@
 """The parent's handle on JMX: ask many processes at once, and never wait past the deadline.
 
-The child (`process`, `child`) does the talking. What this adds is patience and its end: one call at a time for each
-target, a target that hangs is left alone, and a child in which everything hangs is replaced.
+The child (`process`, `child`) does the calls. The session adds limits: one call at a time for each target, no further
+call to a target that hangs, and another child when all calls of this one hang.
 """
 
 import itertools
@@ -31,15 +31,15 @@ MEMORY_LIMIT: Final = 256 << 20
 """Bytes of memory (RSS) above which the child is replaced. It needs some 90 MiB; a slow leak must not last for days."""
 
 START_LIMIT: Final = 60.0
-"""Seconds within which a JVM must have started, on the slowest machine; and for which a failed start is believed."""
+"""Seconds within which a JVM must start, and after which a failed start is tried again."""
 
 
 class JmxSession:
     """Thread safe. Holds no more than one child, and none before the first :meth:`ask`.
 
     Args:
-        questions: what each kind of process is asked; `sources.jmx` has them.
-        tls: PEM files, where the JMX ports speak TLS.
+        questions: what each kind of process is asked (`sources.jmx`).
+        tls: PEM files, if the JMX ports use TLS.
         timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
         overdue: seconds after which a call counts as hung, twice what the child allows itself for a reading.
         absent_recheck: seconds after which a bean that was absent is looked for again.
@@ -77,10 +77,10 @@ class JmxSession:
         return child.pid if child and child.ended is None else None
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
-        """Ask all of them at once; every key has its answer or its error when this returns, which is by the deadline.
+        """Ask all of them at once; each key has an answer or an error. Returns by the deadline.
 
         Args:
-            targets: who is asked, each key once.
+            targets: the processes to ask, each key once.
             deadline: seconds of `time.monotonic()`.
         """
         with self._changed:
@@ -96,7 +96,7 @@ class JmxSession:
             return {wanted.target.key: wanted.answer or _nothing(wanted.target, child) for wanted in asked}
 
     def close(self) -> None:
-        """End the child, within a second, whatever it does. Whoever is asking meanwhile gets errors at once."""
+        """End the child within a second. Calls of `ask` in other threads return errors at once."""
         with self._changed:
             self._closed = True
             child, self._child = self._child, None
@@ -109,7 +109,7 @@ class JmxSession:
         return slot
 
     def _begin(self, wanted: Wanted, child: ChildProcess) -> None:
-        """Settle it without asking, join the request that is under way, or send one."""
+        """Answer without a request, wait for the request that is under way, or send one."""
         slot, now = wanted.slot, time.monotonic()
         try:
             password = wanted.target.password.read() if wanted.target.password is not None else None
@@ -141,7 +141,7 @@ class JmxSession:
         return any(wanted.answer is None for wanted in asked)
 
     def _ready_child(self, now: float, deadline: float) -> ChildProcess | SourceError:
-        """A child that takes requests, started where there is none, or why there is none."""
+        """A child that takes requests, started if there is none, or why there is none."""
         if self._closed:
             return ProtocolError("JMX has been closed")
         if self._unavailable and now < self._unavailable_until:
@@ -178,13 +178,13 @@ class JmxSession:
         if not child.over:
             return AnswerTimeoutError("the JVM for JMX is still starting")
         if child.java_version or self._closed:
-            return ProtocolError(f"the JMX child has gone: {child.ended}; the next poll starts another")
+            return ProtocolError(f"the JMX child has ended: {child.ended}; the next poll starts another")
         self._unavailable = UnsupportedError(child.failed or f"the JMX child does not start: {child.ended}")
         self._unavailable_until = time.monotonic() + START_LIMIT
         return self._unavailable
 
     def _reply(self, child: ChildProcess, body: dict[str, Any]) -> None:
-        """Called by the child's thread, under the lock. What a replaced child still says is dropped."""
+        """Called by the child's thread, under the lock. Answers of a replaced child are dropped."""
         reply = decode_reply(body)
         slot = self._asked.pop(reply.id, None)
         if child is self._child and slot is not None:
@@ -193,11 +193,11 @@ class JmxSession:
 
 def _hangs(target: JmxTarget, overdue: float) -> AnswerTimeoutError:
     return AnswerTimeoutError(
-        f"a JMX call to {target.host}:{target.port} has hung for more than {overdue:g} s: left alone until it ends"
+        f"a JMX call to {target.host}:{target.port} has hung for more than {overdue:g} s: not asked again until it ends"
     )
 
 
 def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:
     if child.ended is not None:
-        return ProtocolError(f"the JMX child has gone: {child.ended}; the next poll starts another")
+        return ProtocolError(f"the JMX child has ended: {child.ended}; the next poll starts another")
     return AnswerTimeoutError(f"JMX at {target.host}:{target.port} did not answer by the deadline of the poll")

@@ -1,4 +1,4 @@
-"""What the parent remembers of each target between two polls, and what one poll wants of it. Held under a lock."""
+"""State of each target between two polls, and what one poll waits for. Used under a lock."""
 
 import logging
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.settings.secrets import Secret, SecretSource
 
 AUTH_HOLD: Final = 60.0
-"""Seconds for which a refused password is not tried again, until it is another one: some servers lock accounts."""
+"""Seconds for which a refused password is not tried again, unless it changes: some servers lock accounts."""
 
 FORGET: Final = 300.0
-"""Seconds after which a target that nobody asked about is forgotten."""
+"""Seconds after which the state of a target that is no longer asked is dropped."""
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ Place = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class JmxTarget:
-    """One process to ask. `key` names it for the caller, in the answers; host and port may change from poll to poll."""
+    """One process to ask. `key` names it in the answers. Host and port may change from poll to poll."""
 
     key: str
     host: str
@@ -33,7 +33,7 @@ class JmxTarget:
 
     @property
     def place(self) -> Place:
-        """A target that moved is another one to us: a call that hangs at its old address must not hold it up."""
+        """A target that moved counts as another one: a call that hangs at the old address must not delay it."""
         return (self.key, self.host, self.port)
 
 
@@ -45,12 +45,12 @@ class Slot:
     used: float
     """Monotonic time of the latest poll that wanted it."""
     outstanding: int | None = None
-    """Id of the request that has been sent and not answered; there is never a second one."""
+    """Id of the request that is not answered yet; there is at most one."""
     since: float = 0.0
     answered: int = -1
     answer: Answer | None = None
     password: Secret | None = None
-    """With which the latest request was sent."""
+    """Password of the latest request."""
     refused_until: float = 0.0
     left_out_logged: bool = False
 
@@ -73,17 +73,17 @@ class Slot:
         return self.outstanding is not None and now - self.since > after
 
     def held_back(self, now: float, password: Secret | None) -> bool:
-        """Whether this very password was refused a short while ago."""
+        """Whether this password was refused less than `AUTH_HOLD` ago."""
         return isinstance(self.answer, AuthenticationError) and now < self.refused_until and password == self.password
 
 
 @dataclass(slots=True)
 class Wanted:
-    """What one poll wants of one target: settled by `answer`, which may be that to an earlier poll's request."""
+    """What one poll waits for at one target. `answer` may belong to the request of an earlier poll."""
 
     target: JmxTarget
     slot: Slot
     awaited: int = -1
     late: bool = False
-    """The awaited request is an earlier poll's: its success is this poll's too, its failure is not."""
+    """The awaited request is of an earlier poll. Its answer counts for this poll; after a failure, ask again."""
     answer: Answer | None = None
