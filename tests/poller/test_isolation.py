@@ -238,3 +238,17 @@ def test_a_reply_that_comes_with_the_end_of_the_connection_counts(polled: Pollin
     assert set(snapshot.offsets_at) == {1, 2, 3}
     assert polled.down() == {}
     assert polled.connections() > before
+
+
+@pytest.mark.parametrize("broker", [1, 2, 3])
+@pytest.mark.parametrize("answered", range(9))
+@pytest.mark.parametrize("after", [INTERVAL, MINUTE])
+def test_a_broker_that_hangs_within_a_poll_costs_its_own_numbers_only(
+    polled: Polling, broker: int, answered: int, after: float
+) -> None:
+    """Whichever of its requests is the first without an answer, also one about the cluster."""
+    polled.brokers.rule(broker, hang=True)
+    polled.brokers.rule(broker, times=answered)
+    polled.poll(after)
+    assert polled.down().keys() <= {f"{source}{broker}" for source in ("offsets", "log_dirs", "configs")}
+    assert polled.took <= DEADLINE
