@@ -172,6 +172,16 @@ def test_a_broker_that_hangs_costs_its_deadline_and_its_connection(network: Netw
         assert listener.accepted == 2
 
 
+def test_a_question_after_its_deadline_is_not_asked(network: Network) -> None:
+    """The reason is `timeout`, not that no connection could be made; the next question is asked."""
+    with Listener(answering) as listener:
+        link = link_to(network, listener)
+        with pytest.raises(AnswerTimeoutError, match="no time"):
+            ask(network, link, 0.0)
+        assert listener.accepted == 0
+        assert ask(network, link).cluster_id == "c"
+
+
 def test_a_request_timeout_is_a_limit_for_each_request(network: Network) -> None:
     """`request.timeout.ms`, and librdkafka's name for it, end a question before its deadline."""
     release = threading.Event()

@@ -95,6 +95,9 @@ class BrokerLink:
                 await self._turn.acquire()
         except TimeoutError:
             raise AnswerTimeoutError(f"{self.address} did not answer the question before this one in time") from None
+        if self.now() >= timeout_at:
+            self._turn.release()
+            raise AnswerTimeoutError(f"{self.address} left no time for this question")
 
     async def _wait_while_throttled(self, timeout_at: float) -> None:
         """Wait for as long as the broker asked for; it does not read from this connection before."""
