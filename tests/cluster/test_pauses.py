@@ -17,7 +17,7 @@ PAUSE: Final = 7.0
 """Seconds: longer than a poll, so that one begins while the broker hangs, wherever in the interval the pause starts."""
 
 
-@pytest.mark.parametrize("pauses", [1, pytest.param(9, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pauses", [1, pytest.param(9, marks=[pytest.mark.full_kafka, pytest.mark.timeout(1800)])])
 def test_a_pause_costs_nothing_of_another_broker(cluster: Cluster, tmp_path: Path, pauses: int) -> None:
     """No source of another broker, and none of the cluster, has an error; the paused broker's offsets have."""
     cluster.admin.create_topic("some", partitions=6, replication_factor=2)
