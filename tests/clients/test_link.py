@@ -569,6 +569,34 @@ def test_a_connection_that_goes_is_freed_at_once(
     assert len(alive) == 80
 
 
+@pytest.mark.parametrize("stage", [ApiKey.ApiVersions, ApiKey.Metadata])
+@pytest.mark.parametrize("reply", [b"\xff" * 1000, None])
+def test_an_error_is_freed_at_once(network: Network, stage: int, reply: bytes | None) -> None:
+    """Its traceback holds the reply: an error that refers to itself would keep it until the garbage collector runs."""
+
+    def answer(asked: Asked) -> bytes | None:
+        return (reply and asked.correlation.to_bytes(4, "big") + reply) if asked.key == stage else answering(asked)
+
+    errors: list[weakref.ref[SourceError]] = []
+    gc.disable()
+    try:
+        with Listener(answer) as listener:
+            link = link_to(network, listener)
+
+            async def fail() -> None:
+                try:
+                    await link.ask(METADATA, time.monotonic() + PATIENCE)
+                except SourceError as error:
+                    errors.append(weakref.ref(error))
+
+            for _ in range(5):
+                network.run(fail)
+        wait_until(lambda: all(error() is None for error in errors))
+    finally:
+        gc.enable()
+    assert len(errors) == 5
+
+
 def wait_until(predicate: Callable[[], bool]) -> None:
     """Wait until it is true: the loop's thread may have something to finish."""
     until = time.monotonic() + PATIENCE

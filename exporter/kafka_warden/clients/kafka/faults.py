@@ -42,8 +42,6 @@ def handshake_fault(failure: Exception, address: str) -> SourceError:
 
 def request_fault(failure: Exception, address: str) -> SourceError:
     """Name what kept a request from being answered."""
-    if isinstance(failure, SourceError):
-        return failure
     if isinstance(failure, ssl.SSLError):
         return TlsError(f"{address} ended the TLS session ({failure}); does it want a client certificate?")
     if isinstance(failure, TimeoutError):

@@ -10,7 +10,7 @@ from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
-from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, UnsupportedError
+from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, SourceError, UnsupportedError
 
 
 class BrokerLink:
@@ -116,11 +116,11 @@ class BrokerLink:
                 if self._log_in_at is not None and self.now() >= self._log_in_at:
                     await self._log_in(connection)
                 reply = await connection.send(request)
-        except (ForbiddenRequestError, UnsupportedError):
+        except (ForbiddenRequestError, SourceError, UnsupportedError):
             raise  # nothing was sent: the connection is as good as before
         except BaseException as failure:
             self.close()
-            if isinstance(failure, Exception):
+            if isinstance(failure, Exception) and not isinstance(failure, SourceError):
                 raise request_fault(failure, self.address) from failure
             raise
         self._note_throttle(connection)
@@ -137,7 +137,7 @@ class BrokerLink:
                 self._connection = await self._established(plain, context)
         except BaseException as failure:
             self.close()
-            if isinstance(failure, Exception):
+            if isinstance(failure, Exception) and not isinstance(failure, SourceError):
                 raise handshake_fault(failure, self.address) from failure
             raise
         return self._connection
