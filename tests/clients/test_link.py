@@ -525,6 +525,28 @@ def test_tls_is_spoken_and_names_are_verified(network: Network, authority: Autho
             ask(network, link)
 
 
+def test_a_new_authority_that_cannot_be_used_is_a_tls_error(
+    network: Network, authority: Authority, tmp_path: Any
+) -> None:
+    """The old one is not used any more, in silence; a connection is made again when the file is right."""
+    ca, right = tmp_path / "ca.pem", authority.ca.read_bytes()
+    ca.write_bytes(right)
+    with Listener(answering, server_context(authority)) as listener:
+        link = link_to(network, listener, "localhost", **{"security.protocol": "SSL", "ssl.ca.location": str(ca)})
+        assert ask(network, link).cluster_id == "c"
+        ca.write_text("half of a certific")
+        assert ask(network, link).cluster_id == "c"  # over the connection that there is
+
+        async def reconnect() -> None:
+            link.close()
+
+        network.run(reconnect)
+        with pytest.raises(TlsError, match="changed and cannot be used"):
+            ask(network, link)
+        ca.write_bytes(right)
+        assert ask(network, link).cluster_id == "c"
+
+
 def test_a_tls_handshake_ends_with_the_deadline(network: Network, authority: Authority) -> None:
     """A listener that accepts and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
