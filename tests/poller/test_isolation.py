@@ -212,6 +212,20 @@ def test_questions_about_the_cluster_go_to_another_broker_within_the_poll(polled
     assert polled.took <= DEADLINE
 
 
+@pytest.mark.parametrize("answers", [1, 2, 3])
+def test_two_brokers_that_hang_leave_time_for_the_third(polled: Polling, answers: int) -> None:
+    """It is asked for the metadata before half of the time is over, and has all its numbers and the cluster's."""
+    lead_of(polled)
+    for broker in {1, 2, 3} - {answers}:
+        polled.brokers.rule(broker, hang=True)
+    began = polled.clock.monotonic() + MINUTE
+    snapshot = polled.poll(MINUTE)
+    (asked,) = (each["at"] for each in polled.brokers.seen("Metadata") if each["broker"] == answers)
+    assert asked - began < DEADLINE / 2
+    assert set(snapshot.offsets_at) == {answers}
+    assert {source[-1] for source in polled.down()} == {str(broker) for broker in {1, 2, 3} - {answers}}
+
+
 def test_a_controller_that_hangs_costs_its_own_answers(polled: Polling) -> None:
     """Every broker waits for it; all numbers of brokers and the slow questions that it has no part in are there."""
     for name in ("ListPartitionReassignments", "DescribeQuorum"):

@@ -207,7 +207,7 @@ class Brokers:
             frame = self._frame(request, rule, reply)
             if not rule.hang:
                 connection.writer.write(frame[: len(frame) // 2] if rule.half else frame)
-                await connection.writer.drain()
+        await connection.writer.drain()
         if rule.hang or rule.half:
             await connection.reader.read()
             return False
