@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import yaml
 
 from kafka_warden.clients.kafka.connection import READ_ONLY
 from sandbox import Cluster, wait_for
+from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE, _neutral, configuration
 
@@ -33,8 +34,9 @@ OPTIMISTIC = 1.2
 Files = Mapping[tuple[str, int], Sequence[int]]
 
 
-def test_a_move_ends_as_the_plan_says(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_move_ends_as_the_plan_says(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     """With the throttle that is printed it ends before the deadline, and in no more than the time that is predicted."""
+    cluster = make_cluster(tiered=False, broker_properties=DEFAULT_QUOTA_WINDOW)
     moves: dict[tuple[str, int], Sequence[int]] = {("planned", number): [2] for number in range(PARTITIONS)}
     cluster.admin.create_topic("planned", assignment={number: [1] for number in range(PARTITIONS)})
     cluster.load.produce(

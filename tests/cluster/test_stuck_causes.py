@@ -28,7 +28,7 @@ FETCH = 1 << 20
 """`replica.fetch.max.bytes`."""
 MEASURED = 25.0
 """Seconds until turns can be reckoned with what was measured: 12 s and a poll after a change, then 12 s of a slope."""
-TWO_WINDOWS = 22.0
+TWO_WINDOWS = 6.0
 """Seconds. Whoever made a new minimum since then is not stuck, but for facts."""
 AT_ONCE = 2
 """Polls, from the first one on that can see a fact."""

@@ -24,7 +24,7 @@ POLLS = 3
 """In which a problem holds before it is raised."""
 STARTING = 1
 """Polls that may have begun before a change was made and ended after it."""
-TWO_WINDOWS = 22.0
+TWO_WINDOWS = 6.0
 GRACE = 3.0
 
 

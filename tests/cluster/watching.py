@@ -1,4 +1,4 @@
-"""Every page of a sidecar from one moment on, none left out, and on none a cause or a problem that nobody expects."""
+"""All snapshots of a sidecar from one moment on: none has an unexpected cause or problem, and no problem flaps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,6 @@ from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar
 
 LONG_ENOUGH = 120.0
-
-HALF_OF_A_CHANGE = {"lopsided", "uneven"}
-"""A tool sets lists and rates one after the other. A poll in between tells that, and no other does."""
 
 Problem = tuple[int, str, str]
 """Broker, side and problem."""
@@ -31,17 +28,8 @@ def causes(page: Page) -> dict[Move, str]:
 
 def problems(page: Page) -> set[Problem]:
     """Every throttle problem that is raised."""
-    return set(_ages(page))
-
-
-def _ages(page: Page) -> dict[Problem, float]:
-    ages = page.all("replication_throttle_problem_seconds")
-    return {(int(broker), side, problem): age for (broker, problem, side), age in ages.items()}
-
-
-def _lasting(page: Page) -> set[Problem]:
-    """Those that are no half of a change: told by more than one poll, or of another kind."""
-    return {key for key, age in _ages(page).items() if age > 0 or key[2] not in HALF_OF_A_CHANGE}
+    found = page.all("replication_throttle_problem_seconds")
+    return {(int(broker), side, problem) for broker, problem, side in found}
 
 
 @dataclass
@@ -51,7 +39,7 @@ class Watch:
     Attributes:
         sidecar: whose pages.
         causes: topic to the causes for which its moves may be stuck; no other move may be.
-        problems: throttle problems that may be raised.
+        problems: throttle problems that may be raised. One that ends must not come back before this changes.
         page: the latest one.
     """
 
@@ -59,6 +47,9 @@ class Watch:
     causes: dict[str, set[str]] = field(default_factory=dict)
     problems: set[Problem] = field(default_factory=set)
     page: Page = field(default_factory=lambda: Page(""))
+    _allowed: set[Problem] = field(default_factory=set)
+    _raised: set[Problem] = field(default_factory=set)
+    _ended: set[Problem] = field(default_factory=set)
 
     def until(self, predicate: Callable[[Page], object], what: str, timeout: float = LONG_ENOUGH) -> int:
         """Look at every page of polls that begin from now on, until one is as wanted; return the number of pages."""
@@ -67,7 +58,7 @@ class Watch:
             for page in self.sidecar.pages(timeout):
                 self.page = page
                 count += 1
-                self._look(page)
+                self.look(page)
                 if predicate(page):
                     print(f"{what}: after {count} polls")
                     return count
@@ -94,7 +85,14 @@ class Watch:
         left = iter(range(count - 1, -1, -1))
         self.until(lambda _: next(left) == 0, what)
 
-    def _look(self, page: Page) -> None:
+    def look(self, page: Page) -> None:
+        """Fail on unexpected causes and problems, and on a problem that comes back."""
         unexpected = {move: cause for move, cause in causes(page).items() if cause not in self.causes.get(move[0], ())}
         assert unexpected == {}, "stuck for a cause that is none"
-        assert _lasting(page) <= self.problems, "a problem that is none"
+        raised = problems(page)
+        assert raised <= self.problems, "a problem that is none"
+        if self._allowed != self.problems:
+            self._allowed, self._ended = set(self.problems), set()
+        self._ended |= self._raised - raised
+        self._raised = raised
+        assert not raised & self._ended, "a problem that ended and came back"
