@@ -19,7 +19,7 @@ TOPIC = "kind"
 COMPACTED = {"cleanup.policy": "compact", "segment.bytes": SEGMENT, "min.cleanable.dirty.ratio": 0.01}
 TIERED = {"remote.storage.enable": True, "segment.bytes": SEGMENT, "local.retention.bytes": 20 * SEGMENT}
 ETA_WITHIN = 12.0
-"""Seconds. A move begins with all that a quota window of 11 s lets through, and then waits for as long."""
+"""Seconds. A move starts with all that a quota window lets through, and then waits."""
 
 
 @pytest.mark.full_kafka
