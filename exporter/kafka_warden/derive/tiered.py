@@ -194,11 +194,7 @@ def _overdue_of_brokers(indexed: IndexedSnapshot, topics: _Topics, overdue: Floa
     """Return (B,) whether a partition that a broker leads is overdue. One known partition is enough."""
     late = _led_any(indexed, overdue > 0)
     unknown = _led_any(indexed, np.isnan(overdue) & (topics.copied | ~topics.known)[indexed.snapshot.partitions.topic])
-    return [_settled(held, blurred) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
-
-
-def _settled(holds: bool, unknown: bool) -> bool | None:
-    return True if holds else None if unknown else False
+    return [held or (None if blurred else False) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
 
 
 def _segment_of_brokers(indexed: IndexedSnapshot, topics: _Topics) -> list[tuple[float, bool]]:

@@ -72,13 +72,13 @@ def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | 
 def _altered(before: Mapping[FlowKey, Change], now: Mapping[FlowKey, Mapping[MoveKey, State]]) -> set[FlowKey]:
     """Find flows of which a move left the ISR, or into or out of which the lists put one."""
     known = {move: (flow, state) for flow, change in before.items() for move, state in change.moves.items()}
-    return {
-        each
-        for flow, moves in now.items()
-        for move, state in moves.items()
-        if move in known and not _is_same(known[move][1], state)
-        for each in (flow, known[move][0])
-    }
+    altered = set()
+    for flow, moves in now.items():
+        for move, state in moves.items():
+            old_flow, old_state = known.get(move, (flow, state))
+            if state[:2] != old_state[:2] or state[2] < old_state[2]:
+                altered |= {flow, old_flow}
+    return altered
 
 
 def _change(
@@ -95,7 +95,3 @@ def _change(
         )
     )
     return replace(now, at=min(before.at, now.at)) if same and before is not None else now
-
-
-def _is_same(before: State, now: State) -> bool:
-    return before[:2] == now[:2] and now[2] >= before[2]

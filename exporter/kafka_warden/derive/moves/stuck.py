@@ -128,7 +128,9 @@ def judge_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, 
         of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
         for row in rows:
             of_replica = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
-            fact, polls = facts[inputs.keys[row]] = _agree(memory.facts.get(inputs.keys[row]), stuck.fact(of_replica))
+            fact, (before, polls) = stuck.fact(of_replica), memory.facts.get(inputs.keys[row], (None, 0))
+            polls = polls + 1 if before is fact else 1
+            facts[inputs.keys[row]] = fact, polls
             # A replica in sync only waits for the others of its partition.
             done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):
@@ -174,10 +176,6 @@ def _kept(before: stuck.Cause | None, cause: stuck.Cause, verdict: law.Verdict) 
     was_throttle = before is stuck.Cause.THROTTLE_BELOW_INBOUND
     unsure = cause is stuck.Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
     return stuck.Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
-
-
-def _agree(before: tuple[stuck.Cause | None, int] | None, fact: stuck.Cause | None) -> tuple[stuck.Cause | None, int]:
-    return (fact, before[1] + 1) if before is not None and before[0] is fact else (fact, 1)
 
 
 def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:

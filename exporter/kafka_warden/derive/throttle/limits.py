@@ -74,7 +74,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
         floor=floor,
         headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
         lower_bound=formulas.lower_bound(rows, bytes_in, brokers).values,
-        upper_bound=_upper_bound(rows, bytes_in, brokers, network),
+        upper_bound=None if network is None else formulas.upper_bound(rows, bytes_in, brokers, network).values,
     )
 
 
@@ -151,7 +151,3 @@ def _headroom(indexed: IndexedSnapshot, limits: dict[tuple[int, Side], Limit], s
     limit = limit_column(indexed, limits, side)
     # Without a limit the headroom is unlimited, even when the floor is unknown.
     return np.where(np.isinf(limit), np.inf, formulas.headroom(limit, floor))
-
-
-def _upper_bound(rows: formulas.Replicas, bytes_in: Floats, brokers: int, network: float | None) -> Floats | None:
-    return None if network is None else formulas.upper_bound(rows, bytes_in, brokers, network).values
