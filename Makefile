@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 # The tests of a file run in one process, since they share fixtures.
-PYTEST := $(VENV)/python -m pytest -n 2 --dist loadgroup
+PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts)
 
 .PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet

@@ -13,6 +13,9 @@ from _pytest.mark.expression import Expression
 from tests.support.suite import LEFT_BEHIND, MOST_FLAKY, SHARDS
 
 ROOT: Final = Path(__file__).parents[1]
+PROCESSES: Final = re.findall(
+    r"^PYTEST := .* (-n) (\d) (--dist) (\w+)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+)[0]
 FLAKY: Final = """
     import pytest
     runs = []
@@ -78,7 +81,7 @@ def test_no_test_is_in_two_shards(run: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*test_in_two is in more than one shard: full_alerts, full_kafka"])
 
 
-@pytest.mark.parametrize("processes", [(), ("-n", "2", "--dist", "loadgroup")], ids=["one process", "two processes"])
+@pytest.mark.parametrize("processes", [(), PROCESSES], ids=["one process", "two processes"])
 @pytest.mark.parametrize("tests", [MOST_FLAKY, MOST_FLAKY + 1])
 def test_flaky_tests_are_printed_and_few(run: pytest.Pytester, tests: int, processes: tuple[str, ...]) -> None:
     """A test that passes when retried is printed; a third one fails the run."""
@@ -87,6 +90,28 @@ def test_flaky_tests_are_printed_and_few(run: pytest.Pytester, tests: int, proce
     assert result.parseoutcomes() == {"passed": tests, "rerun": tests}
     result.stdout.fnmatch_lines(["FLAKY *test_fails_once?0?*", "FLAKY *test_fails_once?1?*"])
     assert result.ret == (pytest.ExitCode.OK if tests <= MOST_FLAKY else pytest.ExitCode.TESTS_FAILED)
+
+
+def test_tests_of_a_file_run_in_one_process(run: pytest.Pytester) -> None:
+    """They share fixtures, and clusters behind them; two files run in two processes."""
+    for name in ("one", "two"):
+        run.makepyfile(
+            **{
+                f"test_{name}": f"""
+            import os
+            import pytest
+
+            @pytest.mark.parametrize("number", range(8))
+            def test_writes(number):
+                with open("{name}", "a") as file:
+                    print(os.environ["PYTEST_XDIST_WORKER"], file=file)
+        """
+            }
+        )
+    assert run.runpytest_subprocess(*PROCESSES).ret == pytest.ExitCode.OK
+    workers = [(run.path / name).read_text().split() for name in ("one", "two")]
+    assert [len(each) for each in workers] == [8, 8]
+    assert sorted(set(workers[0])) + sorted(set(workers[1])) in (["gw0", "gw1"], ["gw1", "gw0"])
 
 
 def test_other_tests_are_not_retried(run: pytest.Pytester) -> None:

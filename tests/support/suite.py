@@ -1,4 +1,4 @@
-"""Rules for every test: one shard at most, a time limit, one process per file, and a retry only for `realtime`.
+"""Rules for every test: one shard at most, a time limit, and a retry only for `realtime`.
 
 The rules are a pytest plugin, which `conftest.py` at the top of the repository loads.
 """
@@ -23,7 +23,7 @@ LEFT_BEHIND: Final = "left behind by this run"
 
 @pytest.hookimpl(trylast=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give a test its time limit, its group for xdist and, if it depends on real time, its one retry."""
+    """Give a test its time limit and, if it depends on real time, its one retry."""
     shards = {mark.name for mark in item.iter_markers() if mark.name in SHARDS}
     if len(shards) > 1:
         raise pytest.UsageError(f"{item.nodeid} is in more than one shard: {', '.join(sorted(shards))}")
@@ -33,13 +33,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.timeout(max(limits)))
     if item.get_closest_marker("realtime"):
         item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=LEFT_BEHIND))
-    item.add_marker(pytest.mark.xdist_group(_group(item)))
-
-
-def _group(item: pytest.Item) -> str:
-    """Tests of a file share fixtures; those on another version of Kafka share one cluster."""
-    version = item.callspec.params.get("shared_cluster") if hasattr(item, "callspec") else None
-    return f"kafka-{version}" if version else item.nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(trylast=True)
