@@ -48,7 +48,7 @@ def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
 
 
 def test_the_last_snapshot_is_returned_when_no_broker_answers(polled: Polling) -> None:
-    """With its old time: whoever shows it knows its age."""
+    """With its old time: the reader knows its age."""
     before = polled.poll()
     for broker in (1, 2, 3):
         polled.brokers.do("refuse", broker=broker)
