@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import struct
-import time
 import traceback
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
@@ -16,11 +15,12 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 
-from tests.support.scripted import replies
 from tests.support.scripted.description import Description
-from tests.support.scripted.replies import KINDS, Patched
-from tests.support.scripted.rules import Rule, fitting, set_errors
+from tests.support.scripted.encoder import Encoder, Request
+from tests.support.scripted.kinds import KINDS
+from tests.support.scripted.rules import Rule, fitting
 from tests.support.scripted.sasl import BAD_LOGIN, BAD_MECHANISM, Accounts, Login
+from tests.support.scripted.timing import Time
 
 UNSUPPORTED_VERSION: Final = 35
 RELEASE: Final = (4, 1)
@@ -29,40 +29,6 @@ CONNECTED: Final = "connected"
 """The entry in the log of requests for a new connection."""
 
 _NAMES: Final = {name: key for key, (name, _, _) in KINDS.items()}
-
-
-class Time:
-    """Seconds since the start; or what a test sets, from the first time that it does."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._set: float | None = None
-        self._waiting: list[tuple[float, asyncio.Future[None]]] = []
-
-    def now(self) -> float:
-        """Return the time."""
-        return time.monotonic() - self._began if self._set is None else self._set
-
-    def set(self, now: float) -> None:
-        """Set the time; those whose wait ends by then go on."""
-        self._set = now
-        for until, waiting in self._waiting:
-            if until <= now and not waiting.done():
-                waiting.set_result(None)
-        self._waiting = [each for each in self._waiting if not each[1].done()]
-
-    def next(self) -> float | None:
-        """Return when the first wait ends, of those that end when a test sets the time."""
-        return min((until for until, waiting in self._waiting if not waiting.done()), default=None)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        if seconds > 0 and self._set is None:
-            await asyncio.sleep(seconds)
-        elif seconds > 0:
-            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append((self.now() + seconds, waiting))
-            await waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +53,6 @@ class _Connection:
 
 
 @dataclass(slots=True)
-class Request:
-    """One request. `body` has no header."""
-
-    key: int
-    version: int
-    correlation: int
-    body: bytes
-    name: str = ""
-    side: str = ""
-
-
-@dataclass(slots=True)
 class Brokers:
     """The listeners and what they share."""
 
@@ -119,11 +73,12 @@ class Brokers:
     """Exceptions of this program itself."""
     _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
     _connections: dict[int, _Connection] = field(default_factory=dict)
-    _encoded: dict[Any, bytes | Patched] = field(default_factory=dict)
-    _sides: dict[Any, str] = field(default_factory=dict)
-    _revision: int = 0
-    """Of the cluster, when these two were begun."""
+    _encoder: Encoder = field(init=False)
     _count: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the encoder of this cluster."""
+        self._encoder = Encoder(self.cluster, self.time)
 
     async def listen(self, broker: int) -> None:
         """Accept connections for a broker or a controller, on the port that it had before if there was one."""
@@ -190,11 +145,7 @@ class Brokers:
 
     async def _answer(self, connection: _Connection, request: Request) -> bool:
         """Answer; return whether the connection stays open."""
-        if self._revision != self.cluster.revision:
-            self._revision = self.cluster.revision
-            self._encoded.clear()
-            self._sides.clear()
-        request.side = self._side(connection.broker, request) if request.name == "ListOffsets" else ""
+        request.side = self._encoder.side(connection.broker, request) if request.name == "ListOffsets" else ""
         self._note(connection, request)
         rule = fitting(self.rules, connection.broker, request.name, request.side)
         await self.time.sleep(rule.delay)
@@ -251,9 +202,7 @@ class Brokers:
             return self._sasl(connection.login, request, rule)
         if not connection.login.valid(self.time.now()):
             return None, False
-        if not (rule.changes or rule.error or rule.throttle_ms):
-            return self._kept(connection.broker, request), True
-        return _changed(self._made(connection.broker, request), request, rule, self.time.now()), True
+        return self._encoder.reply(connection.broker, request, rule), True
 
     def _api_versions(self, broker: int, request: Request, rule: Rule) -> bytes:
         known = self._known(broker)
@@ -289,58 +238,3 @@ class Brokers:
                 session_lifetime_ms=login.accounts.session_ms,
             )
         return reply.encode(version=request.version), not bad
-
-    def _kept(self, broker: int, request: Request) -> bytes:
-        """Encode a reply, or take the one that was encoded for the same request before."""
-        key = (request.key, request.version, broker, request.body)
-        if key not in self._encoded:
-            made = self._made(broker, request)
-            self._encoded[key] = made if isinstance(made, Patched) else made.encode(version=request.version)
-        kept = self._encoded[key]
-        return kept.at(self.time.now()) if isinstance(kept, Patched) else kept
-
-    def _made(self, broker: int, request: Request) -> Any:
-        cluster, asked = self.cluster, KINDS[request.key][1].decode(request.body, version=request.version)
-        match request.name:
-            case "ListOffsets":
-                return replies.list_offsets(cluster, broker, asked, request.version)
-            case "DescribeLogDirs":
-                return replies.log_dirs(cluster, broker, asked, request.version)
-            case "DescribeConfigs":
-                return replies.configs(cluster, asked)
-        make = {
-            "DescribeClientQuotas": replies.quotas,
-            "DescribeCluster": replies.describe_cluster,
-            "DescribeQuorum": replies.quorum,
-            "ListPartitionReassignments": replies.reassignments,
-            "Metadata": replies.metadata,
-        }
-        return make[request.name](cluster)
-
-    def _side(self, broker: int, request: Request) -> str:
-        key = (broker, request.version, request.body)
-        if key not in self._sides:
-            asked = KINDS[request.key][1].decode(request.body, version=request.version)
-            topics = ((self.cluster.topics.get(topic.name), topic.partitions) for topic in asked.topics)
-            leading = {
-                topic.leader(partition.partition_index) == broker
-                for topic, partitions in topics
-                if topic is not None
-                for partition in partitions
-            }
-            self._sides[key] = "" if len(leading) != 1 else "leaders" if True in leading else "followers"
-        return self._sides[key]
-
-
-def _changed(made: Any, request: Request, rule: Rule, now: float) -> bytes:
-    reply = made
-    if isinstance(made, Patched):
-        reply = KINDS[request.key][2].decode(made.at(now), version=request.version)
-        reply._header = None  # which kafka-python leaves unset, and wants when it encodes
-    if rule.error:
-        set_errors(reply, rule.error)
-    changes = rule.changes | ({"throttle_time_ms": rule.throttle_ms} if rule.throttle_ms else {})
-    for name, value in changes.items():
-        setattr(reply, name, value)
-    encoded: bytes = reply.encode(version=request.version)
-    return encoded
