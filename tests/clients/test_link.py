@@ -412,6 +412,23 @@ def test_what_is_no_reply_ends_the_connection_at_once(network: Network, data: by
         thread.join(PATIENCE)
 
 
+def test_a_reply_that_belongs_to_another_request_ends_the_connection(network: Network) -> None:
+    """Its correlation id is wrong: a later reply could answer another question."""
+    shift = [1, 0]
+
+    def answer(asked: Asked) -> bytes | None:
+        if asked.key != ApiKey.Metadata:
+            return answering(asked)
+        return metadata(asked, correlation=asked.correlation + shift.pop(0))
+
+    with Listener(answer) as listener:
+        link = link_to(network, listener)
+        with pytest.raises(ProtocolError):
+            ask(network, link)
+        assert ask(network, link).cluster_id == "c"
+        assert listener.accepted == 2
+
+
 def test_a_reply_may_be_as_large_as_configured(network: Network) -> None:
     """`receive.message.max.bytes` counts from the first question on, for the frame without its length."""
     names: list[str] = []

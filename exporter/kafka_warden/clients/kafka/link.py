@@ -116,7 +116,7 @@ class BrokerLink:
                 if self._log_in_at is not None and self.now() >= self._log_in_at:
                     await self._log_in(connection)
                 reply = await connection.send(request)
-        except (ForbiddenRequestError, SourceError, UnsupportedError):
+        except (ForbiddenRequestError, UnsupportedError):
             raise  # nothing was sent: the connection is as good as before
         except BaseException as failure:
             self.close()
