@@ -16,22 +16,26 @@ pytestmark = pytest.mark.cluster
 POLL: Final = {"interval": "5s", "deadline": "4500ms", "log_dirs": "100ms"}
 SESSION: Final = 60_000
 """Milliseconds: a paused broker is not fenced, and so it is asked in every poll."""
+INTERVAL: Final = 5.0
 PAUSE: Final = 7.0
-"""Seconds: longer than a poll, so that one begins while the broker hangs, wherever in the interval the pause starts."""
+"""Seconds: longer than the interval, so that a poll starts while the broker hangs."""
+FIRST, STEP = 4.0, 0.6
+"""Seconds after a poll at which the first pause starts, shortly before the next poll, and by which the others shift."""
 
 
 @pytest.mark.parametrize("pauses", [1, pytest.param(9, marks=[pytest.mark.full_kafka, pytest.mark.timeout(1800)])])
 def test_a_pause_costs_nothing_of_another_broker(
     make_cluster: Callable[..., Cluster], tmp_path: Path, pauses: int
 ) -> None:
-    """No source of another broker, and none of the cluster, has an error; the paused broker's offsets have."""
+    """No source of another broker, and none of the cluster, has an error; the paused broker has."""
     cluster = make_cluster(tiered=False, controller_properties={"broker.session.timeout.ms": SESSION})
     cluster.admin.create_topic("some", partitions=6, replication_factor=2)
     cluster.load.produce("some", records=100, partitions=range(6))
     with Sidecar(configuration(cluster, poll=POLL), tmp_path) as sidecar:
-        before = sidecar.whole_page()
+        before, sources = sidecar.whole_page(), set()
         for number in range(pauses):
             for broker in cluster.broker_ids:
+                time.sleep((FIRST + STEP * number) % INTERVAL)
                 cluster.pause(broker)
                 time.sleep(PAUSE)
                 cluster.resume(broker)
@@ -39,9 +43,10 @@ def test_a_pause_costs_nothing_of_another_broker(
                 after = sidecar.whole_page()
                 failed = errors_since(before, after)
                 print(f"pause {number + 1} of broker {broker}: {failed}")
-                assert failed["offsets", str(broker)].keys() == {"timeout"}
-                assert {where for _, where in failed} == {str(broker)}
+                assert {where for _, where in failed} <= {str(broker)}
                 before = after
+                sources |= {source for source, _ in failed}
+    assert sources >= {"offsets", "log_dirs", "configs"}
 
 
 def errors_since(before: Page, after: Page) -> dict[tuple[str, str], dict[str, float]]:
