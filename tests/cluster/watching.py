@@ -39,7 +39,7 @@ class Watch:
     Attributes:
         sidecar: whose pages.
         causes: topic to the causes for which its moves may be stuck; no other move may be.
-        problems: throttle problems that may be raised. One that ends must not come back before this changes.
+        problems: throttle problems that may be raised. One that ends must not come back before this is set again.
         page: the latest one.
     """
 
@@ -47,6 +47,7 @@ class Watch:
     causes: dict[str, set[str]] = field(default_factory=dict)
     problems: set[Problem] = field(default_factory=set)
     page: Page = field(default_factory=lambda: Page(""))
+    _phase: set[Problem] | None = None
     _allowed: set[Problem] = field(default_factory=set)
     _raised: set[Problem] = field(default_factory=set)
     _ended: set[Problem] = field(default_factory=set)
@@ -91,8 +92,8 @@ class Watch:
         assert unexpected == {}, "stuck for a cause that is none"
         raised = problems(page)
         assert raised <= self.problems, "a problem that is none"
-        if self._allowed != self.problems:
-            self._allowed, self._ended = set(self.problems), set()
+        if self._phase is not self.problems or self._allowed != self.problems:
+            self._phase, self._allowed, self._ended = self.problems, set(self.problems), set()
         self._ended |= self._raised - raised
         self._raised = raised
         assert not raised & self._ended, "a problem that ended and came back"
