@@ -1,5 +1,8 @@
-"""A run of the demo that was kept, and `make demo-look` at work on it; both without Kafka."""
+"""A sidecar's `/metrics` with a stuck move, a recorded run of the demo, and `make demo-look` over it; without Kafka."""
 
+import http.server
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +12,45 @@ from sandbox.demo_folder import Run
 from sandbox.demo_keep import keep
 from tests.sandbox.demo_data import prometheus_of_a_run
 from tests.sandbox.demo_looking import LAST_LINE, Looking
+
+
+class Page(http.server.ThreadingHTTPServer):
+    """Serves `/metrics` of a sidecar, with a stuck move while `stuck` is true."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.stuck = True
+        self.address = f"127.0.0.1:{self.server_port}"
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Page)
+        lines = [
+            f"kafka_warden_snapshot_timestamp_seconds {time.time()}",
+            'kafka_warden_up{source="reassignments"} 1',
+        ]
+        if self.server.stuck:
+            labels = 'topic="orders",partition="0",broker="2",cause="throttle_below_inbound"'
+            lines.append(f"kafka_warden_reassignment_stuck{{{labels}}} 1")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.end_headers()
+        self.wfile.write(("\n".join(lines) + "\n").encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the standard library's
+        """Log nothing."""
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A server with that page."""
+    with Page() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +64,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
 
 @pytest.fixture(scope="module")
 def looking(kept: tuple[Path, Run], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looking]:
-    """The command at work on it, on free ports and without a Grafana."""
+    """The command over that folder, on free ports and without a Grafana."""
     free = ("--port", "0", "--grafana-port", "0", "--no-grafana")
     with Looking(kept[0], tmp_path_factory.mktemp("scratch"), *free) as looking:
         looking.until(LAST_LINE)

@@ -13,7 +13,7 @@ from tests.support.processes import run
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "metrics.openmetrics.txt"
 AGE: Final = 40 * 86400
-"""Seconds; more than the 15 days for which Prometheus keeps data unless told otherwise."""
+"""Seconds; more than the 15 days for which Prometheus keeps data by default."""
 SECONDS: Final = 60
 STEP: Final = 2
 

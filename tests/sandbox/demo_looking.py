@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from sandbox import wait_for
 from sandbox.demo_folder import FOLDER_VARIABLE
 
 ROOT: Final = Path(__file__).parents[2]
@@ -65,6 +66,16 @@ class Looking:
         self.printed += self.process.communicate(timeout=60)[0]
         return self.process.returncode
 
+    def require_end(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal: exit code 0, no process and no temporary file left."""
+        assert self.end(number) == 0
+        wait_for(lambda: not self.processes(), 20, "no process is left")
+        assert list(self.scratch.iterdir()) == []
+
+    def processes(self) -> list[str]:
+        """Command lines of this process and of those that it started."""
+        return processes(f"{MARKER}={self.scratch}")
+
     @property
     def prometheus(self) -> str:
         """Its address, as printed."""
@@ -76,21 +87,22 @@ class Looking:
         """The answer of Prometheus' API."""
         return json.loads(get(f"{self.prometheus}/api/v1/{path}?{urlencode(asked)}"))["data"]
 
-    def processes(self) -> list[str]:
-        """Command lines of processes that it started, and its own."""
-        found = []
-        for directory in Path("/proc").glob("[0-9]*"):
-            try:
-                if f"{MARKER}={self.scratch}".encode() in (directory / "environ").read_bytes().split(b"\0"):
-                    found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
-        return found
-
     def links(self, page: str) -> list[tuple[str, dict[str, str]]]:
         """Path and query of each printed address of pages like that."""
         found = [urlsplit(address) for address in re.findall(rf"  (http\S+{page}\S+)$", self.printed, re.MULTILINE)]
         return [(each.path, {name: value for name, (value,) in parse_qs(each.query).items()}) for each in found]
+
+
+def processes(mark: str) -> list[str]:
+    """Command lines of the processes that have `mark` (`NAME=value`) in their environment."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (directory / "environ").read_bytes().split(b"\0"):
+                found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
 
 
 def get(address: str) -> bytes:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.cluster
 
 
 def test_it_is_ready_when_the_block_begins(cluster: Cluster) -> None:
-    """All brokers are unfenced, and every address is told."""
+    """All brokers are unfenced, and every address is known."""
     assert {1, 2, 3} == set(cluster.admin.brokers())
     assert cluster.bootstrap.split(",") == list(cluster.admin.brokers().values())
     assert ({1, 2, 3}, {101}) == (set(cluster.jmx_brokers), set(cluster.jmx_controllers))

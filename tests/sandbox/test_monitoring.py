@@ -1,13 +1,9 @@
 """Prometheus and Alertmanager of the sandbox: real, on loopback, and gone afterwards."""
 
-import http.server
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,57 +15,21 @@ from sandbox.jars import CACHE_VARIABLE
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_tools import tools
+from tests.sandbox.conftest import Page
 
 STUCK = {"alertname": "KafkaReassignmentStuck", "severity": "warning", "cluster": "prod", "topic": "orders"}
 OUT = {**STUCK, "alertname": "KafkaReplicaOutOfSyncTooLong"}
 
 
-class Page(http.server.BaseHTTPRequestHandler):
-    """A page of a sidecar that knows of one stuck move."""
-
-    stuck = True
-
-    def do_GET(self) -> None:
-        """Serve the page as of now."""
-        lines = [
-            f"kafka_warden_snapshot_timestamp_seconds {time.time()}",
-            'kafka_warden_up{source="reassignments"} 1',
-        ]
-        if self.stuck:
-            labels = 'topic="orders",partition="0",broker="2",cause="throttle_below_inbound"'
-            lines.append(f"kafka_warden_reassignment_stuck{{{labels}}} 1")
-        body = ("\n".join(lines) + "\n").encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the standard library's
-        """Say nothing."""
-
-
-@pytest.fixture
-def page() -> Iterator[str]:
-    """Address of a server with that page."""
-    Page.stuck = True
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_an_alert_reaches_alertmanager_and_resolves(page: str, tmp_path: Path) -> None:
+def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) -> None:
     """A stuck move on two pages is one alert in Alertmanager, and none once it goes on."""
     rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), tmp_path / "rules", scale=1 / 300, floor=2.0)
-    second = page.replace("127.0.0.1", "localhost")
+    second = page.address.replace("127.0.0.1", "localhost")
     with (
         Alertmanager(tmp_path / "alertmanager") as alertmanager,
         Prometheus(
             tmp_path / "prometheus",
-            [page, second],
+            [page.address, second],
             rules,
             alertmanager.address,
             scrape_interval=0.5,
@@ -89,7 +49,7 @@ def test_an_alert_reaches_alertmanager_and_resolves(page: str, tmp_path: Path) -
         }
         assert "throttle_below_inbound" in alert.annotations["description"]
         assert [known.state for known in prometheus.alerts()] == ["firing"]
-        Page.stuck = False
+        page.stuck = False
         wait_for(lambda: not alertmanager.alerts(), 60, "the alert resolves", interval=0.5)
 
 

@@ -1,4 +1,4 @@
-"""Ports that nobody else gets."""
+"""Ports that no other process gets."""
 
 import socket
 import subprocess
@@ -21,7 +21,7 @@ def one_port(monkeypatch: pytest.MonkeyPatch) -> int:
     return port
 
 
-def test_a_reserved_port_is_nobody_elses(one_port: int) -> None:
+def test_a_reserved_port_is_given_once(one_port: int) -> None:
     """A port is given once, until it is given back."""
     mine, other = Ports(), Ports()
 

@@ -61,7 +61,7 @@ def test_it_has_the_form_of_a_fleet(tmp_path: Path) -> None:
 
 
 def test_a_move_that_history_has_not_is_an_error() -> None:
-    """A truth about something that nobody saw is no use."""
+    """A move that history lacks has no truth."""
     diary = Diary("cluster")
     diary.begin(STUCK, {0: 5})
     with pytest.raises(SandboxError, match=f"history has no move of {STUCK.topic}"):

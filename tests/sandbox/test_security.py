@@ -53,7 +53,7 @@ def test_the_monitor_reads_everything_and_changes_nothing(secured: Cluster) -> N
 
 
 def test_a_stranger_sees_nothing(secured: Cluster) -> None:
-    """A principal without ACLs is let in and told nothing."""
+    """A principal without ACLs is let in and sees nothing."""
     stranger = secured.admin_as("stranger")
     assert stranger.topics(internal=True) == ()
     with pytest.raises(AdminError) as refused:

@@ -29,7 +29,7 @@ def test_nonsense_is_refused_by_name(arguments: dict[str, Any], named: str) -> N
     assert "\n" not in str(refused.value)
 
 
-def test_ids_tell_brokers_from_controllers() -> None:
+def test_ids_of_brokers_and_controllers() -> None:
     """Brokers count from 1, controllers from 101."""
     settings = ClusterSettings(brokers=2, controllers=3, security=Security.MTLS)
 
