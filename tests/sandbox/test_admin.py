@@ -6,7 +6,7 @@ import pytest
 
 from sandbox import AdminError, Cluster, NoBrokerAnswersError, SandboxError, wait_for
 from sandbox.admin_quotas import DEFAULT
-from sandbox.admin_topics import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MOST_PARTITIONS_PER_REQUEST
+from sandbox.admin_topics import MOST_PARTITIONS_PER_REQUEST
 
 pytestmark = pytest.mark.cluster
 
@@ -102,17 +102,3 @@ def test_a_broker_that_does_not_run_answers_at_once(cluster: Cluster) -> None:
     with pytest.raises(NoBrokerAnswersError, match="broker 3"):
         cluster.admin.log_dirs(3)
     assert cluster.admin.topics() == ()
-
-
-@pytest.mark.full_kafka
-def test_tiered_segments_leave_the_brokers(cluster: Cluster) -> None:
-    """A tiered topic's closed segments are copied away and deleted locally, and still read from the beginning."""
-    cluster.admin.create_tiered_topic("tiered", replication_factor=2)
-    cluster.load.produce("tiered", bytes=6 << 20)
-    end = cluster.admin.offsets("tiered", LATEST)[0]
-    copied = wait_for(lambda: max(cluster.admin.offsets("tiered", LATEST_TIERED)[0], 0), what="a segment is copied")
-    assert 0 < copied < end
-    wait_for(lambda: cluster.admin.offsets("tiered", EARLIEST_LOCAL)[0] > 0, what="a segment is deleted locally")
-
-    assert cluster.admin.offsets("tiered", EARLIEST) == {0: 0}
-    assert end == cluster.load.consume("tiered")

@@ -1,9 +1,5 @@
 """Prometheus and Alertmanager of the sandbox: real, on loopback, and gone afterwards."""
 
-import os
-import signal
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -53,16 +49,6 @@ def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) 
         wait_for(lambda: not alertmanager.alerts(), 60, "the alert resolves", interval=0.5)
 
 
-def test_a_stuck_move_keeps_its_replica_to_one_page(tmp_path: Path) -> None:
-    """The replica that a stuck move adds does not page as out of sync too; other replicas do."""
-    with Alertmanager(tmp_path) as alertmanager:
-        alertmanager.post([{**STUCK, "broker": "2"}, {**OUT, "broker": "2"}, {**OUT, "broker": "3"}])
-        wait_for(lambda: len(alertmanager.alerts()) == 3, 30, "three alerts", interval=0.1)
-        wait_for(lambda: any(alert.inhibited_by for alert in alertmanager.alerts()), 30, "one is inhibited")
-        suppressed = [alert.labels for alert in alertmanager.alerts() if alert.state == "suppressed"]
-        assert suppressed == [{**OUT, "broker": "2"}]
-
-
 def test_programs_end_with_their_block(tmp_path: Path) -> None:
     """Neither program is left, and no port stays taken, when the block ends by an error."""
     prometheus = Prometheus(tmp_path, [])
@@ -72,27 +58,6 @@ def test_programs_end_with_their_block(tmp_path: Path) -> None:
     assert not Path(f"/proc/{pid}").exists()
     with pytest.raises(OSError, match="refused"):
         prometheus.request("GET", "/-/ready")
-
-
-def test_programs_die_with_their_owner(tmp_path: Path) -> None:
-    """A program is gone and its directory removed when the process that started it is killed."""
-    directory = tmp_path / "alertmanager"
-    script = (
-        "import pathlib, sys, time\n"
-        "from sandbox.monitoring import Alertmanager\n"
-        "with Alertmanager(pathlib.Path(sys.argv[1])) as alertmanager:\n"
-        "    print(alertmanager.pid, flush=True)\n"
-        "    time.sleep(60)\n"
-    )
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(
-        [sys.executable, "-c", script, directory], stdout=subprocess.PIPE, text=True, cwd=root
-    ) as owner:
-        assert owner.stdout is not None
-        pid = int(owner.stdout.readline())
-        assert Path(f"/proc/{pid}").exists()
-        os.kill(owner.pid, signal.SIGKILL)
-    wait_for(lambda: not Path(f"/proc/{pid}").exists() and not directory.exists(), 20, "nothing is left")
 
 
 def test_rules_that_do_not_load_are_said_so(tmp_path: Path) -> None:

@@ -1,10 +1,8 @@
 """Reassignments and throttles, as kafka-reassign-partitions leaves them."""
 
-from collections.abc import Callable
-
 import pytest
 
-from sandbox import AdminError, Cluster, wait_for
+from sandbox import AdminError, Cluster
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, Reassignment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
@@ -42,18 +40,6 @@ def test_a_second_move_keeps_the_first_on_the_lists(throttled: Cluster) -> None:
     assert [{str(RATE)}] * 3 == rates(throttled)
 
 
-def test_the_throttle_holds_the_move_until_it_is_cleared(throttled: Cluster) -> None:
-    """At 100 kB/s most of the move is still to do after the first bytes; without the throttle it ends."""
-    arrived = wait_for(lambda: sum(r.size for r in throttled.admin.log_dirs(2) if r.topic == "moved"), what="bytes")
-    assert arrived < 5_000_000
-    throttled.admin.clear_throttle(["moved"])
-    throttled.admin.wait_for_moves()
-
-    wait_for(lambda: throttled.admin.describe("moved")[0].replicas == (2,), what="the brokers know of the move's end")
-    assert throttled.admin.topic_config("moved", LISTS) == {LEADER_REPLICAS: "", FOLLOWER_REPLICAS: ""}
-    assert [set(), set(), set()] == rates(throttled)
-
-
 def test_a_cancelled_move_goes_back(throttled: Cluster) -> None:
     """Cancelling leaves the replicas where they were; cancelling again is fine."""
     throttled.admin.cancel([("moved", 0)])
@@ -70,21 +56,3 @@ def test_an_impossible_move_is_refused_by_name(cluster: Cluster) -> None:
         cluster.admin.reassign({("here", 0): [9]})
 
     assert refused.value.code == 39
-
-
-def test_a_replica_moves_between_log_directories(make_cluster: Callable[..., Cluster]) -> None:
-    """On a broker with two log directories a replica can be copied from one to the other, at a rate; Kafka 3.9."""
-    cluster = make_cluster(brokers=1, version="3.9.1", tiered=False, log_dirs=2)
-    cluster.admin.create_topic("dirs", partitions=1)
-    cluster.load.produce("dirs", bytes=5_000_000)
-    (replica,) = (r for r in cluster.admin.log_dirs(1) if r.topic == "dirs")
-    (other,) = {str(directory) for directory in cluster.log_dirs(1)} - {replica.log_dir}
-    cluster.admin.alter_broker_config(1, {"replica.alter.log.dirs.io.max.bytes.per.second": RATE})
-    cluster.admin.move_log_dir(1, ("dirs", 0), other)
-    future = wait_for(lambda: [r for r in cluster.admin.log_dirs(1) if r.topic == "dirs" and r.is_future], what="copy")
-    assert [other] == [r.log_dir for r in future]
-    cluster.admin.clear_throttle([])
-
-    wait_for(
-        lambda: [r.log_dir for r in cluster.admin.log_dirs(1) if r.topic == "dirs"] == [other], what="the copy is all"
-    )
