@@ -60,6 +60,10 @@ class Side(StrEnum):
     LOG_DIRS = "log_dirs"
 
 
+SIDES = (Side.LEADER, Side.FOLLOWER)
+"""Sides of replication."""
+
+
 class Origin(StrEnum):
     """Where an effective broker limit comes from."""
 

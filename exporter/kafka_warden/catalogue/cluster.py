@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
 from kafka_warden.derive.logs import LogCounts
 from kafka_warden.formulas.limits import headroom
@@ -12,20 +14,10 @@ from kafka_warden.model import UNKNOWN, BrokerState, LogDir
 BROKER = ("broker",)
 
 
-def _info(view: View) -> Iterator[Sample]:
-    for broker in view.snapshot.brokers.values():
-        yield (str(broker.id), broker.host, broker.rack or ""), 1
-
-
 def _states(view: View) -> Iterator[Sample]:
     for broker, current in view.derived.cluster.states.items():
         for state in BrokerState:
             yield (str(broker), state), int(state is current)
-
-
-def _controller(view: View) -> Iterator[Sample]:
-    if view.snapshot.controller is not None:
-        yield (str(view.snapshot.controller),), 1
 
 
 def _quorum_lag(view: View) -> Iterator[Sample]:
@@ -49,15 +41,6 @@ def _cluster(view: View) -> Iterator[Sample]:
         yield (view.snapshot.cluster_id, view.snapshot.kafka_version or ""), 1
 
 
-def _room(view: View) -> Iterator[Sample]:
-    return view.brokers(headroom(ARRAYS.lit(view.parameters.max_broker_partitions), view.derived.cluster.counted))
-
-
-def _limit(view: View) -> Iterator[Sample]:
-    for broker in view.derived.indexed.brokers.tolist():
-        yield (str(broker),), view.parameters.max_broker_partitions
-
-
 def _directory(value: Callable[[LogDir], float]) -> Read:
     def read(view: View) -> Iterator[Sample]:
         for directory in view.snapshot.log_dirs:
@@ -68,14 +51,17 @@ def _directory(value: Callable[[LogDir], float]) -> Read:
 
 
 def _logs(value: Callable[[LogCounts], int | None]) -> Read:
-    def read(view: View) -> Iterator[Sample]:
-        return known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
-
-    return read
+    return lambda view: known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
 
 
 CLUSTER = (
-    Metric("broker_info", "A broker (Metadata)", ("broker", "host", "rack"), _info, Kind.INFO),
+    Metric(
+        "broker_info",
+        "A broker (Metadata)",
+        ("broker", "host", "rack"),
+        lambda view: (((str(each.id), each.host, each.rack or ""), 1) for each in view.snapshot.brokers.values()),
+        Kind.INFO,
+    ),
     Metric(
         "broker_state",
         "1 for the broker's state, 0 for the others (Metadata, DescribeCluster, bean KafkaServer)",
@@ -94,7 +80,13 @@ CLUSTER = (
         BROKER,
         lambda view: view.brokers(view.derived.cluster.leaders),
     ),
-    Metric("controller_info", "The active controller (DescribeQuorum)", ("node",), _controller, Kind.INFO),
+    Metric(
+        "controller_info",
+        "The active controller (DescribeQuorum)",
+        ("node",),
+        lambda view: [((str(node),), 1)] if (node := view.snapshot.controller) is not None else (),
+        Kind.INFO,
+    ),
     Metric(
         "quorum_lag_offsets",
         "Offsets by which a node is behind the end of the metadata log (DescribeQuorum)",
@@ -118,13 +110,15 @@ CLUSTER = (
         "broker_partition_limit",
         "Partition limit of a broker (option limits.max_broker_partitions). KIP-578",
         BROKER,
-        _limit,
+        lambda view: view.brokers(np.full(len(view.derived.indexed.brokers), view.parameters.max_broker_partitions)),
     ),
     Metric(
         "broker_partition_headroom",
         "Limit minus partitions, negative above the limit (Metadata). KIP-578",
         BROKER,
-        _room,
+        lambda view: view.brokers(
+            headroom(ARRAYS.lit(view.parameters.max_broker_partitions), view.derived.cluster.counted)
+        ),
     ),
     Metric(
         "cluster_partitions",

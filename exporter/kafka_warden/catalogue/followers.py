@@ -1,10 +1,10 @@
 """Followers that are behind, out of sync or moving: how far, for how long, and in which state."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from kafka_warden.catalogue.metric import Metric, Sample, View, worst_first
+from kafka_warden.catalogue.metric import Metric, Read, Sample, View, worst_first
 from kafka_warden.formulas.replica_state import STATES, ReplicaState
 from kafka_warden.model import UNKNOWN, Bools
 
@@ -24,20 +24,12 @@ def _lag_messages(view: View) -> Iterator[Sample]:
     return view.replicas(messages, worst_first(messages, _shown(view) & (messages != UNKNOWN)))
 
 
-def _lag_bytes(view: View) -> Iterator[Sample]:
-    return _known(view, view.derived.lag.bytes)
+def _known(column: Callable[[View], np.ndarray]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        values = column(view)
+        return view.replicas(values, worst_first(values, _shown(view) & ~np.isnan(values)))
 
-
-def _lag_seconds(view: View) -> Iterator[Sample]:
-    return _known(view, view.derived.replicas.times.lag_seconds)
-
-
-def _behind(view: View) -> Iterator[Sample]:
-    return _known(view, view.derived.replicas.times.behind_seconds)
-
-
-def _known(view: View, column: np.ndarray) -> Iterator[Sample]:
-    return view.replicas(column, worst_first(column, _shown(view) & ~np.isnan(column)))
+    return read
 
 
 def _states(view: View) -> Iterator[Sample]:
@@ -79,14 +71,14 @@ FOLLOWERS = (
         "Lag in messages times the leader's bytes per offset; for adding replicas the remaining bytes (ListOffsets, "
         "DescribeLogDirs). Only for followers that are behind, out of sync or moving",
         REPLICA,
-        _lag_bytes,
+        _known(lambda view: view.derived.lag.bytes),
     ),
     Metric(
         "replica_lag_seconds",
         "Age of the oldest record that the follower lacks, from the leader's log end offsets of the last 60 s "
         "(ListOffsets); a lower bound for older records. Only for followers that are behind, out of sync or moving",
         REPLICA,
-        _lag_seconds,
+        _known(lambda view: view.derived.replicas.times.lag_seconds),
     ),
     Metric(
         "replica_behind_seconds",
@@ -94,7 +86,7 @@ FOLLOWERS = (
         "while its leader does not answer. Only for followers that are behind, out of sync or moving. Hands-free Kafka "
         "replication",
         REPLICA,
-        _behind,
+        _known(lambda view: view.derived.replicas.times.behind_seconds),
     ),
     Metric(
         "broker_out_of_sync_replicas",

@@ -130,9 +130,12 @@ class SidecarMetric:
 
 def known(samples: Iterable[tuple[Labels, float | None]]) -> Iterator[Sample]:
     """Leave out unknown values."""
-    for labels, value in samples:
-        if value is not None:
-            yield labels, value
+    return ((labels, value) for labels, value in samples if value is not None)
+
+
+def keyed(values: Iterable[tuple[tuple[object, ...], float]]) -> Iterator[Sample]:
+    """Read the items of a mapping whose keys are labels."""
+    return ((tuple(map(str, key)), value) for key, value in values)
 
 
 def worst_first(column: np.ndarray, chosen: Bools) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from kafka_warden.catalogue.metric import Kind, Labels, Metric, Read, Sample, View, known
+from kafka_warden.catalogue.metric import Kind, Labels, Metric, Read, Sample, View, keyed, known
 from kafka_warden.derive.moves.log_dirs import LogDirMove
 from kafka_warden.derive.moves.moves import Move
 
@@ -10,10 +10,7 @@ MOVE = ("topic", "partition", "broker")
 
 
 def _each(value: Callable[[Move], float | None]) -> Read:
-    def read(view: View) -> Iterator[Sample]:
-        return known((_labels(move), value(move)) for move in _shown(view))
-
-    return read
+    return lambda view: known((_labels(move), value(move)) for move in _shown(view))
 
 
 def _shown(view: View) -> Iterator[Move]:
@@ -25,14 +22,8 @@ def _allowed(view: View) -> set[str]:
     return {name for name, may in zip(view.snapshot.topics, view.topics.tolist(), strict=True) if may}
 
 
-def _labels(move: Move) -> Labels:
+def _labels(move: Move | LogDirMove) -> Labels:
     return move.topic, str(move.partition), str(move.broker)
-
-
-def _stuck(view: View) -> Iterator[Sample]:
-    for move in _shown(view):
-        if move.stuck is not None:
-            yield (*_labels(move), move.stuck), 1
 
 
 def _changes(view: View) -> Iterator[Sample]:
@@ -45,23 +36,13 @@ def _changes(view: View) -> Iterator[Sample]:
 
 
 def _total(value: Callable[[View], float | None]) -> Read:
-    def read(view: View) -> Iterator[Sample]:
-        return known([((), value(view))])
-
-    return read
-
-
-def _bottleneck(view: View) -> Iterator[Sample]:
-    binding = view.derived.totals.bottleneck
-    if binding is not None:
-        yield (str(binding[0]), binding[1]), 1
+    return lambda view: known([((), value(view))])
 
 
 def _each_log_dir(value: Callable[[LogDirMove], float | None]) -> Read:
     def read(view: View) -> Iterator[Sample]:
-        allowed = _allowed(view)
-        shown = (move for move in view.derived.throttling.log_dir_moves if move.topic in allowed)
-        return known(((move.topic, str(move.partition), str(move.broker)), value(move)) for move in shown)
+        allowed, moves = _allowed(view), view.derived.throttling.log_dir_moves
+        return known((_labels(move), value(move)) for move in moves if move.topic in allowed)
 
     return read
 
@@ -133,7 +114,7 @@ MOVES = (
         "reassignment_stuck",
         "1 while the move is stuck, with the most likely cause (all sources; alerts/runbooks)",
         (*MOVE, "cause"),
-        _stuck,
+        lambda view: (((*_labels(move), move.stuck), 1) for move in _shown(view) if move.stuck is not None),
     ),
     Metric(
         "reassignment_total_bytes_remaining",
@@ -172,7 +153,7 @@ MOVES = (
         "reassignment_bottleneck_info",
         "The throttled broker and side that ends last (DescribeLogDirs, ListOffsets, DescribeConfigs)",
         ("broker", "side"),
-        _bottleneck,
+        lambda view: keyed([(key, 1)] if (key := view.derived.totals.bottleneck) is not None else []),
         Kind.INFO,
     ),
     Metric(

@@ -20,10 +20,7 @@ QUANTILES: Final = {
 
 
 def _each(value: Callable[[ClientMutations], float | None]) -> Read:
-    def read(view: View) -> Iterator[Sample]:
-        return known(((client.user, client.client_id), value(client)) for client in view.derived.mutations)
-
-    return read
+    return lambda view: known(((client.user, client.client_id), value(client)) for client in view.derived.mutations)
 
 
 def _configured(view: View) -> Iterator[Sample]:

@@ -1,93 +1,30 @@
 """Replication throttles, KIP-73."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
 from kafka_warden.catalogue.bean_metrics import broker_bean, broker_counter
-from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
-from kafka_warden.derive.throttle.limits import SIDES
-from kafka_warden.model import Side
+from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, keyed, known
+from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.model import SIDES, Side
 
 BROKER = ("broker",)
 BROKER_SIDE = ("broker", "side")
 
 
-def _limits(view: View) -> Iterator[Sample]:
-    for (broker, side), limit in view.derived.throttles.limits.items():
-        yield (str(broker), side), limit.value
+def _sides(columns: Callable[[Throttles], Mapping[Side, np.ndarray]]) -> Read:
+    def read(view: View) -> Iterator[Sample]:
+        for side in SIDES:
+            for (broker,), value in view.brokers(columns(view.derived.throttles)[side]):
+                yield (broker, side), value
 
-
-def _origins(view: View) -> Iterator[Sample]:
-    for (broker, side), limit in view.derived.throttles.limits.items():
-        yield (str(broker), side, limit.origin), 1
-
-
-def _throttled(view: View) -> Iterator[Sample]:
-    return _sides(view, {side: column.astype(float) for side, column in view.derived.throttles.throttled.items()})
-
-
-def _floor(view: View) -> Iterator[Sample]:
-    return _sides(view, view.derived.throttles.floor)
-
-
-def _headroom(view: View) -> Iterator[Sample]:
-    return _sides(view, view.derived.throttles.headroom)
-
-
-def _sides(view: View, columns: dict[Side, np.ndarray]) -> Iterator[Sample]:
-    for side in SIDES:
-        for (broker,), value in view.brokers(columns[side]):
-            yield (broker, side), value
-
-
-def _catch_up(view: View) -> Iterator[Sample]:
-    for (broker, side), rate in view.derived.totals.catch_up.items():
-        yield (str(broker), side), rate
-
-
-def _lower_bound(view: View) -> Iterator[Sample]:
-    return view.brokers(view.derived.throttles.lower_bound)
-
-
-def _upper_bound(view: View) -> Iterator[Sample]:
-    bound = view.derived.throttles.upper_bound
-    return iter(()) if bound is None else view.brokers(bound)
-
-
-def _recommended(view: View) -> Iterator[Sample]:
-    return known([((), view.derived.throttling.recommended)])
-
-
-def _problems(view: View) -> Iterator[Sample]:
-    for (broker, side, problem), seconds in view.derived.throttling.problems.items():
-        yield (str(broker), side, problem), seconds
-
-
-def _sum_messages(view: View) -> Iterator[Sample]:
-    return view.brokers(view.derived.lag.sum_messages.values)
-
-
-def _sum_bytes(view: View) -> Iterator[Sample]:
-    return view.brokers(view.derived.lag.sum_bytes.values)
-
-
-def _led_bytes(view: View) -> Iterator[Sample]:
-    return view.brokers(view.derived.lag.led_bytes.values)
-
-
-def _unknown(view: View) -> Iterator[Sample]:
-    lag = view.derived.lag
-    return view.brokers(np.maximum(lag.sum_messages.unknown, lag.sum_bytes.unknown))
+    return read
 
 
 def _counter(name: str, bean: str, what: str) -> Metric:
     return broker_counter(f"broker_{name}", f"{what} (bean {bean}, Count)", name)
-
-
-def _bean(short: str) -> Read:
-    return partial(broker_bean, short)
 
 
 REPLICATION = (
@@ -96,64 +33,64 @@ REPLICATION = (
         "LeaderReplicationThrottledRate of KIP-73: bytes per second sent to replicas of the throttled lists, in-sync "
         "replicas included (bean LeaderReplication, byte-rate). It is above 0 without any throttle, too",
         BROKER,
-        _bean("leader_replication_byte_rate"),
+        partial(broker_bean, "leader_replication_byte_rate"),
     ),
     Metric(
         "follower_replication_throttled_bytes_per_second",
         "FollowerReplicationThrottledRate of KIP-73: bytes per second received for replicas of the throttled lists "
         "(bean FollowerReplication, byte-rate)",
         BROKER,
-        _bean("follower_replication_byte_rate"),
+        partial(broker_bean, "follower_replication_byte_rate"),
     ),
     Metric(
         "broker_catch_up_bytes_per_second",
         "Bytes per second that adding replicas copy, by target (side follower) and by leader (DescribeLogDirs). KIP-73",
         BROKER_SIDE,
-        _catch_up,
+        lambda view: keyed(view.derived.totals.catch_up.items()),
     ),
     Metric(
         "replication_throttle_bytes_per_second",
         "Effective limit: config of the broker, else cluster default, else +Inf (DescribeConfigs). KIP-73, KIP-113",
         BROKER_SIDE,
-        _limits,
+        lambda view: keyed((key, limit.value) for key, limit in view.derived.throttles.limits.items()),
     ),
     Metric(
         "replication_throttle_origin_info",
         "Where the effective limit comes from (DescribeConfigs)",
         ("broker", "side", "origin"),
-        _origins,
+        lambda view: keyed(((*key, limit.origin), 1) for key, limit in view.derived.throttles.limits.items()),
         Kind.INFO,
     ),
     Metric(
         "replication_throttled_replicas",
         "Replicas of this broker in the throttled lists of topics (DescribeConfigs). KIP-73",
         BROKER_SIDE,
-        _throttled,
+        _sides(lambda throttles: throttles.throttled),
     ),
     Metric(
         "replication_throttle_floor_bytes_per_second",
         "In-sync traffic that counts against the limit but is never throttled (ListOffsets, DescribeLogDirs, "
         "DescribeConfigs). KIP-73, amendment",
         BROKER_SIDE,
-        _floor,
+        _sides(lambda throttles: throttles.floor),
     ),
     Metric(
         "replication_throttle_headroom_bytes_per_second",
         "Limit minus floor: the rate left to catch up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
         BROKER_SIDE,
-        _headroom,
+        _sides(lambda throttles: throttles.headroom),
     ),
     Metric(
         "replication_throttle_lower_bound_bytes_per_second",
         "Lowest throttle that KIP-73 advises: bytes in of all replicas that the broker hosts (ListOffsets)",
         BROKER,
-        _lower_bound,
+        lambda view: view.brokers(view.derived.throttles.lower_bound),
     ),
     Metric(
         "replication_throttle_upper_bound_bytes_per_second",
         "Highest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
         BROKER,
-        _upper_bound,
+        lambda view: () if (bound := view.derived.throttles.upper_bound) is None else view.brokers(bound),
     ),
     Metric(
         "replication_throttle_recommended_bytes_per_second",
@@ -161,7 +98,7 @@ REPLICATION = (
         "of KIP-73; absent without moves, or if no throttle is enough (DescribeLogDirs, ListOffsets, DescribeConfigs). "
         "docs/throttle-law.md",
         (),
-        _recommended,
+        lambda view: known([((), view.derived.throttling.recommended)]),
     ),
     Metric(
         "replication_throttle_problem_seconds",
@@ -169,33 +106,35 @@ REPLICATION = (
         "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). "
         "docs/throttle-problems.md",
         ("broker", "side", "problem"),
-        _problems,
+        lambda view: keyed(view.derived.throttling.problems.items()),
     ),
     Metric(
         "broker_sum_replica_lag_messages",
         "SumReplicaLag of KIP-73 over the follower replicas that the broker hosts (ListOffsets); "
         "absent while a part is unknown",
         BROKER,
-        _sum_messages,
+        lambda view: view.brokers(view.derived.lag.sum_messages.values),
     ),
     Metric(
         "broker_sum_replica_lag_bytes",
         "SumReplicaLag of KIP-73 in bytes (ListOffsets, DescribeLogDirs); absent while a part is unknown",
         BROKER,
-        _sum_bytes,
+        lambda view: view.brokers(view.derived.lag.sum_bytes.values),
     ),
     Metric(
         "broker_led_replica_lag_bytes",
         "Lag in bytes of the followers of partitions that the broker leads (ListOffsets, DescribeLogDirs); absent "
         "while a part is unknown. KIP-73",
         BROKER,
-        _led_bytes,
+        lambda view: view.brokers(view.derived.lag.led_bytes.values),
     ),
     Metric(
         "broker_replica_lag_unknown_replicas",
         "Follower replicas with unknown lag, the reason for an absent sum (ListOffsets)",
         BROKER,
-        _unknown,
+        lambda view: view.brokers(
+            np.maximum(view.derived.lag.sum_messages.unknown, view.derived.lag.sum_bytes.unknown)
+        ),
     ),
     _counter("bytes_in_total", "BytesInPerSec", "Bytes that clients produced to the broker"),
     _counter("bytes_out_total", "BytesOutPerSec", "Bytes that consumers fetched from the broker"),

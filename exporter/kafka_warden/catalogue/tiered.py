@@ -3,17 +3,14 @@
 from collections.abc import Callable, Iterator
 
 from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
-from kafka_warden.catalogue.metric import Metric, Read, Sample, View, known
+from kafka_warden.catalogue.metric import Metric, Read, Sample, View, keyed, known
 from kafka_warden.model import BrokerConfig, Floats
 
 COPY_LAG = "freezes while the quota limits copies"
 
 
 def _quota(value: Callable[[BrokerConfig], float | None]) -> Read:
-    def read(view: View) -> Iterator[Sample]:
-        return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
-
-    return read
+    return lambda view: known(((str(id_),), value(config)) for id_, config in view.snapshot.broker_configs.items())
 
 
 def _topics(column: Callable[[View], Floats]) -> Read:
@@ -22,11 +19,6 @@ def _topics(column: Callable[[View], Floats]) -> Read:
         return (((name,), value) for name, allowed, value in named if allowed)
 
     return read
-
-
-def _problems(view: View) -> Iterator[Sample]:
-    for (broker, problem), seconds in view.derived.tiered.problems.items():
-        yield (str(broker), problem), seconds
 
 
 TIERED = (
@@ -126,6 +118,6 @@ TIERED = (
         "problem, absent while no topic has remote storage (DescribeConfigs, DescribeClientQuotas, ListOffsets, beans "
         "RLMCopy, RLMFetch). KIP-956",
         ("broker", "problem"),
-        _problems,
+        lambda view: keyed(view.derived.tiered.problems.items()),
     ),
 )

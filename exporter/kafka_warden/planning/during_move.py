@@ -6,16 +6,13 @@ The tool sets the lists of every topic that moves: the old replicas on the leade
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import as_known
-from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Side, Snapshot
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, Side, Snapshot
 from kafka_warden.planning.moving import Moving
-
-SIDES: Final = (Side.LEADER, Side.FOLLOWER)
 
 
 @dataclass(frozen=True, slots=True)

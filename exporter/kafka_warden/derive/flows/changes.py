@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.floor_changes import BrokerSide
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
-from kafka_warden.model import UNLIMITED
+from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.model import SIDES, UNLIMITED
 
 MoveKey = tuple[bytes, str, int, int]
 """Topic id, topic name, partition, adding broker: a topic that was created again is another move."""

@@ -15,10 +15,10 @@ from kafka_warden.derive.flows.changes import Change, MoveKey
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.moves import Trend
-from kafka_warden.model import Floats
+from kafka_warden.model import SIDES, Floats
 
 LONGEST: Final = 10
 """Slopes of ETAs span at most this many times 12 s: two minutes average the bursts out."""

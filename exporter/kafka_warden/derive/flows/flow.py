@@ -9,11 +9,11 @@ import numpy as np
 from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, mean_rate
 from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.formulas.shares import fair_shares
-from kafka_warden.model import UNKNOWN, BrokerConfig, Floats, Longs, Side
+from kafka_warden.model import SIDES, UNKNOWN, BrokerConfig, Floats, Longs, Side
 
 NO_SIDE = -1
 """Broker id of a side that does not throttle a flow: no broker has it, so it has no limit."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
-from kafka_warden.model import UNKNOWN, Longs, Side
+from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.model import SIDES, UNKNOWN, Longs, Side
 
 
 class FlowKey(NamedTuple):

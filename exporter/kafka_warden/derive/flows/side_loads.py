@@ -10,11 +10,11 @@ from kafka_warden.derive.flows.copy_rates import CopyProgress, trend_over
 from kafka_warden.derive.flows.flow import Flow, may_lose
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law
 from kafka_warden.formulas.moves import Trend
 from kafka_warden.formulas.ops import NUMBERS, as_known
-from kafka_warden.model import UNLIMITED, Floats, Side
+from kafka_warden.model import SIDES, UNLIMITED, Floats, Side
 
 SideKey = tuple[int, Side]
 """Broker id and side."""

@@ -11,10 +11,10 @@ from kafka_warden.derive.flows.side_loads import SideKey
 from kafka_warden.derive.moves.moves import Move
 from kafka_warden.derive.moves.throttle_use import Throttling
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import moves as formulas
 from kafka_warden.formulas.ops import NUMBERS
-from kafka_warden.model import UNKNOWN, UNLIMITED, Floats, Side
+from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Floats, Side
 
 
 @dataclass(frozen=True, slots=True)

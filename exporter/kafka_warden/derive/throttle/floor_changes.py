@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas.rows import carry
-from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Longs, Side
 
 UNSEEN: Final = -2
 """In place of a broker id: the replica did not exist in the poll before."""

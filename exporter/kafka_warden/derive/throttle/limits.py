@@ -8,9 +8,7 @@ import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import throttle as formulas
-from kafka_warden.model import UNKNOWN, Bools, Floats, Limit, Side
-
-SIDES = (Side.LEADER, Side.FOLLOWER)
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Limit, Side
 
 THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
 """The throttled rates among the beans of a broker."""

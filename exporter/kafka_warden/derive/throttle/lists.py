@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas.throttle import ThrottledReplicas
-from kafka_warden.model import Bools, Side
+from kafka_warden.model import SIDES, Bools, Side
 
 ListKey = tuple[bytes, str, Side]
 """Topic id, topic name and side: a topic that was created again has another list."""

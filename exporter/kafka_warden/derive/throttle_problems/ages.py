@@ -8,7 +8,7 @@ import numpy as np
 from kafka_warden.derive.flows.side_loads import Load, SideKey
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles
+from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.derive.throttle.lists import ListsMemory, derive_named
 from kafka_warden.derive.throttle_problems import limit_checks, list_checks
 from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, limit_of_rows
@@ -16,7 +16,7 @@ from kafka_warden.derive.throttle_problems.needs import Needs, derive_needs
 from kafka_warden.formulas import throttle_problems as formulas
 from kafka_warden.formulas.rows import carry
 from kafka_warden.formulas.throttle_problems import Held, Problem
-from kafka_warden.model import Bools, Longs, Parameters, Side
+from kafka_warden.model import SIDES, Bools, Longs, Parameters, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from kafka_warden.derive.throttle.limits import SIDES
 from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, brokers_of, limit_of_rows
 from kafka_warden.formulas import throttle_problems as formulas
 from kafka_warden.formulas.throttle_problems import Problem
-from kafka_warden.model import UNKNOWN, Bools, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Side
 
 
 def uneven(facts: Facts, side: Side) -> Bools:

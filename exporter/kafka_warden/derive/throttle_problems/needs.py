@@ -6,9 +6,9 @@ import numpy as np
 
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import SIDES, Throttles, limit_column
+from kafka_warden.derive.throttle.limits import Throttles, limit_column
 from kafka_warden.formulas.ops import Bools, Floats
-from kafka_warden.model import Side
+from kafka_warden.model import SIDES, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,7 @@ from kafka_warden.history.tables.entities import (
     derived_column,
 )
 from kafka_warden.history.tables.records import Beans, DerivedFlow, Directory, Gaps, Outcome, PlacedLog, Problem
-from kafka_warden.model import Floats, Side
-
-SIDES: Final = (Side.LEADER, Side.FOLLOWER)
+from kafka_warden.model import SIDES, Floats, Side
 
 
 @dataclass(frozen=True, slots=True)
