@@ -11,20 +11,20 @@ from tests.cluster.sidecar import Sidecar, configuration
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.full_kafka
 def test_a_controlled_shutdown_is_shown(cluster: Cluster, tmp_path: Path) -> None:
-    """The controller lets a broker go when all others know; with one of them stopped the shutdown takes a while."""
+    """A broker shuts down when the controller lets it go; while the controller is stopped it waits."""
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        sidecar.wait(lambda page: page.one("broker_state", broker=2, state="active"))
-        cluster.pause(3)
+        sidecar.whole_page()
+        cluster.pause(101)
         stopping = threading.Thread(target=cluster.stop, args=(2,))
         try:
             stopping.start()
-            sidecar.wait(lambda page: page.one("broker_state", broker=2, state="shutting_down"))
-            stopping.join()
-            sidecar.wait(lambda page: page.one("broker_state", broker=2, state="fenced"))
+            sidecar.wait(lambda page: page.one("broker_state", broker=2, state="shutting_down"), timeout=30.0)
         finally:
-            cluster.resume(3)
+            cluster.resume(101)
             stopping.join()
+        sidecar.wait(lambda page: page.one("broker_state", broker=2, state="fenced"))
         cluster.start(2)
         cluster.wait_ready(2)
         sidecar.wait(lambda page: page.one("broker_state", broker=2, state="active"))

@@ -1,4 +1,4 @@
-"""The state of a broker: what the metadata shows comes first, then the bean, then whether it answers."""
+"""The state of a broker: the metadata comes first, then whether it answers, then its beans."""
 
 import pytest
 
@@ -6,28 +6,29 @@ from kafka_warden.model import Broker, BrokerState, ProcessBeans, Source, Source
 from tests.building import Partition, answered, judge, snapshot
 
 SILENT = SourceStatus(up=False, duration=1.0, last_success=None, errors={"timeout": 1})
-RUNNING, PENDING_SHUTDOWN, SHUTTING_DOWN = 3.0, 6.0, 7.0
+RUNNING = {"process_start_time": 1.7e9, "broker_state": 3.0}
+STOPPING = {"process_start_time": 1.7e9}
+"""Kafka unregisters its beans at the start of a shutdown; those of the JVM stay."""
 
 
 @pytest.mark.parametrize(
-    ("bean", "at", "answers", "expected"),
+    ("beans", "at", "answers", "expected"),
     [
         (None, 10.0, True, BrokerState.ACTIVE),
         (None, 10.0, False, BrokerState.UNANSWERING),
+        ({}, 10.0, True, BrokerState.ACTIVE),
         (RUNNING, 10.0, True, BrokerState.ACTIVE),
         (RUNNING, 10.0, False, BrokerState.UNANSWERING),
-        (PENDING_SHUTDOWN, 10.0, True, BrokerState.SHUTTING_DOWN),
-        (SHUTTING_DOWN, 10.0, True, BrokerState.SHUTTING_DOWN),
-        (SHUTTING_DOWN, 10.0, False, BrokerState.SHUTTING_DOWN),
-        (SHUTTING_DOWN, 5.0, False, BrokerState.SHUTTING_DOWN),
-        (SHUTTING_DOWN, 5.0, True, BrokerState.ACTIVE),
+        (STOPPING, 10.0, True, BrokerState.SHUTTING_DOWN),
+        (STOPPING, 10.0, False, BrokerState.UNANSWERING),
+        (STOPPING, 5.0, True, BrokerState.ACTIVE),
     ],
 )
-def test_a_broker_shuts_down_by_its_bean(
-    bean: float | None, at: float, *, answers: bool, expected: BrokerState
+def test_a_broker_without_its_bean_shuts_down(
+    beans: dict[str, float] | None, at: float, *, answers: bool, expected: BrokerState
 ) -> None:
-    """The bean of this poll counts; that of an earlier poll counts until the broker answers again."""
-    assert _state(Broker(1, "h", 1), bean, at, answers=answers) is expected
+    """Only the beans of this poll count, and only while the broker answers: one that starts has no such bean either."""
+    assert _state(Broker(1, "h", 1), beans, at, answers=answers) is expected
 
 
 @pytest.mark.parametrize(
@@ -38,17 +39,17 @@ def test_a_broker_shuts_down_by_its_bean(
     ],
 )
 def test_the_metadata_comes_first(broker: Broker, expected: BrokerState) -> None:
-    """A broker that has shut down is fenced, whatever its last bean was."""
-    assert _state(broker, SHUTTING_DOWN, 10.0, answers=False) is expected
+    """A broker that has shut down is fenced, whatever its beans are."""
+    assert _state(broker, STOPPING, 10.0, answers=True) is expected
 
 
-def _state(broker: Broker, bean: float | None, at: float, *, answers: bool) -> BrokerState:
+def _state(broker: Broker, beans: dict[str, float] | None, at: float, *, answers: bool) -> BrokerState:
     derived = judge(
         snapshot(
             {"t": [Partition(replicas=(1,))]},
             clock=10.0,
             brokers={1: broker},
-            broker_beans={} if bean is None else {1: ProcessBeans(at, {"broker_state": bean})},
+            broker_beans={} if beans is None else {1: ProcessBeans(at, beans)},
             status={(Source.OFFSETS, "1"): answered(10.0) if answers else SILENT},
         )
     )

@@ -1,16 +1,12 @@
 """Brokers and partitions: states, counts, under-replication (judgement.md 2), partition limits (8)."""
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import counted_rows
 from kafka_warden.model import UNKNOWN, Bools, BrokerState, Ints, Longs, Snapshot, Source
-
-STOPPING: Final = frozenset({6.0, 7.0})
-"""Values of the bean `BrokerState`: PENDING_CONTROLLED_SHUTDOWN and SHUTTING_DOWN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +89,10 @@ def _state(snapshot: Snapshot, broker: int) -> BrokerState:
     if known.fenced:
         return BrokerState.FENCED
     status = snapshot.status.get((Source.OFFSETS, str(broker)))
-    answers = status is not None and status.up
+    if status is None or not status.up:
+        return BrokerState.UNANSWERING
     beans = snapshot.broker_beans.get(broker)
-    # Beans of an earlier poll still hold while the broker does not answer: it has stopped since.
-    hold = beans is not None and (beans.at >= snapshot.clock or not answers)
-    if beans is not None and hold and beans.values.get("broker_state") in STOPPING:
-        return BrokerState.SHUTTING_DOWN
-    return BrokerState.ACTIVE if answers else BrokerState.UNANSWERING
+    if beans is None or beans.at < snapshot.clock or "process_start_time" not in beans.values:
+        return BrokerState.ACTIVE
+    # A shutdown hook of Kafka (kafka-jmx-shutdown-hook) unregisters this bean as soon as the process gets SIGTERM.
+    return BrokerState.ACTIVE if "broker_state" in beans.values else BrokerState.SHUTTING_DOWN

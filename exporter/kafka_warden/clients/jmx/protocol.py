@@ -55,7 +55,7 @@ class Hello:
     questions: Mapping[str, Question]
     tls: TlsFiles | None = None
     timeout: float = 1.0
-    absent_recheck: float = 10.0
+    absent_recheck: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class JmxSession:
         tls: TlsFiles | None = None,
         timeout: float = 1.0,
         overdue: float = 10.0,
-        absent_recheck: float = 10.0,
+        absent_recheck: float = 2.0,
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         by_kind = {str(kind): question for kind, question in questions.items()}
