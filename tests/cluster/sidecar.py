@@ -207,6 +207,15 @@ class Sidecar:
                 time.sleep(0.03)
         raise AssertionError(f"no further page within {timeout:g} s; the sidecar's log:\n{self.log[-3000:]}")
 
+    def pages_until(self, predicate: Callable[[Page], object]) -> list[Page]:
+        """Every page, one per poll, up to the first one that the predicate holds for."""
+        pages = []
+        for page in self.pages(2 * SLOW_MACHINE):
+            pages.append(page)
+            if predicate(page):
+                break
+        return pages
+
     def wait(self, predicate: Callable[[Page], object], timeout: float = SLOW_MACHINE, what: str = "") -> Page:
         """The first page of a later poll that the predicate holds for."""
         page = None

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from sandbox import Cluster, wait_for
-from tests.cluster.forwarder import Forwarder
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
@@ -55,22 +54,6 @@ def test_a_stopped_broker_costs_its_own_numbers_only(cluster: Cluster, tmp_path:
         print(f"SIGTERM while a broker hangs: exit code {code} after {seconds:.2f} s")
         assert code == 0
         assert seconds < 5
-
-
-def test_a_stopped_controller_costs_what_only_it_knows(cluster: Cluster, tmp_path: Path) -> None:
-    """Reassignments and quorum are not up; every broker is, also the one whose connection those questions use."""
-    _some_topics(cluster)
-    with Sidecar(configuration(cluster, poll={"log_dirs": "100ms"}), tmp_path) as sidecar:
-        before = sidecar.whole_page()
-        cluster.pause(101)
-        sidecar.wait(lambda page: {("reassignments", ""), ("quorum", "")} <= page.down())
-        for _ in range(3):
-            page = sidecar.next_page()
-            assert page.down() <= {("reassignments", ""), ("quorum", ""), ("jmx", "101"), ("configs", "101")}
-            _assert_fresh(page, cluster.broker_ids)
-            assert set(page.errors("quorum", since=before)) <= {"timeout"}
-        cluster.resume(101)
-        sidecar.whole_page()
 
 
 def test_a_killed_broker_is_refused_then_fenced_and_comes_back(cluster: Cluster, tmp_path: Path) -> None:
@@ -120,20 +103,6 @@ def test_a_cluster_that_is_down_at_the_start_and_later(cluster: Cluster, tmp_pat
         assert page.up()["metadata", ""] is False
         assert page.all("broker_sum_replica_lag_messages") == {}
         assert page.all("build_info") != {}
-
-
-def test_jmx_that_is_not_there_yet_costs_its_own_numbers_only(cluster: Cluster, tmp_path: Path) -> None:
-    """What the protocol tells is on the page from the start, and what JMX tells from when its port is open."""
-    forwarder = Forwarder(cluster.jmx_brokers[1])
-    jmx = {"brokers": {**cluster.jmx_brokers, 1: forwarder.address}}
-    with Sidecar(configuration(cluster, jmx=jmx), tmp_path) as sidecar:
-        page = sidecar.wait(lambda page: page.down() == {("jmx", "1")})
-        assert page.errors("jmx", 1).keys() <= {"refused", "timeout"}
-        assert page.brokers("broker_bytes_in_total").keys() == {2, 3}
-        assert page.brokers("broker_sum_replica_lag_messages").keys() == {1, 2, 3}
-        with forwarder:
-            page = sidecar.whole_page()
-        assert page.brokers("broker_bytes_in_total").keys() == {1, 2, 3}
 
 
 def _some_topics(cluster: Cluster) -> None:

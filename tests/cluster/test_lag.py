@@ -86,59 +86,6 @@ def test_the_sum_is_that_of_its_parts(cluster: Cluster, tmp_path: Path) -> None:
     assert page.brokers("broker_sum_replica_lag_messages") == {1: 0, 2: 0, 3: sum(produced.values())}
 
 
-def test_the_sums_of_those_who_follow_a_silent_leader_are_withheld(cluster: Cluster, tmp_path: Path) -> None:
-    """While a leader does not answer, who follows it has no sum, and says of how many replicas the lag is unknown."""
-    cluster.admin.create_topic("silent", assignment={0: [1, 2], 1: [1, 2], 2: [3, 2], 3: [3, 1]})
-    cluster.load.produce("silent", records=20, partitions=range(4))
-    following = _followers(cluster, leader=1)
-
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        sidecar.whole_page()
-        cluster.pause(101)  # nobody fences the leader
-        cluster.pause(1)
-        page = sidecar.wait(lambda page: page.silent("offsets") == {1}, what="the leader does not answer")
-        cluster.resume(1)
-        cluster.resume(101)
-        recovered = sidecar.whole_page()
-
-    assert following[2] >= 2
-    assert page.brokers("broker_replica_lag_unknown_replicas") == {1: 0, **following}
-    assert page.brokers("broker_sum_replica_lag_messages") == {1: 0} | {b: 0 for b, n in following.items() if not n}
-    assert page.get("broker_sum_replica_lag_bytes", broker=2) is None
-    assert page.get("broker_led_replica_lag_bytes", broker=1) is None
-    assert recovered.brokers("broker_sum_replica_lag_messages") == dict.fromkeys(cluster.broker_ids, 0)
-
-
-def test_the_sums_of_a_partition_that_nobody_leads_are_withheld(cluster: Cluster, tmp_path: Path) -> None:
-    """With every replica of a partition dead its lag is unknown, and the sums of the others go on."""
-    cluster.admin.create_topic("headless", assignment={0: [1, 2], 1: [3, 2]})
-    cluster.admin.create_topic("alone", assignment={0: [1]})
-    cluster.load.produce("headless", records=20, partitions=range(2))
-
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        sidecar.whole_page()
-        cluster.kill(1)
-        cluster.kill(2)
-        page = sidecar.wait(lambda page: page["offline_partitions"] == 2, what="nobody leads two partitions")
-
-    assert page.get("broker_sum_replica_lag_messages", broker=2) is None
-    assert page.get("broker_sum_replica_lag_bytes", broker=2) is None
-    assert page.one("broker_replica_lag_unknown_replicas", broker=2) == 1
-    assert page.one("broker_sum_replica_lag_messages", broker=3) == 0
-    assert page.one("replica_lag_messages", topic="headless", partition=1, broker=2) == 0
-
-
-def _followers(cluster: Cluster, leader: int) -> dict[int, int]:
-    """How many replicas of what one broker leads each other broker follows."""
-    counts = dict.fromkeys(set(cluster.broker_ids) - {leader}, 0)
-    for topic in cluster.admin.topics(internal=True):
-        for state in cluster.admin.describe(topic).values():
-            if state.leader == leader:
-                for follower in set(state.replicas) - {leader}:
-                    counts[follower] += 1
-    return counts
-
-
 def _by_hosting_broker(page: Page, name: str) -> dict[int, float]:
     sums: dict[int, float] = {}
     for labels, value in page.rows(name):

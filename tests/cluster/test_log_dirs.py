@@ -3,7 +3,7 @@
 import itertools
 import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 MEGABYTE = 1_000_000
 MISSING, STRAY = "broker_replicas_without_log", "broker_stray_replicas"
 EVERY_POLL = {"log_dirs": "100ms"}
-LONG_ENOUGH = 120.0
 MANY = 3000
 """Logs that take a broker some polls to make."""
 
@@ -62,11 +61,11 @@ def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(cluster: Cluster
     with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
         cluster.admin.create_topic("many", assignment={number: [2] for number in range(MANY)})
-        begun = _until(sidecar, lambda page: _counts(page, MISSING).get(2))
-        made = begun[-1:] + _until(sidecar, lambda page: _counts(page, MISSING).get(2) == 0)
+        begun = sidecar.pages_until(lambda page: _counts(page, MISSING).get(2))
+        made = begun[-1:] + sidecar.pages_until(lambda page: _counts(page, MISSING).get(2) == 0)
         assert sum(replica.topic == "many" for replica in cluster.admin.log_dirs(2)) == MANY
         cluster.admin.delete_topic("many")
-        after = _until(sidecar, lambda page: _counts(page, STRAY).get(2) == 0 and not page.down())
+        after = sidecar.pages_until(lambda page: _counts(page, STRAY).get(2) == 0 and not page.down())
 
     counts = [count for page in made if (count := _counts(page, MISSING).get(2)) is not None]
     strays = [_counts(page, STRAY).get(2) for page in after]
@@ -96,7 +95,7 @@ def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -
         assert _counts(down, STRAY) == {1: 0}
         cluster.start(2)
         cluster.wait_ready(2)
-        pages = _until(sidecar, lambda page: _counts(page, STRAY).get(2))
+        pages = sidecar.pages_until(lambda page: _counts(page, STRAY).get(2))
         cluster.wait_in_sync()
         page = sidecar.whole_page()
         assert _counts(page, STRAY) == {1: 0, 2: 1}
@@ -105,7 +104,7 @@ def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -
         shutil.rmtree(_folder(cluster, 2, "strange-0"))
         cluster.start(2)
         cluster.wait_ready(2)
-        after = _until(sidecar, lambda page: _counts(page, STRAY).get(2) == 0)
+        after = sidecar.pages_until(lambda page: _counts(page, STRAY).get(2) == 0)
 
     aside = [folder.name for directory in cluster.log_dirs(2) for folder in directory.glob("gone-*")]
     print(f"{len(pages)} polls until the stray counted, {len(after)} until it was gone; set aside: {aside}")
@@ -114,35 +113,8 @@ def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -
     assert set(_counts(after[-1], MISSING).values()) == {0}
 
 
-@pytest.mark.full_kafka
-def test_a_directory_that_is_offline_makes_what_is_missing_unknown(cluster: Cluster, tmp_path: Path) -> None:
-    """Logs that a broker cannot read are not missing: the directory is offline, and says so itself."""
-    cluster.admin.create_topic("keep", assignment={number: [2] for number in range(4)})
-    cluster.load.produce("keep", records=50, partitions=range(4))
-    cluster.stop(2)
-    broken = cluster.log_dirs(2)[1]
-    aside = broken.with_name("aside")
-    broken.rename(aside)
-    broken.touch()
-
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
-        cluster.start(2)
-        cluster.wait_ready(2)
-        page = sidecar.whole_page()
-        assert page.by("log_dir", "log_dir_online", broker=2)[str(broken)] == 0
-        assert _counts(page, MISSING) == {1: 0}
-        assert _counts(page, STRAY) == {1: 0, 2: 0}
-        cluster.stop(2)
-        broken.unlink()
-        aside.rename(broken)
-        cluster.start(2)
-        cluster.wait_ready(2)
-        page = sidecar.wait(lambda page: _counts(page, MISSING) == {1: 0, 2: 0} and not page.down())
-        assert set(page.by("log_dir", "log_dir_online", broker=2).values()) == {1}
-
-
 def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_path: Path) -> None:
-    """Its broker lives and serves the other directory: only what lay in this one is offline, until it is back."""
+    """Its broker serves the other directory: replicas in the lost one are offline, and logs without it are unknown."""
     numbers = range(6)
     cluster.admin.create_topic("halved", assignment={number: [1, 2] for number in numbers})
     cluster.load.produce("halved", records=100, partitions=numbers)
@@ -155,12 +127,14 @@ def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_pat
         sidecar.whole_page()
         aside = lost.rename(lost.with_name("aside"))
         cluster.load.produce("halved", records=100, partitions=numbers, acks=1)
-        pages = _until(sidecar, lambda page: _states(page, "halved") == dict.fromkeys(gone, "offline"))
+        pages = sidecar.pages_until(lambda page: _states(page, "halved") == dict.fromkeys(gone, "offline"))
         pages += [sidecar.next_page() for _ in range(3)]
         assert _states(pages[-1], "halved") == dict.fromkeys(gone, "offline")
+        assert pages[-1].by("log_dir", "log_dir_online", broker=2)[str(lost)] == 0
+        assert (_counts(pages[-1], MISSING), _counts(pages[-1], STRAY)) == ({1: 0}, {1: 0, 2: 0})
         aside.rename(lost)
         cluster.restart(2)
-        after = _until(sidecar, lambda page: not page.down() and not _states(page, "halved"))
+        after = sidecar.pages_until(lambda page: not page.down() and not _states(page, "halved"))
 
     states = {state for page in pages for state in _states(page, "halved").values()}
     print(f"offline after {len(pages) - 3} polls, in sync {len(after)} polls after the repair; states {states}")
@@ -208,9 +182,9 @@ def test_a_move_between_directories_is_followed_to_its_end(cluster: Cluster, tmp
     with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
         cluster.admin.move_log_dir(1, ("dirs", 0), other)
-        moving = _until(sidecar, lambda page: page.all("log_dir_move_bytes_remaining"))
+        moving = sidecar.pages_until(lambda page: page.all("log_dir_move_bytes_remaining"))
         with cluster.load.background("dirs", inbound):
-            moving += _until(sidecar, lambda page: not page.all("log_dir_move_bytes_remaining"))
+            moving += sidecar.pages_until(lambda page: not page.all("log_dir_move_bytes_remaining"))
         after = sidecar.whole_page()
 
     *moving, ended = moving[next(i for i, page in enumerate(moving) if page.all("log_dir_move_bytes_remaining")) :]
@@ -248,13 +222,3 @@ def _states(page: Page, topic: str) -> dict[int, str]:
 def _folder(cluster: Cluster, broker: int, name: str) -> Path:
     (folder,) = (directory / name for directory in cluster.log_dirs(broker) if (directory / name).exists())
     return folder
-
-
-def _until(sidecar: Sidecar, predicate: Callable[[Page], object]) -> list[Page]:
-    """Every page up to the first one that the predicate holds for."""
-    pages = []
-    for page in sidecar.pages(LONG_ENOUGH):
-        pages.append(page)
-        if predicate(page):
-            break
-    return pages

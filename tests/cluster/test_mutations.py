@@ -40,21 +40,6 @@ def test_tokens_on_the_page_are_those_of_the_formula_and_of_the_bean(cluster: Cl
     assert page.get("controller_mutation_throttle_seconds", **batch) is None
 
 
-def test_a_quota_that_we_have_not_read_yet_is_unknown_and_not_unlimited(cluster: Cluster, tmp_path: Path) -> None:
-    """Quotas are read once a minute: of a client that got one since, the page has the tokens, and says no rate."""
-    late = {"user": "", "client_id": "late"}
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        sidecar.whole_page()
-        cluster.admin.set_client_quota(client_id="late", values={"controller_mutation_rate": RATE})
-        create_topic(cluster, "late", "after", 60)
-        page = sidecar.whole_page()
-
-    assert page.one("controller_mutation_tokens", **late) <= RATE * WINDOW
-    for what in ("quota_per_second", "burst", "quota_config"):
-        assert page.get(f"controller_mutation_{what}", **late) is None
-    assert page.get("controller_mutation_admission_delay_seconds", **late) in {None, 0}
-
-
 def test_clients_keep_their_real_names_and_unlimited_ones_are_infinite(cluster: Cluster, tmp_path: Path) -> None:
     """Names are shown as the clients chose them, not as JMX quotes them; without a quota K, R and B are +Inf."""
     for name in ODD_NAMES:

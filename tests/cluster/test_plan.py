@@ -89,31 +89,10 @@ def test_nothing_is_changed_and_brokers_see_only_requests_that_read(cluster: Clu
     assert "the tool replaces its throttle of 1 B/s" in outputs[0]
 
 
-def test_what_cannot_be_is_told(cluster: Cluster, tmp_path: Path) -> None:
-    """A share that is too small, a limit, and what the cluster does not have: exit codes 1 and 2, and no command."""
-    settled(cluster)
-    cluster.admin.create_topic("large", assignment={0: [1, 2]})
-    cluster.load.produce("large", bytes=8 * MEGABYTE)
-    move = {("large", 0): [1, 3]}
-
-    network = ("--network", "1MB/s", "--max-network-share", "1%", "--deadline", "1m", "--measure", "2s")
-    poor = run(cluster, tmp_path, move, *network, code=1)
-    full = run(cluster, tmp_path, move, "--measure", "2s", code=1, limits={"max_broker_partitions": 1})
-    unknown = run(cluster, tmp_path, {("large", 0): [1, 9]}, code=2)
-    same = run(cluster, tmp_path, {("large", 0): [1, 2]})
-
-    assert "and 1% of the network is 10 kB/s" in poor.stdout
-    assert "possible with 1% of the network: a deadline of" in poor.stdout
-    assert "partitions while it moves, its limit is 1" in full.stdout
-    assert "kafka-reassign-partitions.sh" not in poor.stdout + full.stdout
-    assert unknown.stderr.endswith("move.json: partitions[0] (large-0): the cluster has no broker 9\n")
-    assert same.stdout.startswith("NOTHING TO DO")
-    assert "measuring" not in same.stderr
-
-
 def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
     """Under a limit that leaves room for two more on the fullest broker: two of three replicas fit, and are counted."""
-    settled(cluster)
+    wait_for(lambda: cluster.admin.describe(REMOTE_LOG), what="the brokers have made their own topic")
+    cluster.admin.wait_for_topic(REMOTE_LOG, len(cluster.admin.describe(REMOTE_LOG)))
     cluster.admin.create_topic("there", assignment={0: [1, 2], 1: [1, 3]})
     now = json.loads(creation(cluster, tmp_path, 1, 1).stdout)
     counts = {broker["broker"]: broker["partitions_before"] for broker in now["brokers"]}
@@ -132,12 +111,6 @@ def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
     }
     assert json.loads(refused.stdout)["problems"][0].startswith("the brokers have room for")
     assert "has this topic already" in exists.stderr
-
-
-def settled(cluster: Cluster) -> None:
-    """Wait for the topic that brokers with remote storage make a while after they have started."""
-    wait_for(lambda: cluster.admin.describe(REMOTE_LOG), what="the brokers have made their own topic")
-    cluster.admin.wait_for_topic(REMOTE_LOG, len(cluster.admin.describe(REMOTE_LOG)))
 
 
 def plan_of(cluster: Cluster, folder: Path, moves: Files, *arguments: str) -> dict[str, Any]:

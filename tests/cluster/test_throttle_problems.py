@@ -215,6 +215,7 @@ def test_a_throttle_below_what_is_produced(cluster: Cluster, tmp_path: Path) -> 
         print(f"stuck {stalled:.1f} s after it last got on")
         assert stalled >= TWO_WINDOWS
         assert watch.page.one("reassignment_eta_seconds", topic="outrun", partition=0, broker=2) == math.inf
+        assert watch.page.one("reassignment_never_ends", topic="outrun", partition=0, broker=2) == 1
         for broker in (1, 2):
             cluster.admin.set_throttle_rate(broker, 20 * MEGABYTE)
         watch.until(

@@ -12,7 +12,7 @@ from sandbox import Cluster, wait_for
 from sandbox.admin_quotas import DEFAULT
 from sandbox.admin_topics import EARLIEST_LOCAL, LATEST, LATEST_TIERED
 from tests.cluster.page import Page
-from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.sidecar import SLOW_MACHINE, Sidecar, configuration
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
@@ -23,7 +23,6 @@ MIB = 1 << 20
 TOPIC = "cold"
 PROBLEMS = ("copy_held_back", "fetch_held_back", "copy_quota_below_segment", "client_fetch_quota_above")
 OVERDUE, STALLED = "topic_remote_copy_overdue_bytes", "topic_remote_copy_stalled_seconds"
-LONG_ENOUGH = 120.0
 
 
 def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: Path) -> None:
@@ -45,11 +44,11 @@ def _follow_a_low_copy_quota(cluster: Cluster, folder: Path, overdue: float) -> 
 
     with Sidecar(configuration(cluster), folder) as sidecar:
         with cluster.load.background(TOPIC, inbound):
-            low = _until(sidecar, lambda page: (page.get(OVERDUE, topic=TOPIC) or 0) >= overdue)
+            low = sidecar.pages_until(lambda page: (page.get(OVERDUE, topic=TOPIC) or 0) >= overdue)
         still = sidecar.wait(lambda page: page.get("partition_bytes_in_per_second", topic=TOPIC, partition=0) == 0)
         _assert_overdue_is_what_the_brokers_tell(cluster, sidecar)
         cluster.admin.alter_broker_config("", {COPY_QUOTA: None})
-        after = _until(sidecar, lambda page: page.get(OVERDUE, topic=TOPIC) == 0 and not _problems(page))
+        after = sidecar.pages_until(lambda page: page.get(OVERDUE, topic=TOPIC) == 0 and not _problems(page))
 
     grown = [page.get(OVERDUE, topic=TOPIC) for page in low]
     stalled = [page.get(STALLED, topic=TOPIC) for page in low]
@@ -83,10 +82,10 @@ def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tm
         remote.rename(aside)
         remote.touch()
         cluster.load.produce(TOPIC, bytes=4 * MIB)
-        failing = _until(sidecar, lambda page: (page.get(STALLED, topic=TOPIC) or 0) >= 15 and not page.down())
+        failing = sidecar.pages_until(lambda page: (page.get(STALLED, topic=TOPIC) or 0) >= 15 and not page.down())
         remote.unlink()
         aside.rename(remote)
-        after = _until(sidecar, lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
+        after = sidecar.pages_until(lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
 
     errors = [page.one("remote_copy_errors_total", broker=1) for page in (before, failing[-1])]
     stalled = [page.get(STALLED, topic=TOPIC) for page in failing]
@@ -122,7 +121,7 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
         cluster.wait_ready(1)
         cluster.wait_in_sync()
         cluster.admin.elect_preferred([("followed", 0)])
-        for page in sidecar.pages(LONG_ENOUGH):
+        for page in sidecar.pages(2 * SLOW_MACHINE):
             pages.append(page)
             for topic in topics:
                 told[topic].append(_tiered(cluster, topic))
@@ -155,9 +154,9 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
             ("3", "client_fetch_quota_above"),
         }
         _create(cluster, "large", [2], segment=2 * MIB)
-        large = _until(sidecar, lambda page: ("2", "copy_quota_below_segment") in _problems(page))
+        large = sidecar.pages_until(lambda page: ("2", "copy_quota_below_segment") in _problems(page))
         cluster.admin.delete_topic("large")
-        small = _until(sidecar, lambda page: ("2", "copy_quota_below_segment") not in _problems(page))
+        small = sidecar.pages_until(lambda page: ("2", "copy_quota_below_segment") not in _problems(page))
         print(f"{len(large)} polls until the large segments were seen, {len(small)} until they were gone")
         assert max(len(large), len(small)) <= 4
         cluster.admin.set_client_quota(client_id=DEFAULT, values={"consumer_byte_rate": 500_000})
@@ -165,7 +164,7 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
         cluster.admin.alter_broker_config(2, {FETCH_QUOTA: 500_000})
         cluster.admin.alter_broker_config(3, {COPY_QUOTA: 90_000})
         wanted = {("2", "client_fetch_quota_above"), ("3", "copy_quota_below_segment")}
-        pages = _until(sidecar, lambda page: set(_problems(page)) == wanted)
+        pages = sidecar.pages_until(lambda page: set(_problems(page)) == wanted)
         print(f"{len(pages)} polls until the new quotas were judged: configurations are read once a minute")
 
     allowed = {(broker, name) for broker in "123" for name in ("copy_quota_below_segment", "client_fetch_quota_above")}
@@ -185,9 +184,9 @@ def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path
         before = sidecar.whole_page()
         consumer = threading.Thread(target=lambda: read.append(cluster.load.consume(TOPIC)), daemon=True)
         consumer.start()
-        held = _until(sidecar, lambda page: ("1", "fetch_held_back") in _problems(page))
-        pages = _until(sidecar, lambda _: not consumer.is_alive())
-        after = _until(sidecar, lambda page: ("1", "fetch_held_back") not in _problems(page))
+        held = sidecar.pages_until(lambda page: ("1", "fetch_held_back") in _problems(page))
+        pages = sidecar.pages_until(lambda _: not consumer.is_alive())
+        after = sidecar.pages_until(lambda page: ("1", "fetch_held_back") not in _problems(page))
         consumer.join()
 
     rates = [page.get("remote_fetch_bytes_per_second", broker=1) for page in [*held, *pages]]
@@ -229,16 +228,6 @@ def _assert_overdue_is_what_the_brokers_tell(cluster: Cluster, sidecar: Sidecar)
     shown = page.one(OVERDUE, topic=TOPIC)
     print(f"overdue {shown:.0f}, by the brokers' own numbers {least:.0f} to {most:.0f}")
     assert 0.98 * least <= shown <= 1.02 * most
-
-
-def _until(sidecar: Sidecar, predicate: Callable[[Page], object]) -> list[Page]:
-    """Every page up to the first one that the predicate holds for."""
-    pages = []
-    for page in sidecar.pages(LONG_ENOUGH):
-        pages.append(page)
-        if predicate(page):
-            break
-    return pages
 
 
 def _problems(page: Page) -> dict[tuple[str, ...], float]:

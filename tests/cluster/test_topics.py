@@ -11,21 +11,6 @@ from tests.cluster.sidecar import Sidecar, configuration
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 
-def test_a_deleted_topic_is_gone_in_the_next_page(cluster: Cluster, tmp_path: Path) -> None:
-    """No series names a topic any more in the first page whose poll began after it was deleted."""
-    cluster.admin.create_topic("doomed", partitions=3, replication_factor=2)
-    cluster.admin.create_topic("kept", partitions=2, replication_factor=2)
-
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        before = sidecar.wait(lambda page: _partitions(page, "doomed") == {0, 1, 2})
-        cluster.admin.delete_topic("doomed")
-        page = sidecar.next_page()
-        assert "doomed" not in page.text
-        assert _partitions(page, "kept") == {0, 1}
-        assert page["cluster_partitions"] == before["cluster_partitions"] - 3
-        assert "Traceback" not in sidecar.log
-
-
 def test_a_topic_made_anew_with_fewer_partitions_is_another_topic(cluster: Cluster, tmp_path: Path) -> None:
     """After delete and create within a poll no series of an old partition is left, and no lag spans the two topics."""
     cluster.admin.create_topic("phoenix", partitions=4, replication_factor=3)

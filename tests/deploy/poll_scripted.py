@@ -28,9 +28,7 @@ def main(command: str) -> None:
         with log.open("wb") as file, subprocess.Popen(run, cwd=folder, stdout=file, stderr=file) as process:
             try:
                 port = wait_for(lambda: _port(log), WITHIN, "it listens")
-                wait_for(
-                    lambda: 'kafka_warden_broker_replicas{broker="3"} 1' in _metrics(port), WITHIN, "it has polled"
-                )
+                wait_for(lambda: REPLICAS in _metrics(port), WITHIN, "it has polled")
                 process.terminate()
                 code = process.wait(WITHIN)
             finally:

@@ -14,7 +14,6 @@ from sandbox import wait_for
 
 COMMAND = [sys.executable, "-m", "sandbox"]
 REPOSITORY = Path(__file__).resolve().parents[2]
-END_OF_OUTPUT = "jmx:"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,6 @@ from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_tools import tools
 from tests.sandbox.conftest import Page
 
-STUCK = {"alertname": "KafkaReassignmentStuck", "severity": "warning", "cluster": "prod", "topic": "orders"}
-OUT = {**STUCK, "alertname": "KafkaReplicaOutOfSyncTooLong"}
-
 
 def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) -> None:
     """A stuck move on two pages is one alert in Alertmanager, and none once it goes on."""

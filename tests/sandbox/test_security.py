@@ -12,7 +12,6 @@ from sandbox.admin_principals import MONITORING
 from sandbox.link import NoAnswerError, ask
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
-CLUSTER_AUTHORIZATION_FAILED = 31
 WINDOW = "controller.quota.window.num"
 
 
