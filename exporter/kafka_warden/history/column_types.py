@@ -178,10 +178,6 @@ def column_type_of(annotation: Any, *, optional: bool = False) -> ColumnType:
         return Struct(tuple((name, column_type_of(hint)) for name, hint in hints(annotation).items()), annotation)
     if origin is tuple and len(set(given) - {...}) == 1:
         return ListOf(column_type_of(given[0]))
-    if isinstance(origin, type) and issubclass(origin, Mapping) and _is_key(given[0]):
+    if isinstance(origin, type) and issubclass(origin, Mapping) and issubclass(given[0], str | int):
         return MapOf(column_type_of(given[1]), given[0])
     raise TypeError(f"no column type for {annotation}; add one in exporter/kafka_warden/history/column_types.py")
-
-
-def _is_key(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, str | int)

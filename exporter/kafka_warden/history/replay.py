@@ -13,7 +13,6 @@ from kafka_warden.derive.saved import from_document
 from kafka_warden.errors import HistoryRowsError, StateError
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.restore import Columns, document_of, parameters_of, snapshot_of
-from kafka_warden.model import Snapshot
 
 Tables = Mapping[str, Columns]
 """Rows of one poll by table; all tables are present, some without rows."""
@@ -96,7 +95,10 @@ def _evaluate(state: _RunState, tables: Tables, sequence: int) -> tuple[_RunStat
     seen, parameters = snapshot_of(tables), parameters_of(tables)
     remembered = Remembered(tables["polls"]["remembered"][0])
     document = document_of(tables["restored"]) if remembered is Remembered.RESTORED else None
-    memory = _memory(state, remembered, document, seen)
+    if document is not None:
+        memory: Memory | None = from_document(document, seen)
+    else:
+        memory = state.memory if remembered is Remembered.KEPT else None
     memory, derived = derive(seen, memory, parameters)
     poll = Poll(seen, derived, parameters, tables["polls"]["run"][0], sequence, remembered, document)
     return _RunState(memory, sequence, _confidence(state, remembered, sequence)), poll
@@ -108,11 +110,3 @@ def _confidence(state: _RunState, remembered: Remembered, sequence: int) -> Conf
     if state.confidence is Confidence.EXACT and sequence != (state.sequence or 0) + 1:
         return Confidence.GAP
     return state.confidence
-
-
-def _memory(
-    state: _RunState, remembered: Remembered, document: Mapping[str, object] | None, seen: Snapshot
-) -> Memory | None:
-    if document is not None:
-        return from_document(document, seen)
-    return state.memory if remembered is Remembered.KEPT else None

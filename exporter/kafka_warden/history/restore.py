@@ -23,14 +23,12 @@ from kafka_warden.model import (
     ClientBean,
     FutureReplica,
     LogDir,
-    LogGaps,
     Parameters,
     PartitionTable,
     ProcessBeans,
     QuotaEntity,
     ReplicaTable,
     Snapshot,
-    SourceStatus,
 )
 
 Columns = Mapping[str, Sequence[PythonValue]]
@@ -67,7 +65,7 @@ def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
         log_dirs=_log_dirs(brokers),
         placed=_placed(brokers),
         future_replicas=_future(tables["moves"]),
-        log_gaps=_gaps(brokers),
+        log_gaps={row["broker"]: row["log_gaps"].to_model() for row in _each(brokers) if row["log_gaps"] is not None},
         broker_configs=_configs(tables["configs"], "broker"),
         topic_configs=_configs(tables["configs"], "topic"),
         reassignments_known=poll["reassignments_known"],
@@ -82,7 +80,7 @@ def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
         controller_beans={
             beans.node: _process(beans, clients, (quotas.CONTROLLER, beans.node)) for beans in poll["controllers"]
         },
-        status=_status(poll, brokers),
+        status=dict(each.to_model() for outcomes in (poll["outcomes"], *brokers["outcomes"]) for each in outcomes),
     )
 
 
@@ -218,10 +216,6 @@ def _placed(columns: Mapping[str, Any]) -> dict[int, dict[tuple[str, int], str]]
     }
 
 
-def _gaps(columns: Mapping[str, Any]) -> dict[int, LogGaps]:
-    return {row["broker"]: row["log_gaps"].to_model() for row in _each(columns) if row["log_gaps"] is not None}
-
-
 def _configs(columns: Mapping[str, Any], kind: str) -> dict[Any, Any]:
     return {row[kind]: row[f"{kind}_config"] for row in _each(columns) if row[f"{kind}_config"] is not None}
 
@@ -253,8 +247,3 @@ def _clients(columns: Mapping[str, Any]) -> Clients:
 def _process(beans: Any, clients: Clients, process: tuple[str, str]) -> ProcessBeans:
     mutations, requests = (tuple(clients.get((kind, *process), ())) for kind in (quotas.MUTATION, quotas.REQUEST))
     return ProcessBeans(beans.at, beans.values, mutations, requests)
-
-
-def _status(poll: Mapping[str, Any], brokers: Mapping[str, Any]) -> dict[Any, SourceStatus]:
-    outcomes = [*poll["outcomes"], *(each for outcomes in brokers["outcomes"] for each in outcomes)]
-    return dict(each.to_model() for each in outcomes)

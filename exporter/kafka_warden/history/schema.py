@@ -29,10 +29,6 @@ FINGERPRINTS: Final[Mapping[int, str]] = {1: "19457b5b6e6700f3"}
 _OTHERS: Final[tuple[Table[Any], ...]] = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)
 
 
-def _counts(rows: Any) -> list[PythonValue]:
-    return [{table.name: table.count(rows.poll) for table in _OTHERS}]
-
-
 _COUNTS: Final[Column[Any]] = Column(
     "rows",
     Role.RAW,
@@ -40,7 +36,7 @@ _COUNTS: Final[Column[Any]] = Column(
     "number of rows of this poll by table, except `polls`; if a table has fewer, some were lost",
     (),
     MapOf(BIGINT),
-    _counts,
+    lambda rows: [{table.name: table.count(rows.poll) for table in _OTHERS}],
 )
 
 TABLES: Final[tuple[Table[Any], ...]] = (*_OTHERS, replace(POLLS, columns=(*POLLS.columns, _COUNTS)))

@@ -86,9 +86,8 @@ class Inventory:
         Raises:
             HistoryFileError: names the file and what is wrong with it.
         """
-        mine = [file for file in self.files if file.table == table]
         with ThreadPoolExecutor(THREADS) as threads:
-            return list(threads.map(self._footer, mine))
+            return list(threads.map(self._footer, (file for file in self.files if file.table == table)))
 
     def _footer(self, file: Found) -> Footer:
         with opened(self.system, file) as parquet:

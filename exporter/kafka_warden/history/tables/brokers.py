@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from kafka_warden.derive.flows.side_loads import Load
@@ -49,13 +50,6 @@ def _of_broker(name: str, type_: ColumnType, text: str) -> Column[Any]:
     return column(name, type_, "", text, (f"snapshot.brokers[].{name}",), read)
 
 
-def _by_id(attribute: str) -> Callable[[Poll, Host], Any]:
-    def read(poll: Poll, item: Host) -> Any:
-        return getattr(poll.snapshot, attribute).get(item.id)
-
-    return read
-
-
 def _log_dirs(poll: Poll, item: Host) -> list[Directory] | None:
     found = [each for each in poll.snapshot.log_dirs if each.broker == item.id]
     return [
@@ -84,11 +78,10 @@ def _outcomes(poll: Poll, item: Host) -> list[Outcome]:
 
 def _column(name: str, type_: ColumnType, unit: str, text: str, source: str) -> Column[Any]:
     """Make a column from a derived column (B,)."""
+    column_of = attrgetter(source)
 
     def read(poll: Poll, item: Host) -> Any:
-        values: Any = poll.derived
-        for part in source.split("."):
-            values = getattr(values, part)
+        values = column_of(poll.derived)
         return None if item.place is None or values is None else values[item.place]
 
     return derived_column(name, type_, unit, text, (f"derived.{source}",), read)
@@ -182,7 +175,7 @@ _RAW: Final = (
         "monotonic s",
         "time at which it reported the log ends of the partitions that it leads",
         ("snapshot.offsets_at",),
-        _by_id("offsets_at"),
+        lambda poll, item: poll.snapshot.offsets_at.get(item.id),
     ),
     column(
         "log_dirs",

@@ -33,10 +33,6 @@ def _size(poll: Poll) -> int:
     return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
 
 
-def _topic_id(poll: Poll, item: Configured) -> str | None:
-    return None if item.place is None else topic_id_text(poll.snapshot.topic_ids[item.place])
-
-
 def _of_topic(name: str, unit: str, text: str, attribute: str) -> Column[Any]:
     def read(poll: Poll, item: Configured) -> float | None:
         return None if item.place is None else getattr(poll.derived.tiered, attribute)[item.place]
@@ -66,7 +62,7 @@ CONFIGS: Final = Table(
             "",
             "topic id; null if the metadata does not list the topic",
             (),
-            _topic_id,
+            lambda poll, item: None if item.place is None else topic_id_text(poll.snapshot.topic_ids[item.place]),
             Role.KEY,
         ),
         column(

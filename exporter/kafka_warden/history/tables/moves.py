@@ -52,10 +52,6 @@ def _rows(poll: Poll) -> Entities[Moving]:
     return Entities(poll, [*reassigned, *between])
 
 
-def _size(poll: Poll) -> int:
-    return len(poll.derived.moves) + len(poll.snapshot.future_replicas)
-
-
 def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
@@ -109,5 +105,5 @@ MOVES: Final = Table(
         _derived("stuck", OPTIONAL_STRING, "", "cause, while it is stuck"),
     ),
     _rows,
-    _size,
+    lambda poll: len(poll.derived.moves) + len(poll.snapshot.future_replicas),
 )

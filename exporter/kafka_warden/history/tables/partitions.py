@@ -28,20 +28,16 @@ class Partitions:
         return self.poll.snapshot.partitions.topic[self.row]
 
 
-def _rows(poll: Poll) -> Partitions:
-    return Partitions(poll, np.arange(len(poll.snapshot.partitions), dtype=np.int32))
-
-
-def _topic(rows: Partitions) -> DictionaryColumn:
-    return DictionaryColumn(rows.topic, rows.poll.snapshot.topics)
-
-
-def _topic_id(rows: Partitions) -> DictionaryColumn:
-    return DictionaryColumn(rows.topic, [topic_id_text(topic_id) for topic_id in rows.poll.snapshot.topic_ids])
-
-
 PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
-    Column("topic", Role.KEY, "", "topic name", ("snapshot.topics", "snapshot.partitions.topic"), STRING, _topic),
+    Column(
+        "topic",
+        Role.KEY,
+        "",
+        "topic name",
+        ("snapshot.topics", "snapshot.partitions.topic"),
+        STRING,
+        lambda rows: DictionaryColumn(rows.topic, rows.poll.snapshot.topics),
+    ),
     Column(
         "topic_id",
         Role.KEY,
@@ -49,7 +45,7 @@ PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
         "topic id as Kafka's tools write it, `AAAA...` before Kafka 2.8; a topic that is created again has a new one",
         ("snapshot.topic_ids",),
         STRING,
-        _topic_id,
+        lambda rows: DictionaryColumn(rows.topic, [topic_id_text(uid) for uid in rows.poll.snapshot.topic_ids]),
     ),
     Column(
         "partition",
@@ -95,5 +91,5 @@ PARTITIONS: Final = Table(
             "under_seconds", "s", "time for which it has been under-replicated", "derived.ages.under_seconds"
         ),
     ),
-    _rows,
+    lambda poll: Partitions(poll, np.arange(len(poll.snapshot.partitions), dtype=np.int32)),
 )

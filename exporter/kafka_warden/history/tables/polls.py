@@ -30,12 +30,7 @@ def _outcomes(poll: Poll, _: object) -> list[Outcome]:
 
 
 def _controllers(poll: Poll, _: object) -> list[ControllerBeans]:
-    return [ControllerBeans.from_model(node, beans) for node, beans in poll.snapshot.controller_beans.items()]
-
-
-def _bottleneck(poll: Poll, _: object) -> Bottleneck | None:
-    key = poll.derived.totals.bottleneck
-    return None if key is None else Bottleneck(*key)
+    return [ControllerBeans(node, beans.at, beans.values) for node, beans in poll.snapshot.controller_beans.items()]
 
 
 def _column(name: str, type_: ColumnType, unit: str, text: str, source: str) -> Column[Any]:
@@ -147,7 +142,7 @@ POLLS: Final = Table(
             "",
             "broker and side that limit the moves",
             ("derived.totals.bottleneck",),
-            _bottleneck,
+            lambda poll, _: Bottleneck(*key) if (key := poll.derived.totals.bottleneck) is not None else None,
         ),
         _column(
             "recommended_throttle",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.history.poll import topic_id_bytes, topic_id_text
-from kafka_warden.model import LogGaps, ProcessBeans, Side, Source, SourceStatus
+from kafka_warden.model import LogGaps, Side, Source, SourceStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,6 @@ class ControllerBeans:
     node: str
     at: float
     values: Mapping[str, float]
-
-    @classmethod
-    def from_model(cls, node: str, beans: ProcessBeans) -> "ControllerBeans":
-        """Convert from the model."""
-        return cls(node, beans.at, beans.values)
 
 
 @dataclass(frozen=True, slots=True)

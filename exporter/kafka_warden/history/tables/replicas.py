@@ -1,6 +1,5 @@
 """`replicas`: one row per replica."""
 
-from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -8,13 +7,8 @@ import numpy as np
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, derived_column, raw_column
 from kafka_warden.history.column_types import BOOLEAN, DOUBLE, INT, STRING
-from kafka_warden.history.poll import Poll
 from kafka_warden.history.tables.partitions import PARTITION_KEY, Partitions
 from kafka_warden.model import Side
-
-
-def _rows(poll: Poll) -> Partitions:
-    return Partitions(poll, poll.snapshot.replicas.partition)
 
 
 def _position(rows: Partitions) -> np.ndarray:
@@ -23,17 +17,7 @@ def _position(rows: Partitions) -> np.ndarray:
     return (np.arange(len(rows)) - first).astype(np.int32)
 
 
-def _sized_at(rows: Partitions) -> np.ndarray:
-    at = rows.poll.snapshot.replicas.sized_at
-    return np.where(at == 0, np.nan, at)
-
-
-def _state(rows: Partitions) -> DictionaryColumn:
-    return DictionaryColumn(rows.poll.derived.replicas.state, [str(state) for state in STATES])
-
-
 def _listed(side: Side) -> Column[Any]:
-    read = attrgetter("poll.derived.throttles.listed")
     return Column(
         f"{side}_listed",
         Role.DERIVED,
@@ -41,7 +25,7 @@ def _listed(side: Side) -> Column[Any]:
         f"`{side}.replication.throttled.replicas` lists it",
         ("derived.throttles.listed",),
         BOOLEAN,
-        lambda rows: read(rows)[side],
+        lambda rows: rows.poll.derived.throttles.listed[side],
     )
 
 
@@ -66,7 +50,8 @@ REPLICAS: Final = Table(
             "time at which `size` was reported",
             ("snapshot.replicas.sized_at",),
             DOUBLE,
-            _sized_at,
+            # 0 stands for never.
+            lambda rows: np.where((at := rows.poll.snapshot.replicas.sized_at) == 0, np.nan, at),
         ),
         raw_column("start", "offset", "local log start; leaders and adding replicas only", "snapshot.replicas.start"),
         derived_column("lag_messages", "messages", "messages that it is behind", "derived.lag.messages"),
@@ -103,11 +88,19 @@ REPLICAS: Final = Table(
             "time at which its leader passed its log end",
             "derived.replicas.times.passed_at",
         ),
-        Column("state", Role.DERIVED, "", "state in `/metrics`", ("derived.replicas.state",), STRING, _state),
+        Column(
+            "state",
+            Role.DERIVED,
+            "",
+            "state in `/metrics`",
+            ("derived.replicas.state",),
+            STRING,
+            lambda rows: DictionaryColumn(rows.poll.derived.replicas.state, [str(state) for state in STATES]),
+        ),
         derived_column("out_since", "monotonic s", "time at which it left the ISR", "derived.ages.out_since"),
         derived_column("out_seconds", "s", "time for which it has been out of the ISR", "derived.ages.out_seconds"),
         _listed(Side.LEADER),
         _listed(Side.FOLLOWER),
     ),
-    _rows,
+    lambda poll: Partitions(poll, poll.snapshot.replicas.partition),
 )
