@@ -5,7 +5,7 @@ in the other. So only gaps in two answers in a row count, a minute apart (option
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kafka_warden.model import LogGaps, Snapshot
 
@@ -28,17 +28,14 @@ class Seen:
     counts: LogCounts
 
 
-@dataclass(frozen=True, slots=True)
-class LogsMemory:
-    """State from poll to poll."""
-
-    brokers: Mapping[int, Seen] = field(default_factory=dict)
+LogsMemory = Mapping[int, Seen]
+"""State from poll to poll, by broker."""
 
 
 def derive_logs(snapshot: Snapshot, memory: LogsMemory) -> tuple[LogsMemory, dict[int, LogCounts]]:
     """Compare each broker's answer with the one before; brokers that do not answer are missing."""
-    seen = {broker: _see(memory.brokers.get(broker), gaps) for broker, gaps in snapshot.log_gaps.items()}
-    return LogsMemory(seen), {broker: answer.counts for broker, answer in seen.items()}
+    seen = {broker: _see(memory.get(broker), gaps) for broker, gaps in snapshot.log_gaps.items()}
+    return seen, {broker: answer.counts for broker, answer in seen.items()}
 
 
 def _see(before: Seen | None, gaps: LogGaps) -> Seen:

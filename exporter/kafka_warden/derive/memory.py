@@ -44,7 +44,7 @@ class Memory:
     moves: MovesMemory = field(default_factory=MovesMemory)
     throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
     tiered: TieredMemory = field(default_factory=TieredMemory)
-    log_gaps: LogsMemory = field(default_factory=LogsMemory)
+    log_gaps: LogsMemory = field(default_factory=dict)
     clamped: int = 0
     """Negative lags set to 0 since the sidecar started."""
 

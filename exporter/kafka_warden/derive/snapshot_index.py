@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.model import UNKNOWN, Bools, Ints, Longs, Snapshot
+from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,10 @@ class IndexedSnapshot:
     """(R,)"""
     leader_end: Longs
     """(P,) log end of the leader, `UNKNOWN` without an answer."""
+
+    def by_broker(self, column: Floats) -> dict[int, float]:
+        """Return a column (B,) by broker id."""
+        return dict(zip(self.brokers.tolist(), column.tolist(), strict=True))
 
     def find_replica(self, topic: int, number: int, broker: int) -> int | None:
         """Find the row of a replica: tables are sorted by topic, partition number and partition row."""

@@ -64,13 +64,7 @@ class _Topics:
 
 
 def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMemory) -> tuple[TieredMemory, Tiered]:
-    """Derive the state of tiered storage.
-
-    Args:
-        indexed: the snapshot.
-        per_offset: (P,) learned bytes per offset, NaN where unknown.
-        memory: in the rows of this snapshot.
-    """
+    """Derive the state of tiered storage; `per_offset` (P,) is in bytes, NaN where unknown."""
     topics = _topics(indexed)
     nothing = np.full(len(topics.remote), np.nan)
     if not topics.remote.any() and (topics.known.all() or memory.copying is None):
@@ -93,9 +87,8 @@ def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMe
 
 def realign(memory: TieredMemory, partitions: Longs) -> TieredMemory:
     """Bring the memory to new rows: `partitions` (P,) has the old row of each, `UNKNOWN` for a new partition."""
-    if memory.copying is None:
+    if (old := memory.copying) is None:
         return memory
-    old = memory.copying
     moved = formulas.Copying(carry(old.tiered, partitions, UNKNOWN), carry(old.since, partitions, np.nan))
     return replace(memory, copying=moved)
 

@@ -9,6 +9,7 @@ array, which the catalogue drops (`as_known` turns an element into a float or No
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeVar, overload
 
 import numpy as np
@@ -137,3 +138,9 @@ def as_known(value: float) -> float | None:
 def as_finite(value: float) -> float | None:
     """One element of an array: None where it is not finite."""
     return float(value) if math.isfinite(value) else None
+
+
+def sum_known(parts: Sequence[float | None]) -> float | None:
+    """Add the parts up: None while one of them is unknown."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None

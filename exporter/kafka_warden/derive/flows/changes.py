@@ -49,7 +49,11 @@ def derive_changes(
     Moves that come or end, and replicas that join the ISR as they end, do not change the others; a move that the lists
     put into another flow changes both. `floors` are those that changed with this poll.
     """
-    now = {flow: {keys[row]: _state(indexed, flow, row) for row in rows} for flow, rows in groups.items()}
+    in_isr = indexed.snapshot.replicas.in_isr
+    now = {
+        flow: {keys[row]: (flow.leader_listed, flow.follower_listed, bool(in_isr[row])) for row in rows}
+        for flow, rows in groups.items()
+    }
     altered = _altered(before, now)
     clock = indexed.snapshot.clock
     return {
@@ -58,10 +62,6 @@ def derive_changes(
         )
         for flow, moves in now.items()
     }
-
-
-def _state(indexed: IndexedSnapshot, flow: FlowKey, row: int) -> State:
-    return flow.leader_listed, flow.follower_listed, bool(indexed.snapshot.replicas.in_isr[row])
 
 
 def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | None]:

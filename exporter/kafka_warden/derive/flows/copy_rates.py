@@ -59,14 +59,7 @@ def follow_copies(
 ) -> dict[FlowKey, CopyProgress]:
     """Add the gain since the last poll in which everything was known.
 
-    Args:
-        indexed: the snapshot.
-        groups: rows of the replicas that are being added, by flow.
-        keys: row to move.
-        remaining: row to the bytes that the replica lacks.
-        bytes_in: (P,) inbound bytes per second, NaN where unknown.
-        throttles: of the snapshot.
-        before: as of the previous poll.
+    `remaining` is by row and in bytes, `bytes_in` (P,) in bytes per second, `before` as of the previous poll.
     """
     now = {flow: {keys[row]: remaining[row] for row in rows} for flow, rows in groups.items()}
     # A flow with an unknown part keeps its completed replicas until all parts are known.
@@ -74,18 +67,14 @@ def follow_copies(
     gone = {key for flow in counted for key in before[flow].left} - set(keys.values())
     finished, clock = _finished(indexed, gone, bytes_in, throttles), indexed.snapshot.clock
     oldest = clock - (LONGEST + 2) * longest_settling(indexed)
-    going = {flow: _add(_begun(before, flow), clock, oldest, left, finished) for flow, left in now.items()}
+    begun = {flow: progress for flow, progress in before.items() if not progress.ended}
+    going = {flow: _add(begun.get(flow, CopyProgress()), clock, oldest, left, finished) for flow, left in now.items()}
     over = {flow: _add(before[flow], clock, oldest, {}, finished) for flow in before if flow not in now}
     return going | {
         flow: replace(copy_progress, ended=True)
         for flow, copy_progress in over.items()
         if copy_progress.total[0] != copy_progress.total[-1]
     }
-
-
-def _begun(before: Mapping[FlowKey, CopyProgress], flow: FlowKey) -> CopyProgress:
-    known = before.get(flow, CopyProgress())
-    return CopyProgress() if known.ended else known
 
 
 def longest_settling(indexed: IndexedSnapshot) -> float:
@@ -106,21 +95,16 @@ def _finished(
     """
     if not gone:
         return {}
-    snapshot = indexed.snapshot
+    snapshot, finished = indexed.snapshot, {}
     topics = {key: index for index, key in enumerate(zip(snapshot.topic_ids, snapshot.topics, strict=True))}
-    rows = {key: _row(indexed, topics.get(key[:2]), key) for key in gone}
-    return {key: _left_to_others(indexed, row, bytes_in, throttles) for key, row in rows.items() if row is not None}
-
-
-def _left_to_others(indexed: IndexedSnapshot, row: int, bytes_in: Floats, throttles: Throttles) -> float:
-    held = any(throttles.held[side][row] for side in SIDES)
-    rate = float(bytes_in[indexed.snapshot.replicas.partition[row]])
-    return 0.0 if math.isnan(rate) or held else rate
-
-
-def _row(indexed: IndexedSnapshot, topic: int | None, key: MoveKey) -> int | None:
-    row = None if topic is None else indexed.find_replica(topic, *key[2:])
-    return row if row is not None and indexed.snapshot.replicas.in_isr[row] else None
+    for key in gone:
+        topic = topics.get(key[:2])
+        row = None if topic is None else indexed.find_replica(topic, *key[2:])
+        if row is not None and snapshot.replicas.in_isr[row]:
+            rate = float(bytes_in[snapshot.replicas.partition[row]])
+            held = any(throttles.held[side][row] for side in SIDES)
+            finished[key] = 0.0 if math.isnan(rate) or held else rate
+    return finished
 
 
 def measure(copy_progress: CopyProgress, change: Change, window: law.Window) -> Measured:

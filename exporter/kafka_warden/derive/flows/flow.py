@@ -87,10 +87,7 @@ def _shares(indexed: IndexedSnapshot, throttles: Throttles, keys: Collection[Flo
     leaders, targets = (
         np.array([key.broker(side) if key.listed(side) else NO_SIDE for key in keys], dtype=np.int32) for side in SIDES
     )
-    headroom = {
-        side: dict(zip(indexed.brokers.tolist(), throttles.headroom[side].tolist(), strict=True)) for side in SIDES
-    }
-    shares = fair_shares(leaders, targets, headroom[Side.LEADER], headroom[Side.FOLLOWER])
+    shares = fair_shares(leaders, targets, *(indexed.by_broker(throttles.headroom[side]) for side in SIDES))
     return dict(zip(keys, shares.tolist(), strict=True))
 
 

@@ -13,8 +13,8 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law
 from kafka_warden.formulas.moves import Trend
-from kafka_warden.formulas.ops import NUMBERS, as_known
-from kafka_warden.model import SIDES, UNLIMITED, Floats, Side
+from kafka_warden.formulas.ops import NUMBERS, as_known, sum_known
+from kafka_warden.model import SIDES, UNLIMITED, Side
 
 SideKey = tuple[int, Side]
 """Broker id and side."""
@@ -106,7 +106,9 @@ def derive_side_totals(
 ) -> dict[SideKey, SideTotals]:
     """Add all flows up by their leaders and by their targets; `remaining` as of `derive_sides`."""
     return {
-        end: SideTotals(_sum([remaining.get(key) for key in keys]), _sum([flows[key].bytes_in for key in keys]))
+        end: SideTotals(
+            sum_known([remaining.get(key) for key in keys]), sum_known([flows[key].bytes_in for key in keys])
+        )
         for end, keys in _by_side(flows).items()
     }
 
@@ -121,15 +123,9 @@ def derive_sides(
 ) -> dict[SideKey, Load]:
     """Add flows up by their leaders and by their targets; flows past a limit do not count in the load under it.
 
-    Args:
-        indexed: the snapshot.
-        flows: all flows.
-        throttles: of the snapshot.
-        remaining: of each flow, in bytes.
-        measured: net rates of flows, where believed.
-        copy_progress: of all flows, also those that have ended.
+    `remaining` is in bytes; `measured` are net rates, where believed; `copy_progress` includes flows that have ended.
     """
-    headroom = {side: _by_broker(indexed, throttles.headroom[side]) for side in SIDES}
+    headroom = {side: indexed.by_broker(throttles.headroom[side]) for side in SIDES}
     ended = _by_side(key for key, each in copy_progress.items() if each.ended)
     loads: dict[SideKey, Load] = {}
     for (broker, side), keys in _by_side(flows).items():
@@ -139,9 +135,9 @@ def derive_sides(
         window = flows[keys[0]].window
         together = _together([measured.get(key) for key in under])
         loads[broker, side] = Load(
-            remaining=_sum([remaining.get(key) for key in under]),
-            bytes_in=_sum([flow.bytes_in for flow in under.values()]),
-            least_in=_sum([flow.least_in for flow in under.values()]),
+            remaining=sum_known([remaining.get(key) for key in under]),
+            bytes_in=sum_known([flow.bytes_in for flow in under.values()]),
+            least_in=sum_known([flow.least_in for flow in under.values()]),
             burst=_burst(under),
             headroom=as_known(headroom[side][broker]) if limited else UNLIMITED,
             window=window,
@@ -167,15 +163,6 @@ def _burst(flows: Mapping[FlowKey, Flow]) -> float:
     for key, flow in flows.items():
         bursts[key.target, key.leader] += flow.burst
     return sum(min(burst, most[pair]) for pair, burst in bursts.items())
-
-
-def _by_broker(indexed: IndexedSnapshot, column: Floats) -> dict[int, float]:
-    return dict(zip(indexed.brokers.tolist(), column.tolist(), strict=True))
-
-
-def _sum(parts: list[float | None]) -> float | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
 
 
 def _together(trends: list[Trend | None]) -> Trend | None:

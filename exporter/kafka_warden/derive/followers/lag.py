@@ -48,14 +48,8 @@ def derive_lag(
 ) -> Lag:
     """Compute the lag of every follower.
 
-    Args:
-        indexed: the snapshot.
-        known_end: (R,) last known ends as of the previous poll.
-        previous_leader_end: (P,) the leaders' ends as of the previous poll.
-        per_offset: (P,) learned bytes per offset of the leader's log.
-        elected: (P,) the leader or its epoch changed since the previous poll.
-        compacted: (P,)
-        estimate: (R,) for adding replicas, as of the previous poll.
+    `known_end` and `estimate` (R,) and `previous_leader_end` (P,) are as of the previous poll; `per_offset` (P,) is in
+    bytes of the leader's log; `elected` (P,) marks another leader or epoch since the previous poll.
     """
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     end = formulas.last_known(replicas.end, known_end)

@@ -5,7 +5,7 @@ and three of the replicas. They have the rows of the latest snapshot, so nothing
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,6 @@ DENSE: Final = 3
 
 FOLLOWER_GRAINS: Final = 4
 """Kept polls of the followers in a quota window, older than the last `DENSE`."""
-
-
-class _Sample(Protocol):
-    @property
-    def clock(self) -> float: ...
-
-
-Sample = TypeVar("Sample", bound=_Sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +47,19 @@ class FollowerEnds:
     """(R,) lag."""
 
 
+Ends = TypeVar("Ends", bound=LeaderEnds | FollowerEnds)
+
+
 def append_leaders(history: tuple[LeaderEnds, ...], now: LeaderEnds, elected: Bools) -> tuple[LeaderEnds, ...]:
     """Add the ends of this poll; ends from before an election (P,) are not comparable and become `UNKNOWN`."""
     if elected.any():
         history = tuple(replace(seen, end=np.where(elected, UNKNOWN, seen.end)) for seen in history)
-    return _append(history, now, HORIZON, LEADER_GRAIN, DENSE)
+    return _append(history, now, HORIZON, LEADER_GRAIN)
 
 
 def append_followers(history: tuple[FollowerEnds, ...], now: FollowerEnds, window: float) -> tuple[FollowerEnds, ...]:
     """Add the ends of this poll, and keep what a look back by a quota window in seconds needs."""
-    return _append(history, now, window, window / FOLLOWER_GRAINS, DENSE)
+    return _append(history, now, window, window / FOLLOWER_GRAINS)
 
 
 def look_back(history: tuple[FollowerEnds, ...], seconds: float) -> FollowerEnds | None:
@@ -89,12 +84,12 @@ def realign_followers(history: tuple[FollowerEnds, ...], replicas: Longs) -> tup
     )
 
 
-def _append(history: tuple[Sample, ...], now: Sample, reach: float, grain: float, dense: int) -> tuple[Sample, ...]:
+def _append(history: tuple[Ends, ...], now: Ends, reach: float, grain: float) -> tuple[Ends, ...]:
     """Keep polls within the reach and one beyond it; before the dense ones, one per grain."""
     samples = (*history, now)
     first = max((index for index, seen in enumerate(samples) if now.clock - seen.clock >= reach), default=0)
     kept = samples[first:]
-    leaving = len(kept) - 2 - dense
+    leaving = len(kept) - 2 - DENSE
     if leaving > 0 and kept[leaving].clock - kept[leaving - 1].clock < grain:
         return kept[:leaving] + kept[leaving + 1 :]
     return kept

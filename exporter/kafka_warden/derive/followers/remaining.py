@@ -67,12 +67,7 @@ def estimate_remaining(
     the leader's whole log before the first one. Each broker cleans a compacted log at its own time: the difference then
     excludes the change by cleaning, which is no progress.
 
-    Args:
-        indexed: the snapshot.
-        lacking: (R,) offsets that each replica must copy, `UNKNOWN` where that is not known.
-        average: (P,) bytes per offset of the leader's log, NaN where unknown.
-        compacted: (P,)
-        before: (R,) as of the previous poll, in the rows of this one.
+    `lacking` (R,) are the offsets that each replica must copy, `average` (P,) bytes per offset of the leader's log.
     """
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     rows = np.flatnonzero(replicas.adding & ~indexed.is_leader)

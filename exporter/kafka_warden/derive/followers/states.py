@@ -82,7 +82,7 @@ def _facts(inputs: StateInputs, rows: Longs) -> FollowerFacts:
         in_isr=in_isr,
         behind=behind,
         adding=adding,
-        move_removes=_removing(indexed)[partition],
+        move_removes=np.isin(partition, replicas.partition[replicas.removing]),
         restarted=restarted,
         throttled=throttled,
         advancing=advancing,
@@ -136,14 +136,6 @@ def _answering(indexed: IndexedSnapshot) -> Bools:
     """(B,) brokers that answered when they were asked for log ends."""
     statuses = (indexed.snapshot.status.get((Source.OFFSETS, str(broker))) for broker in indexed.brokers.tolist())
     return np.array([status is not None and status.up for status in statuses], bool)
-
-
-def _removing(indexed: IndexedSnapshot) -> Bools:
-    """(P,) partitions under a reassignment that removes a replica."""
-    replicas = indexed.snapshot.replicas
-    removes = np.zeros(len(indexed.led_by), bool)
-    removes[replicas.partition[replicas.removing]] = True
-    return removes
 
 
 def _throttled(inputs: StateInputs) -> Bools:

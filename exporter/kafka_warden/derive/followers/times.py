@@ -44,19 +44,15 @@ def derive_times(
 ) -> Times:
     """Compute the times of every follower.
 
-    Args:
-        indexed: the snapshot.
-        lag: of every follower.
-        leaders: ends of the leaders in the last minute, this poll included.
-        elected: (P,) the leader or its epoch changed since the previous poll.
-        known_end: (R,) last known ends as of the previous poll.
-        caught_up_at: (R,) state as of the previous poll, NaN for a new replica.
-        passed_at: (R,) the same.
+    `leaders` are the last minute's ends, this poll included. `known_end`, `caught_up_at` and `passed_at` (R,) are as of
+    the previous poll, NaN for a new replica; `elected` (P,) marks another leader or epoch since then.
     """
     clock, replicas = indexed.snapshot.clock, indexed.snapshot.replicas
-    reached = _reached(indexed, leaders)[replicas.partition]
+    # Followers are asked first, at the poll's own time: the sampling gap lies between that and the leader's answer.
+    when, wait = np.full(len(indexed.led_by), clock), fetch_wait(indexed)
+    reached = formulas.end_to_reach([seen.at for seen in leaders], [seen.end for seen in leaders], when, wait)
     # A comparison with NaN (no end of the leader is known) is False.
-    caught = (lag.messages != UNKNOWN) & (lag.end >= reached)
+    caught = (lag.messages != UNKNOWN) & (lag.end >= reached[replicas.partition])
     # Kafka also counts followers in the ISR as caught up when a leader is elected (Replica.resetReplicaState).
     excused = elected[replicas.partition] & replicas.in_isr
     last, behind = formulas.behind(caught_up_at, clock, caught | excused)
@@ -73,17 +69,6 @@ def fetch_wait(indexed: IndexedSnapshot) -> float:
     """Return replica.fetch.wait.max in seconds, the longest of all brokers."""
     configs = indexed.snapshot.broker_configs.values()
     return max((config.replica_fetch_wait_max for config in configs), default=BrokerConfig().replica_fetch_wait_max)
-
-
-def _reached(indexed: IndexedSnapshot, leaders: tuple[LeaderEnds, ...]) -> Floats:
-    """(P,) the end that a follower must have reached by now to be caught up, NaN where it is not known.
-
-    Followers are asked first, at the poll's own time: the sampling gap lies between that and the leader's answer.
-    """
-    when = np.full(len(indexed.led_by), indexed.snapshot.clock)
-    return formulas.end_to_reach(
-        [seen.at for seen in leaders], [seen.end for seen in leaders], when, fetch_wait(indexed)
-    )
 
 
 def _limits(indexed: IndexedSnapshot) -> Floats:

@@ -97,15 +97,8 @@ def derive_replicas(
 ) -> tuple[ReplicasMemory, Replicas]:
     """Derive times and state of every follower of the latest snapshot.
 
-    Args:
-        indexed: the snapshot.
-        lag: of every follower.
-        logs: the leaders' logs in this poll.
-        throttles: lists, limits and floors.
-        per_offset: (P,) bytes per offset of the leader's log, NaN where unknown.
-        elected: (P,) the leader or its epoch changed since the previous poll.
-        known_end: (R,) last known ends as of the previous poll.
-        memory: in the rows of this snapshot.
+    `per_offset` (P,) is in bytes of the leader's log, NaN where unknown; `elected` (P,) marks another leader or epoch
+    since the previous poll; `known_end` (R,) are the last known ends as of that poll.
     """
     clock, replicas = indexed.snapshot.clock, indexed.snapshot.replicas
     window = quota_window(indexed)

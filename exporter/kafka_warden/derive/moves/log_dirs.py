@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,11 +39,8 @@ class Track:
     remaining: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LogDirMovesMemory:
-    """State from poll to poll, by move, so no rows have to be matched."""
-
-    tracks: Mapping[LogDirKey, Track] = field(default_factory=dict)
+LogDirMovesMemory = Mapping[LogDirKey, Track]
+"""State from poll to poll, by move, so no rows have to be matched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +58,30 @@ def derive_log_dir_moves(
     indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats, memory: LogDirMovesMemory
 ) -> tuple[LogDirMovesMemory, tuple[LogDirMove, ...]]:
     """Return every future replica of the latest answers with its ETA."""
-    topics = (
-        {name: index for index, name in enumerate(indexed.snapshot.topics)} if indexed.snapshot.future_replicas else {}
-    )
+    clock, future = indexed.snapshot.clock, indexed.snapshot.future_replicas
+    topics = {name: index for index, name in enumerate(indexed.snapshot.topics)} if future else {}
     copies = [
         _copy(indexed, throttles, bytes_in, memory, moving, topics[moving.topic])
-        for moving in indexed.snapshot.future_replicas
+        for moving in future
         if moving.topic in topics
     ]
     of_broker: dict[int, list[_Copy]] = {}
     for copy in copies:
         of_broker.setdefault(copy.future.broker, []).append(copy)
-    together = {broker: _eta(group, indexed.snapshot.clock) for broker, group in of_broker.items()}
+    together = {broker: _eta(group, clock) for broker, group in of_broker.items()}
     judged = tuple(
         LogDirMove(
             copy.future.topic,
             copy.future.partition,
             copy.future.broker,
             copy.remaining,
-            _sooner(_own_eta(copy, indexed.snapshot.clock), together[copy.future.broker]),
+            min(
+                (eta for eta in (_own_eta(copy, clock), together[copy.future.broker]) if eta is not None), default=None
+            ),
         )
         for copy in copies
     )
-    return LogDirMovesMemory({copy.key: copy.track for copy in copies}), judged
+    return {copy.key: copy.track for copy in copies}, judged
 
 
 def _copy(
@@ -98,7 +96,7 @@ def _copy(
     row = indexed.find_replica(topic, moving.partition, moving.broker)
     replicas = indexed.snapshot.replicas
     limit = throttles.limit(moving.broker, Side.LOG_DIRS)
-    before = memory.tracks.get(key)
+    before = memory.get(key)
     track = before if before is not None and before.limit == limit else Track(limit)
     if row is None or replicas.size[row] == UNKNOWN or moving.size == UNKNOWN:
         return _Copy(key, moving, track, None, None)
@@ -144,8 +142,3 @@ def _measured(copies: list[_Copy]) -> float | None:
     total = np.sum([copy.track.remaining[-common:] for copy in copies], axis=0).tolist()
     measured = moves.slope(copies[0].track.times[-common:], total)
     return None if measured is None else -measured[0]
-
-
-def _sooner(own: float | None, together: float | None) -> float | None:
-    known = [seconds for seconds in (own, together) if seconds is not None]
-    return min(known, default=None)

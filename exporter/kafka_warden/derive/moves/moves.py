@@ -97,7 +97,10 @@ def derive_moves(
     inputs = StuckInputs(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     stuck_memory, stuck = judge_stuck(inputs, memory.stuck)
     judged = tuple(
-        _blind(move) if stuck_memory.blinded(keys[move.row]) else move
+        # A move that cannot go on at present has no ETA, unless it is complete.
+        replace(move, eta=None, never_ends=None)
+        if stuck_memory.blinded(keys[move.row]) and move.remaining_bytes != 0
+        else move
         for move in (
             _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[keys[row]], stuck) for row in rows.tolist()
         )
@@ -190,11 +193,6 @@ def _move(
         stalled=stalled.seconds if stalled is not None else None,
         stuck=stuck.get(row),
     )
-
-
-def _blind(move: Move) -> Move:
-    """Remove the ETA of a move that cannot go on at present, unless it is complete."""
-    return move if move.remaining_bytes == 0 else replace(move, eta=None, never_ends=None)
 
 
 def _eta(inputs: StuckInputs, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:

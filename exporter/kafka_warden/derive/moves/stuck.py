@@ -16,7 +16,7 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, stuck
 from kafka_warden.formulas.folds import Minimum, Stall, stall
-from kafka_warden.formulas.ops import as_finite
+from kafka_warden.formulas.ops import as_finite, sum_known
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2
@@ -65,12 +65,10 @@ class StuckInputs:
             return False
         verdict = self.verdict(key)
         if verdict is law.Verdict.NEVER:
-            return self._certain(self.flows[key]) or None
+            flow = self.flows[key]
+            blocked = flow.headroom is not None and flow.headroom <= 0
+            return blocked or (flow.settled and flow.may_lose is True) or None
         return None if verdict is law.Verdict.UNKNOWN else False
-
-    def _certain(self, flow: Flow) -> bool:
-        nothing_left = flow.headroom is not None and flow.headroom <= 0
-        return nothing_left or (flow.settled and flow.may_lose is True)
 
     def gross(self, key: FlowKey) -> float | None:
         """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
@@ -85,8 +83,7 @@ class StuckInputs:
 
     def _flow_eta(self, key: FlowKey) -> float | None:
         flow = self.flows[key]
-        parts = [self.remaining.get(row) for row in flow.rows.tolist()]
-        total = None if None in parts else sum(part for part in parts if part is not None)
+        total = sum_known([self.remaining.get(row) for row in flow.rows.tolist()])
         eta = flow_eta(flow, total, self.measured.get(key, Measured()).steady)
         return None if eta is None else as_finite(eta)
 
@@ -145,7 +142,9 @@ def _together(
 ) -> tuple[Together, Stall | None]:
     summed = frozenset(inputs.keys[row] for row in rows)
     known = before if before is not None and before.moves == summed else Together(summed, None, None)
-    minimum, stalled = stall(known.minimum, inputs.indexed.snapshot.clock, _sum(inputs, rows))
+    minimum, stalled = stall(
+        known.minimum, inputs.indexed.snapshot.clock, sum_known([inputs.remaining[row] for row in rows])
+    )
     advanced = stalled is not None and stalled.samples == 0
     counted = errors if advanced or known.errors is None else known.errors
     return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
@@ -164,11 +163,6 @@ def _waiting(inputs: StuckInputs) -> Bools:
     missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
     waiting: Bools = missing[replicas.partition]
     return waiting
-
-
-def _sum(inputs: StuckInputs, rows: list[int]) -> float | None:
-    parts = [inputs.remaining[row] for row in rows]
-    return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def _kept(before: stuck.Cause | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:

@@ -35,7 +35,7 @@ class ThrottlingMemory:
     """State from poll to poll."""
 
     problems: ProblemsMemory = field(default_factory=ProblemsMemory)
-    log_dirs: LogDirMovesMemory = field(default_factory=LogDirMovesMemory)
+    log_dirs: LogDirMovesMemory = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,4 @@ def _planned_floors(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Fl
         Side.LEADER: throttles.listed[Side.LEADER] | (moving[replicas.partition] & ~replicas.adding),
         Side.FOLLOWER: throttles.listed[Side.FOLLOWER] | replicas.adding,
     }
-    return {
-        side: dict(zip(indexed.brokers.tolist(), column.tolist(), strict=True))
-        for side, column in floors(indexed, listed, bytes_in).items()
-    }
+    return {side: indexed.by_broker(column) for side, column in floors(indexed, listed, bytes_in).items()}

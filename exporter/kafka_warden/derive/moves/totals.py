@@ -13,7 +13,7 @@ from kafka_warden.derive.moves.throttle_use import Throttling
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import moves as formulas
-from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.formulas.ops import NUMBERS, sum_known
 from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Floats, Side
 
 
@@ -40,13 +40,12 @@ def derive_totals(
     snapshot = indexed.snapshot
     reassigning = int(snapshot.partitions.reassigning.sum())
     ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
-    left = [move.remaining_bytes for move in moves if move.remaining_bytes is not None]
     binding = _bottleneck(throttling) if moves else None
     known = snapshot.reassignments_known
     return Totals(
         reassigning_partitions=reassigning if known else None,
         ratio=ratio if known else None,
-        remaining_bytes=sum(left) if known and len(left) == len(moves) else None,
+        remaining_bytes=sum_known([move.remaining_bytes for move in moves]) if known else None,
         eta=_eta(moves, throttling),
         predicted=_predicted(indexed, moves, throttles, bytes_in, ratio),
         predicted_bottleneck=binding[1] if binding is not None else None,
@@ -64,12 +63,12 @@ def bound_by_sides(
     slope of the slower one alone would say a quarter too much. One that never ends stays so.
     """
     ends = {row: eta for key, eta in side_etas.items() for row in flows[key].rows.tolist()}
-    return tuple(_bounded(move, ends.get(move.row, math.inf)) for move in moves)
-
-
-def _bounded(move: Move, end: float) -> Move:
-    soon = move.eta is None or math.isinf(move.eta) or move.eta <= end
-    return move if soon else replace(move, eta=end)
+    return tuple(
+        replace(move, eta=end)
+        if move.eta is not None and (end := ends.get(move.row, math.inf)) < move.eta < math.inf
+        else move
+        for move in moves
+    )
 
 
 def _eta(moves: tuple[Move, ...], throttling: Throttling) -> float | None:

@@ -15,13 +15,10 @@ from kafka_warden.formulas.stuck import Cause
 
 def write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
     """Write every move and every flow; flows refer to moves by their place in that table."""
-    keys = sorted(_keys(memory))
+    of_changes = (key for change in memory.changes.values() for key in change.moves)
+    keys = sorted({*memory.tracks, *memory.stuck.facts, *of_changes})
     places = {key: place for place, key in enumerate(keys)}
     return [_write_move(memory, key, clock) for key in keys], _write_flows(memory, places, clock)
-
-
-def _keys(moves: MovesMemory) -> set[MoveKey]:
-    return {*moves.tracks, *moves.stuck.facts, *(key for change in moves.changes.values() for key in change.moves)}
 
 
 def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
@@ -48,17 +45,13 @@ def _write_flows(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock
             "errors": together.errors,
             "moves": sorted(places[key] for key in together.moves if key in places),
             "changed_at": clock.write(change.at),
-            "limits": [_write_limit(limit) for limit in change.limits],
+            # JSON has no infinity.
+            "limits": ["unlimited" if limit == np.inf else limit for limit in change.limits],
             "throttled": {str(places[key]): list(state) for key, state in change.moves.items()},
         }
         for flow, together in moves.stuck.flows.items()
         if (change := moves.changes.get(flow)) is not None
     ]
-
-
-def _write_limit(limit: float | None) -> float | str | None:
-    # JSON has no infinity.
-    return "unlimited" if limit == np.inf else limit
 
 
 def read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> MovesMemory:

@@ -13,7 +13,7 @@ from kafka_warden.formulas.ops import as_known
 from kafka_warden.formulas.replica_state import STATES, ReplicaState
 from kafka_warden.formulas.rows import Keys
 from kafka_warden.formulas.tiered import Copying
-from kafka_warden.model import UNKNOWN, Bools, Longs, Side, Snapshot
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Longs, Side, Snapshot
 
 
 def lasting_replicas(memory: Memory, snapshot: Snapshot) -> Bools:
@@ -136,9 +136,7 @@ def read_copying(partitions: Sequence[Row], clock: Clock) -> Copying:
 
 def read_in_sync(replicas: Sequence[Row]) -> dict[Side, Bools]:
     """Read which replicas were in the ISR under the throttle of a side."""
-    return {
-        side: np.array([side in row["was_in_sync"] for row in replicas], bool) for side in (Side.LEADER, Side.FOLLOWER)
-    }
+    return {side: np.array([side in row["was_in_sync"] for row in replicas], bool) for side in SIDES}
 
 
 def _read_states(replicas: Sequence[Row], name: str) -> np.ndarray:

@@ -47,10 +47,7 @@ class Throttles:
 def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float | None) -> Throttles:
     """Resolve limits and lists, floors and headroom.
 
-    Args:
-        indexed: the snapshot.
-        bytes_in: (P,) bytes per second appended to each partition, NaN where unknown.
-        network: N of KIP-73 in bytes per second, if configured.
+    `bytes_in` (P,) and `network`, N of KIP-73 if configured, are in bytes per second.
     """
     configs = indexed.snapshot.broker_configs
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}

@@ -42,19 +42,7 @@ def derive_problems(
     memory: ProblemsMemory,
     parameters: Parameters,
 ) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
-    """Find the problems of every broker and side.
-
-    Args:
-        indexed: the snapshot.
-        lag: of its followers.
-        throttles: their limits and lists.
-        sides: the load of each broker and side.
-        memory: of the previous poll, realigned.
-        parameters: `moves_grace` and the network.
-
-    Returns:
-        The memory, and the age in seconds of every problem that is raised.
-    """
+    """Return the memory, and the age in seconds of every problem that is raised, by broker and side."""
     needs = derive_needs(indexed, lag, throttles)
     lists, named = derive_named(indexed, throttles, memory.lists)
     in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
