@@ -1,4 +1,4 @@
-"""The only place that wires: configuration to poller, to judgement, to the page, to the web."""
+"""The command `run`: connects configuration, poller, cycle, history and web server."""
 
 import gc
 import json
@@ -30,20 +30,20 @@ from kafka_warden.web.server import WebServer, WebSettings
 log = structlog.get_logger(__name__)
 
 SWITCH_INTERVAL: Final = 0.0005
-"""Seconds after which a computing thread lets others run: a scrape took 32 ms beside one by default, 8 ms so."""
+"""Seconds after which a computing thread lets others run. A scrape beside one takes 8 ms; by default 32 ms."""
 
 WATCH_SECONDS: Final = 1.0
-"""Seconds between two looks at the web server: without a page the process is of no use."""
+"""Seconds between two checks of the web server. If it ended, the process ends too."""
 
 GC_THRESHOLD: Final = 50_000
-"""New objects after which Python looks for cycles. A reply of 10,000 partitions is as many objects, and no cycle:
-at the default of 700, looking took a third of a poll's CPU and held every scrape up for 39 ms at a time."""
+"""New objects until the next garbage collection. A reply has one object per partition and no cycles: with the
+default of 700, collections took a third of a poll's CPU, and delayed scrapes by 39 ms each."""
 
 STOP_WITHIN: Final = 4.0
-"""Seconds that stopping may take before the process ends itself: Kubernetes and systemd would wait and then kill."""
+"""Seconds until the process ends itself while it stops: less than the time limits of Kubernetes and systemd."""
 
 HISTORY_WITHIN: Final = 2.0
-"""Seconds of these in which history may write what it holds."""
+"""Part of these seconds in which history may write its rows."""
 
 
 def run(config: Config) -> int:
@@ -69,20 +69,20 @@ def run(config: Config) -> int:
     while not stopping.wait(WATCH_SECONDS) and server.failure is None:
         pass
     if server.failure is not None:
-        log.error("the web server ended; a restart is the only way to have it back", error=str(server.failure))
+        log.error("the web server ended; the process ends and must be restarted", error=str(server.failure))
     code = 0 if server.failure is None else 1
     _stop(timer, poller, cycle, history, server, code)
     return code
 
 
 def tune_interpreter() -> None:
-    """Let scrapes through while a poll computes."""
+    """Let scrapes run while a poll computes."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(GC_THRESHOLD)
 
 
 def web_settings(config: Config) -> WebSettings:
-    """Tell the web server where to listen."""
+    """Return the settings of the web server."""
     return WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
 
 
@@ -101,7 +101,7 @@ def make_poller(config: Config) -> Poller:
 
 
 def make_jmx(config: JmxConfig) -> JmxQuestions:
-    """Make what asks JMX. Nothing is started before the first poll."""
+    """Make the JMX questions. The JVM starts with the first poll."""
     controllers = {
         str(controller.id) if controller.id is not None else str(controller.address): controller.address
         for controller in config.controllers
@@ -111,7 +111,7 @@ def make_jmx(config: JmxConfig) -> JmxQuestions:
 
 
 def make_history(config: Config) -> Recorder | None:
-    """Make what keeps history, where the configuration says so. The libraries that it needs are loaded only then."""
+    """Make the recorder, if history is configured. Its libraries are loaded only then."""
     sinks: list[Sink] = []
     if (parquet := config.history.parquet).path is not None:
         from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
@@ -128,7 +128,7 @@ def make_history(config: Config) -> Recorder | None:
 
 
 def build() -> Build:
-    """Tell which program this is: its version, and the commit where it was installed from one."""
+    """Return the version, and the commit if the program was installed from one."""
     try:
         installed = distribution("kafka-warden")
     except PackageNotFoundError:
@@ -139,11 +139,11 @@ def build() -> Build:
 
 
 def _stop(timer: Timer, poller: Poller, cycle: Cycle, history: Recorder | None, server: WebServer, code: int) -> None:
-    """Stop in order, but not for longer than anybody waits: a hung broker or a JVM must not keep the process."""
+    """Stop in order, within a time limit: a hung broker or JVM must not delay the end of the process."""
     log.info("stopping")
-    last_resort = threading.Timer(STOP_WITHIN, os._exit, (code,))
-    last_resort.daemon = True
-    last_resort.start()
+    forced_end = threading.Timer(STOP_WITHIN, os._exit, (code,))
+    forced_end.daemon = True
+    forced_end.start()
     timer.stop()
     poller.close()
     timer.join()
@@ -151,5 +151,5 @@ def _stop(timer: Timer, poller: Poller, cycle: Cycle, history: Recorder | None, 
     if history is not None:
         history.stop(HISTORY_WITHIN)
     server.stop(1.0)
-    # The last resort stays armed: a look-up that hangs would hold the interpreter at its end. It dies with the process.
+    # Keep the timer: a hung DNS look-up would block the end of the interpreter.
     log.info("stopped")

@@ -1,4 +1,4 @@
-"""Plans on snapshots made by hand: say what differs, the rest is a healthy cluster that told everything."""
+"""Plans on snapshots made by hand. A test gives what differs from a healthy cluster without unknown values."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ HOUR = 3600.0
 
 
 def cluster(topics: Topics, more: Iterable[int] = (), **fields: Any) -> Snapshot:
-    """Make a snapshot in which every broker and topic told its configuration; `more` brokers host nothing."""
+    """Make a snapshot with all configurations; the brokers `more` have no replicas."""
     brokers = brokers_of(topics) | {broker: Broker(broker, f"broker-{broker}.example", 9092) for broker in more}
     made: dict[str, Any] = {
         "brokers": dict(sorted(brokers.items())),
@@ -32,17 +32,17 @@ def cluster(topics: Topics, more: Iterable[int] = (), **fields: Any) -> Snapshot
 
 
 def log_dir(broker: int, path: str = "/data", usable: float = 1e15, used: float = 0.0, **more: Any) -> LogDir:
-    """Make a log directory with much room."""
+    """Make a log directory with much free space."""
     return LogDir(broker, path, more.pop("online", True), int(used), int(usable), int(usable + used))
 
 
 def sized(replicas: Sequence[int], size: float, **more: Any) -> Partition:
-    """Make a partition of so many bytes on each of its brokers."""
+    """Make a partition with this size on each of its brokers."""
     return Partition(replicas=replicas, end=1000, sizes=dict.fromkeys(replicas, int(size)), **more)
 
 
 def rates(seen: Snapshot, by_topic: Mapping[str, float] | float = 0.0) -> Floats:
-    """Bytes a second of every partition (P,), one rate for all or one by topic."""
+    """Return bytes per second of every partition (P,), from one rate for all or one by topic."""
     if not isinstance(by_topic, Mapping):
         return np.full(len(seen.partitions), float(by_topic))
     return np.array([by_topic.get(seen.topics[topic], 0.0) for topic in seen.partitions.topic.tolist()])
@@ -68,6 +68,6 @@ def plan(
 
 
 def measured(seen: Snapshot, bytes_in: Mapping[str, float] | float = 0.0) -> Inbound:
-    """What a watch of one poll interval gave."""
+    """Return the inbound rate measured over one poll interval."""
     first = step(None, replace(seen, clock=seen.clock - 10.0), rates(seen, math.nan))
     return step(first, seen, rates(seen, bytes_in))

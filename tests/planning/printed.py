@@ -1,4 +1,4 @@
-"""A plan as it is printed: two partitions of a usual cluster, for people and for machines."""
+"""The text and the JSON of a plan for two partitions."""
 
 import json
 from typing import Any
@@ -15,12 +15,12 @@ SEEN = cluster({"t": [sized([1, 2], 36 * GB), sized([2, 1], 36 * GB)]}, more=[3]
 
 
 def usual(**asked: Any) -> MovePlan:
-    """Two partitions get a replica on a third broker instead of one that they have."""
+    """Plan to replace one replica of two partitions by one on a third broker."""
     return plan(SEEN, to("t", 0, 3, 2), to("t", 1, 2, 3), bytes_in=MB, **{"network": 125 * MB, "share": 0.3, **asked})
 
 
 def document(found: MovePlan) -> dict[str, Any]:
-    """Its document, as JSON gives it back."""
+    """Return the plan as parsed JSON."""
     made = move_document(found, measured(SEEN, MB), WHERE)
     back: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
     assert back == made
@@ -28,5 +28,5 @@ def document(found: MovePlan) -> dict[str, Any]:
 
 
 def text(found: MovePlan, where: Where = WHERE) -> str:
-    """Its text, with the rollback in it."""
+    """Return the plan as text, with the rollback."""
     return move_text(found, measured(SEEN, MB), where, to_json(found.rollback))

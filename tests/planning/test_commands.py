@@ -1,4 +1,4 @@
-"""The commands that a plan prints, word by word: only what Kafka's tools take, and nothing that harms others."""
+"""The commands of a plan: only flags of Kafka's tools, and nothing that affects other moves."""
 
 import json
 import shlex
@@ -12,11 +12,11 @@ from tests.planning.planned import GB, cluster, plan, sized, to
 from tests.planning.printed import SEEN, WHERE, document, text, usual
 
 RECORDED = Path(__file__).parents[1] / "alerts" / "recorded"
-"""What `--help` of Kafka 4.1.1 says, by tool."""
+"""The output of `--help` of Kafka 4.1.1, by tool."""
 
 
-def test_the_commands_word_by_word() -> None:
-    """From --execute with the throttle to the --verify that takes it away, and the rollback."""
+def test_all_commands_of_a_move() -> None:
+    """From --execute with the throttle to the --verify that removes it, and the rollback."""
     tool = "kafka-reassign-partitions.sh --bootstrap-server a:9092"
     file = "--reassignment-json-file 'move it.json'"
     limit = usual().limit
@@ -36,43 +36,43 @@ def test_the_commands_word_by_word() -> None:
 
 
 def test_additional_while_something_moves() -> None:
-    """The tool refuses a second plan without it."""
+    """The tool refuses a second move without --additional."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB, adding=[2])]})
 
     assert "--execute --additional --throttle" in move_commands(plan(seen, to("t", 0, 2)), WHERE)[0].line
 
 
 def cancel(found: MovePlan) -> tuple[str, str]:
-    """What the command that gives a move up is about, and its line."""
+    """Return description and line of the cancel command."""
     (command,) = (command for command in move_commands(found, WHERE) if command.purpose == "cancel")
     return command.about, command.line
 
 
 def test_to_cancel_leaves_the_throttle_of_other_moves() -> None:
-    """The tool clears all throttles, whatever it cancels: not while somebody else's move needs one."""
+    """--cancel removes all throttles, so it preserves them while another move needs one."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB, adding=[2])]})
     about, line = cancel(plan(seen, to("t", 0, 2)))
     both = plan(seen, to("t", 0, 2), to("u", 0, 2))
 
     assert "--cancel --preserve-throttles --reassignment-json-file" in line
-    assert "the throttle stays for what moves besides" in about
+    assert "The throttle stays for the other moves" in about
     assert "--preserve-throttles" not in cancel(both)[1]
-    assert "where --list shows other moves, add --preserve-throttles" in cancel(both)[0]
+    assert "if --list shows other moves, add --preserve-throttles" in cancel(both)[0]
 
 
 def test_to_cancel_what_only_grows_is_warned_of() -> None:
-    """The tool of Kafka 3.9.1 skips it and clears the throttle: kept, and the way that works is told."""
+    """The tool of Kafka 3.9.1 skips it and removes the throttle: preserve it, and warn."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1], GB)]}, more=[2])
     found = plan(seen, to("t", 0, 1, 2), to("u", 0, 2))
 
     assert "--cancel --preserve-throttles --reassignment-json-file" in cancel(found)[1]
-    assert "t-0: only gets replicas: --cancel of some versions of the tool (3.9.1; not 4.1.1) skips that" in text(found)
+    assert "t-0: only gets more replicas. --cancel of some versions of the tool (3.9.1; not 4.1.1) skips" in text(found)
     assert "roll_back" in [command.purpose for command in move_commands(found, WHERE)]
-    assert "only gets replicas" not in text(plan(seen, to("u", 0, 2)))
+    assert "only gets more replicas" not in text(plan(seen, to("u", 0, 2)))
 
 
-def test_a_secured_cluster_wants_its_properties() -> None:
-    """Every command gets them, and the text says what they are."""
+def test_a_secured_cluster_needs_properties() -> None:
+    """Every command has them, and the text explains them."""
     secured = Where("a:9092", "move.json", secured=True)
     commands = (*move_commands(usual(), secured), *move_checks(usual(), secured))
 
@@ -80,12 +80,12 @@ def test_a_secured_cluster_wants_its_properties() -> None:
         option = "--admin.config" if "kafka-leader-election.sh" in command.line else "--command-config"
         assert f" {option} admin.properties " in command.line
     assert "elect" in [command.purpose for command in commands]
-    assert "(admin.properties: the properties of a principal that may)" in text(usual(), secured)
+    assert "(admin.properties: properties of a principal with the rights)" in text(usual(), secured)
 
 
 @pytest.mark.parametrize("where", [WHERE, Where("a:9092", "move.json", secured=True)])
 def test_every_flag_is_one_of_kafkas_tools(where: Where) -> None:
-    """Checked against what Kafka 4.1.1's own --help says, of a secured cluster, too."""
+    """They are in the --help of Kafka 4.1.1, also those for a secured cluster."""
     one = cluster({"t": [sized([1], GB)]}, more=[2])
     two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
     plans = (two, plan(one, to("t", 0, 1, 2)), plan(one, to("t", 0, 2)))
@@ -99,8 +99,8 @@ def test_every_flag_is_one_of_kafkas_tools(where: Where) -> None:
         assert [flag for flag in flags if f"\n{flag} " not in known] == [], command.line
 
 
-def test_leaders_are_elected_of_what_moved_only() -> None:
-    """One partition by its name, more in a file that is printed; never all of the cluster's."""
+def test_leaders_of_moved_partitions_only_are_elected() -> None:
+    """One partition by name, several by a printed file; never all partitions of the cluster."""
     one = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 2, 3))
     two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
     tool = "kafka-leader-election.sh --bootstrap-server a:9092 --election-type preferred"

@@ -1,4 +1,4 @@
-"""Whether a topic can be created: KIP-578's own example first."""
+"""Whether a new topic fits: KIP-578's example first."""
 
 import json
 import math
@@ -24,7 +24,7 @@ WHERE = Where("a:9092", "")
 
 
 def hosting(*counts: int) -> Snapshot:
-    """Brokers 1, 2, ... with so many replicas, each the only one of its partition."""
+    """Make brokers 1, 2, ... with these numbers of replicas, each the only one of its partition."""
     topics = {f"on-{broker}": [sized([broker], 0)] * count for broker, count in enumerate(counts, 1) if count}
     return cluster(topics, more=range(1, len(counts) + 1))
 
@@ -61,7 +61,7 @@ def test_the_worked_examples(
 
 
 def test_the_stricter_limit_decides() -> None:
-    """Both reasons are told where both limits are passed."""
+    """If both limits are exceeded, there are two reasons."""
     seen = hosting(3, 3)
 
     assert create(seen, 4, 1, cluster_limit=10).fits
@@ -72,11 +72,11 @@ def test_the_stricter_limit_decides() -> None:
     )
 
 
-def test_internal_topics_are_held_back_by_nothing() -> None:
-    """KIP-578, Goals; the replication factor still needs its brokers."""
+def test_limits_do_not_apply_to_internal_topics() -> None:
+    """KIP-578, Goals; the replication factor still needs enough brokers."""
     assert create(hosting(10, 10), 50, 2, cluster_limit=0, name="__consumer_offsets").fits
     assert create(hosting(10, 10), 50, 3, name="__consumer_offsets").reasons == (
-        "replication factor 3 needs 3 brokers, and 2 are up",
+        "replication factor 3 needs 3 brokers, but only 2 are up",
     )
 
 
@@ -85,30 +85,30 @@ def test_brokers_that_are_down_take_nothing() -> None:
     seen = hosting(1, 1)
     down = replace(seen, brokers={**seen.brokers, 2: Broker(2, "b", 1, fenced=True)})
 
-    assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers, and 1 are up",)
+    assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers, but only 1 are up",)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("on-1", "has this topic already"),
-        ("a b", "no name for a topic"),
-        ("", "no name for a topic"),
-        ("..", "no name for a topic"),
-        ("a" * 250, "no name for a topic"),
-        ("a_b", "Kafka refuses it beside a.b"),
+        ("a b", "not a valid topic name"),
+        ("", "not a valid topic name"),
+        ("..", "not a valid topic name"),
+        ("a" * 250, "not a valid topic name"),
+        ("a_b", "Kafka refuses it because of a.b"),
     ],
 )
-def test_what_can_never_be_created(name: str, message: str) -> None:
-    """What Kafka would refuse whatever the limits are."""
+def test_names_that_kafka_refuses(name: str, message: str) -> None:
+    """Names that Kafka refuses, with any limits."""
     seen = cluster({"on-1": [sized([1], 0)], "a.b": [sized([1], 0)]})
 
     with pytest.raises(TopicError, match=message):
         create(seen, 1, 1, name=name)
 
 
-def test_where_kafkas_placement_is_too_much_replicas_are_assigned() -> None:
-    """Kafka looks at no limit: where its placement may pass one, the command names the brokers."""
+def test_replicas_are_assigned_if_kafkas_placement_may_exceed_a_limit() -> None:
+    """Kafka ignores limits: if its placement may exceed one, the command names the brokers."""
     found = create(hosting(9, 0, 0), 4, 2)
     even = create(hosting(0, 0, 0), 4, 2)
 
@@ -133,14 +133,14 @@ def test_where_kafkas_placement_is_too_much_replicas_are_assigned() -> None:
 def test_kafka_may_put_more_than_an_even_share_on_a_broker(
     counts: tuple[int, ...], partitions: int, factor: int, most: int
 ) -> None:
-    """By its rounds: replicas are assigned as soon as that most is too many for one broker."""
+    """Replicas are assigned if the highest possible number is too many for one broker."""
     fullest = max(counts)
     enough = create(hosting(*counts), partitions, factor, limit=fullest + most)
     short = create(hosting(*counts), partitions, factor, limit=fullest + most - 1)
 
     assert enough.most_by_kafka == short.most_by_kafka == most
     assert (enough.fits, enough.assignment) == (True, None)
-    assert f"{most} replicas of it on one broker at most" in creation_text(enough, WHERE)
+    assert f"puts at most {most} replicas of it on one broker" in creation_text(enough, WHERE)
     assert (short.assignment is not None) == short.fits
 
 
@@ -157,14 +157,14 @@ def test_brokers_that_an_even_spread_would_fit_are_assigned() -> None:
 
 
 def racked(racks: Sequence[str | None], *counts: int) -> Snapshot:
-    """Brokers 1, 2, ... in these racks, with so many replicas each."""
+    """Make brokers 1, 2, ... in these racks, with these numbers of replicas."""
     seen = hosting(*counts)
     brokers = {one: replace(broker, rack=racks[one - 1]) for one, broker in seen.brokers.items()}
     return replace(seen, brokers=brokers)
 
 
 def test_a_small_rack_gets_a_replica_of_every_partition() -> None:
-    """Racks a, a, b and two replicas: broker 3 has to have room for all, and the others share the rest."""
+    """Racks a, a, b and two replicas: broker 3 needs room for all partitions, and the others share the rest."""
     racks = ("a", "a", "b")
     found = create(racked(racks, 6, 6, 4), 6, 2)
     refused = create(racked(racks, 0, 0, 5), 6, 2)
@@ -172,25 +172,25 @@ def test_a_small_rack_gets_a_replica_of_every_partition() -> None:
     assert found.assignment is not None
     assert all(racks[first - 1] != racks[second - 1] for first, second in found.assignment)
     assert [count.after for count in found.brokers.values()] == [9, 9, 10]
-    assert "assign as below, each replica of a partition in a rack of its own." in creation_text(found, WHERE)
+    assert "assign as below, with the replicas of a partition in different racks." in creation_text(found, WHERE)
     for limit in (10, math.inf):
         free = create(racked(racks, 4, 4, 4), 6, 2, limit)
         assert free.assignment is None
         assert [count.after for count in free.brokers.values()] == [7, 7, 10]
     assert refused.reasons == (
-        "with each replica of a partition in a rack of its own the racks have room for 11 replicas, not for 12",
+        "with the replicas of a partition in different racks, the racks have room for 11 replicas, not for 12",
     )
     assert create(hosting(0, 0, 5), 6, 2).fits
 
 
-def test_fewer_racks_than_replicas_bind_nothing() -> None:
-    """Two replicas of a partition share a rack then, and only brokers count; one of no rack is in a rack of its own."""
+def test_fewer_racks_than_replicas_do_not_count() -> None:
+    """Then only brokers count. Brokers without a rack are one rack."""
     found = create(racked(("a", "a", "b"), 9, 9, 9), 1, 3)
     none = create(racked((None, "a", "a"), 9, 8, 8), 2, 2)
 
     assert (found.fits, found.assignment, found.racks_apart) == (True, None, False)
     assert none.reasons == (
-        "with each replica of a partition in a rack of its own the racks have room for 3 replicas, not for 4",
+        "with the replicas of a partition in different racks, the racks have room for 3 replicas, not for 4",
     )
 
 
@@ -201,7 +201,7 @@ CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_si
 def test_a_placement_is_found_whenever_there_is_one(
     brokers: list[tuple[int, str]], partitions: int, factor: int
 ) -> None:
-    """Room is what trying out all placements tells, and what is placed keeps headroom, and racks apart."""
+    """It agrees with a search of all placements, and respects headroom and racks."""
     headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
     factor = min(factor, len(set(racks)))
     sets = [
@@ -230,8 +230,8 @@ def _any_placement(left: tuple[float, ...], sets: Sequence[tuple[int, ...]], par
     )
 
 
-def test_what_people_read() -> None:
-    """The verdict is the first word; no limit is said; a creation that does not fit has no command."""
+def test_text() -> None:
+    """The verdict comes first; missing limits are mentioned; a topic that does not fit has no command."""
     assert creation_text(create(hosting(8, 6, 9), 1, 3), WHERE).startswith("FITS  new: 1 partition with 3 replicas")
     refused = creation_text(create(hosting(8, 6, 9), 2, 3), WHERE)
     assert refused.startswith("DOES NOT FIT  new: 2 partitions with 3 replicas\n- the brokers have room for 5 replicas")
@@ -239,8 +239,8 @@ def test_what_people_read() -> None:
     assert "No limit is configured" in creation_text(create(hosting(1), 1, 1, math.inf), WHERE)
 
 
-def test_what_machines_read() -> None:
-    """No infinity, no unknown: null, and a reason by the path of the key."""
+def test_json() -> None:
+    """Infinite and unknown values are null, with a reason by the path of the key."""
     document = creation_document(create(hosting(8, 6, 9), 2, 3), WHERE)
 
     assert json.loads(json.dumps(document, allow_nan=False)) == document

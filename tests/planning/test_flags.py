@@ -1,4 +1,4 @@
-"""The command as a process of its own: what is refused before anybody is asked."""
+"""The flags of `plan`: bad input is refused before a broker is asked."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from kafka_warden.plan.command import CreationRequest, MoveRequest
 from kafka_warden.plan.flags import read
 
 ROOT = Path(__file__).parents[2]
-NOBODY = "127.0.0.1:1"
+UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
 NONE = dict.fromkeys(
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Run:
     def start(*arguments: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
         return subprocess.run(
-            [sys.executable, "-m", "kafka_warden.cli", "plan", "--bootstrap-servers", NOBODY, *arguments],
+            [sys.executable, "-m", "kafka_warden.cli", "plan", "--bootstrap-servers", UNUSED_PORT, *arguments],
             cwd=tmp_path,
             env=inherited | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -63,8 +63,8 @@ def run(tmp_path: Path) -> Run:
         (("--topic", "t", "--partitions", "3"), "--topic: needs --replication-factor"),
         (("--topic", "t", "--partitions", "0", "--replication-factor", "1"), "--partitions: expected a whole number"),
         (("--topic", "t", "--partitions", "3000000", "--replication-factor", "1"), "expected 1000000 or less"),
-        (("--topic", "t", "--reassignment", "move.json"), "--topic: does not go with --reassignment"),
-        (("--topic", "t", "--deadline", "2h"), "--topic: does not go with --deadline"),
+        (("--topic", "t", "--reassignment", "move.json"), "--topic: cannot be used with --reassignment"),
+        (("--topic", "t", "--deadline", "2h"), "--topic: cannot be used with --deadline"),
         (("--reassignment", "move.json", "--deadline", "2"), "--deadline: expected a duration with its unit"),
         (("--reassignment", "move.json", "--measure", "1s"), "--measure: expected 2s or more"),
         (("--reassignment", "move.json", "--max-network-share", "x"), "--max-network-share: expected a share"),
@@ -76,7 +76,7 @@ def run(tmp_path: Path) -> Run:
         (("--reassignment", "latin.json"), "latin.json: not UTF-8 text"),
     ],
 )
-def test_nonsense_is_one_line_and_exit_code_2(
+def test_bad_input_is_one_line_and_exit_code_2(
     run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     """On stderr, before any broker is asked, with nothing on stdout and no traceback."""
@@ -91,18 +91,18 @@ def test_nonsense_is_one_line_and_exit_code_2(
 
 
 def test_a_cluster_that_does_not_answer_is_exit_code_3(run: Run, tmp_path: Path) -> None:
-    """The last line says what to look at; no rollback is written."""
+    """The last line says what to check; no rollback is written."""
     done = run("--reassignment", "move.json", "--rollback", "back.json")
 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines()[-1] == (
-        "kafka-warden: nobody told about the cluster: is a broker of kafka.bootstrap.servers up?"
+        "kafka-warden: no broker answered: is a broker of kafka.bootstrap.servers up?"
     )
     assert not (tmp_path / "back.json").exists()
 
 
 def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
-    """2h, 30% and 36s, as the options are."""
+    """2h, 30% and 36s, like the options."""
     given = {**NONE, "reassignment": Path("m"), "deadline": "2h", "max_network_share": "30%"}
 
     assert read(given) == MoveRequest(Path("m"), 7200.0, 0.3, 36.0, None)
@@ -125,27 +125,27 @@ def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
     ],
 )
 def test_rates(text: object, expected: float) -> None:
-    """Bytes a second, or a number with its unit; networks are told in bits."""
+    """Bytes per second, or a number with a unit; networks also in bits."""
     assert values.rate(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     "value", ["10MB", "MB/s", "-1MB/s", "0MB/s", "1mb/s", "1MB/h", "", None, True, [], "inf", "nan"]
 )
-def test_what_is_no_rate_is_refused(value: object) -> None:
-    """Zero, and what has another unit."""
+def test_bad_rates_are_refused(value: object) -> None:
+    """Zero, and other units."""
     with pytest.raises(ValueError, match="above 0"):
         values.rate(value)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("30%", 0.3), ("100%", 1.0), ("0.3", 0.3), (1, 1.0), ("0.5%", 0.005)])
 def test_shares(text: object, expected: float) -> None:
-    """Percent, or a part of 1."""
+    """Percent, or a number up to 1."""
     assert values.share(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("value", ["0%", "101%", "30", "1.1", "-1%", "%", "", None, True, [], "nan%", "inf"])
-def test_what_is_no_share_is_refused(value: object) -> None:
-    """30 is no share: of what?"""
+def test_bad_shares_are_refused(value: object) -> None:
+    """30 without % is ambiguous."""
     with pytest.raises(ValueError, match="expected a share above 0% and up to 100%"):
         values.share(value)

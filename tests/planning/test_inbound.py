@@ -1,4 +1,4 @@
-"""The mean of what comes in while a plan watches."""
+"""The mean inbound rate of several polls."""
 
 import math
 
@@ -9,8 +9,8 @@ from kafka_warden.planning.inbound import step
 from tests.building import Partition, snapshot
 
 
-def test_the_mean_is_weighed_by_time() -> None:
-    """10 s at 100 and 30 s at 20 are 40 in the mean; what a poll does not tell counts for nothing."""
+def test_the_mean_is_weighted_by_time() -> None:
+    """10 s at 100 and 30 s at 20 have the mean 40; unknown rates do not count."""
     topics = {"t": [Partition(), Partition()]}
     state = step(None, snapshot(topics, clock=0), np.array([math.nan, math.nan]))
     assert np.isnan(state.rates).all()
@@ -22,8 +22,8 @@ def test_the_mean_is_weighed_by_time() -> None:
     assert (state.polls, state.longest) == (3, 40.0)
 
 
-def test_topics_come_and_go_meanwhile() -> None:
-    """Rows follow their partitions; a new one begins with nothing."""
+def test_new_topics_move_the_rows() -> None:
+    """Rows follow their partitions; a new one starts unknown."""
     state = step(None, snapshot({"b": [Partition()]}, clock=0), np.array([math.nan]))
     state = step(state, snapshot({"b": [Partition()]}, clock=10), np.array([50.0]))
 
@@ -34,7 +34,7 @@ def test_topics_come_and_go_meanwhile() -> None:
 
 
 def test_a_clock_that_stands_still_adds_nothing() -> None:
-    """Two snapshots of one instant are no rate."""
+    """Two snapshots of one instant have no rate."""
     seen = snapshot({"t": [Partition()]}, clock=5)
 
     assert np.isnan(step(step(None, seen, np.array([1.0])), seen, np.array([1.0])).rates).all()

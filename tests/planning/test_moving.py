@@ -1,4 +1,4 @@
-"""What a file comes to on a cluster: what is refused, what is said, and what is copied."""
+"""A reassignment file on a cluster: errors, notes and copies."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,8 +35,8 @@ SEEN = cluster(
         (to("t", 0, 1, log_dirs=["/b"]), "the log directory /b of broker 1 is offline"),
     ],
 )
-def test_what_the_cluster_does_not_have_is_refused(target: Target, message: str) -> None:
-    """The entry and what is wrong with it, before anything is reckoned."""
+def test_unknown_names_are_refused(target: Target, message: str) -> None:
+    """The message has the entry and the problem."""
     with pytest.raises(ReassignmentError) as caught:
         plan(SEEN, to("u", 0, 3, 2), target)
 
@@ -44,8 +44,8 @@ def test_what_the_cluster_does_not_have_is_refused(target: Target, message: str)
 
 
 @pytest.mark.parametrize("state", [{"fenced": True}, {"gone": True}])
-def test_a_broker_that_is_down_is_no_target(state: dict[str, Any]) -> None:
-    """A fenced broker, or one that is gone, copies nothing."""
+def test_a_broker_that_is_down_is_refused(state: dict[str, Any]) -> None:
+    """A fenced broker, or one that is gone."""
     down = replace(SEEN, brokers={**SEEN.brokers, 4: Broker(4, "broker-4.example", 9092, **state)})
 
     with pytest.raises(ReassignmentError, match="broker 4 is down: start it first"):
@@ -53,13 +53,13 @@ def test_a_broker_that_is_down_is_no_target(state: dict[str, Any]) -> None:
 
 
 def test_many_mistakes_are_counted() -> None:
-    """A few are named, the rest is a number."""
+    """The first ones are named, the others counted."""
     with pytest.raises(ReassignmentError, match=r"\(x-0\).*\(x-2\).*; and 7 more"):
         plan(SEEN, *(to("x", number, 1) for number in range(10)))
 
 
-def test_what_is_copied_and_what_goes() -> None:
-    """New replicas lack all of the leader's log; old ones that the file leaves out go, and free what they hold."""
+def test_copies_and_deleted_replicas() -> None:
+    """New replicas copy the whole log of the leader; replicas that the file omits are deleted."""
     first, second = resolve(SEEN, [to("t", 0, 4, 2), to("t", 1, 2, 3)], rates(SEEN, 5.0))
 
     assert [(one.broker, one.remaining, one.under_way) for one in first.arriving] == [(4, GB, False)]
@@ -68,7 +68,7 @@ def test_what_is_copied_and_what_goes() -> None:
 
 
 def test_a_partition_that_moves_keeps_its_sources() -> None:
-    """As the tool has it: the file's replicas take the place of those that are being added."""
+    """As in the tool: the file replaces the replicas that are being added."""
     going = sized([1, 2, 3], GB, adding=[3], removing=[1])
     going = replace(going, sizes={**going.sizes, 3: int(GB / 4)})
     seen = cluster({"t": [going]}, more=[4])
@@ -83,8 +83,8 @@ def test_a_partition_that_moves_keeps_its_sources() -> None:
     assert plan(seen, to("t", 0, 2, 4)).rollback == (Target("t", 0, (1, 2), (None, None)),)
 
 
-def test_what_the_file_comes_to_is_said() -> None:
-    """No change, another order, another replication factor, another leader, what moves already."""
+def test_notes() -> None:
+    """No change, another order, another replication factor, another leader, moves in progress."""
     topics = {
         "same": [sized([1, 2], GB)],
         "order": [sized([1, 2], GB)],
@@ -100,15 +100,15 @@ def test_what_the_file_comes_to_is_said() -> None:
     )
 
     assert notes(found) == (
-        "same-0: no change: the replicas are those of the file already",
+        "same-0: no change: it already has these replicas",
         "order-0: only the order changes: nothing is copied, the first replica becomes the preferred leader",
         "more-0, going-0: the replication factor grows",
         "less-0: the replication factor shrinks",
-        "going-0: moves already: what the file says takes the place of that move",
+        "going-0: a move is in progress: the file replaces it",
         "other-0: moves already, and is not in the file: it shares the throttle",
         "order-0: gets another preferred leader",
     )
-    assert "less-0: fewer replicas than min.insync.replicas: producers with acks=all will be refused" in warnings(found)
+    assert "less-0: fewer replicas than min.insync.replicas: writes with acks=all will fail" in warnings(found)
 
 
 def test_a_file_that_changes_nothing_needs_nothing() -> None:
@@ -122,38 +122,38 @@ def test_a_file_that_changes_nothing_needs_nothing() -> None:
     ("partition", "rate", "message"),
     [
         (Partition(replicas=[1], leader=UNKNOWN), 0.0, "t-0 has no leader"),
-        (sized([1], UNKNOWN), 0.0, "t-0 has a leader that did not tell the size of its log"),
+        (sized([1], UNKNOWN), 0.0, "t-0 has a leader whose log size is unknown"),
         (sized([1], GB), np.nan, "t-0 was not measured"),
     ],
 )
-def test_no_plan_stands_on_what_is_not_known(partition: Partition, rate: float, message: str) -> None:
-    """What is missing is named; a plan on the rest would be too short."""
+def test_unknown_values_are_refused(partition: Partition, rate: float, message: str) -> None:
+    """The message names the missing value; a plan without it would be too short."""
     seen = cluster({"t": [partition]}, more=[2])
 
     with pytest.raises(IncompleteError, match=message):
         plan(seen, to("t", 0, 2), bytes_in=rate)
 
 
-def test_configurations_must_be_told() -> None:
-    """Limits are reckoned with windows and fetch sizes of brokers, and with the lists of all topics."""
+def test_configurations_must_be_known() -> None:
+    """Limits need windows and fetch sizes of brokers, and the lists of all topics."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB)]}, more=[2])
 
-    with pytest.raises(IncompleteError, match="broker 2 did not tell its configuration"):
+    with pytest.raises(IncompleteError, match="the configuration of broker 2 is unknown"):
         plan(replace(seen, broker_configs={1: seen.broker_configs[1]}), to("t", 0, 2))
-    with pytest.raises(IncompleteError, match="1 topics, u among them, did not tell"):
+    with pytest.raises(IncompleteError, match="the configuration of 1 topics is unknown, for example of u"):
         plan(replace(seen, topic_configs={"t": TopicConfig()}), to("t", 0, 2))
 
 
-def test_what_in_sync_replicas_copy_must_be_known() -> None:
+def test_rates_of_listed_partitions_must_be_known() -> None:
     """A floor with a part missing would be too low."""
     seen = cluster({"t": [sized([1], GB), sized([1, 2], GB)]}, more=[2, 3])
 
-    with pytest.raises(IncompleteError, match="broker 1: what in-sync replicas of listed partitions copy"):
+    with pytest.raises(IncompleteError, match="broker 1: the inbound rate of a listed partition was not measured"):
         plan_move(seen, [to("t", 0, 2), to("t", 1, 2, 1)], np.array([0.0, np.nan]), Goal(60.0))
 
 
-def test_what_is_to_be_copied_is_known_before_anything_is_measured() -> None:
-    """No size and no rate is needed for it; what the file gets wrong is refused all the same."""
+def test_copies_are_known_before_the_measurement() -> None:
+    """Sizes and rates are not needed; a bad file is refused."""
     unknown = cluster({"t": [sized([1, 2], UNKNOWN)], "u": [sized([1, 2], UNKNOWN, adding=[2])]}, more=[3])
     rest = cluster({"t": [sized([1, 2], UNKNOWN)]}, more=[3])
 
@@ -164,8 +164,8 @@ def test_what_is_to_be_copied_is_known_before_anything_is_measured() -> None:
         copies_anything(rest, [to("t", 1, 1)])
 
 
-def test_few_are_named() -> None:
-    """Three names, and a number."""
+def test_names() -> None:
+    """Three names, and the number of the others."""
     moving = resolve(SEEN, [to("t", 0, 4), to("t", 1, 4), to("u", 0, 4)], rates(SEEN))
 
     assert names(moving) == "t-0, t-1, u-0"

@@ -1,4 +1,4 @@
-"""What a plan prints: for people and for machines."""
+"""The text and the JSON of a plan."""
 
 import math
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.planning.printed import SEEN, WHERE, document, text, usual
 
 
 def nulls(value: Any, path: str = "") -> set[str]:
-    """Paths of everything that is null."""
+    """Return the paths of all null values."""
     if isinstance(value, dict):
         return {found for key, part in value.items() for found in nulls(part, f"{path}.{key}" if path else key)}
     if isinstance(value, list):
@@ -29,8 +29,8 @@ def nulls(value: Any, path: str = "") -> set[str]:
     return {path} if value is None else set()
 
 
-def test_nothing_is_to_be_typed_for_what_cannot_be() -> None:
-    """A command without a throttle would be worse than none."""
+def test_an_impossible_plan_has_no_commands() -> None:
+    """A command without a throttle would be dangerous."""
     impossible = usual(share=0.001)
 
     assert document(impossible)["commands"] == document(impossible)["checks"] == document(impossible)["metrics"] == []
@@ -42,29 +42,31 @@ def test_nothing_is_to_be_typed_for_what_cannot_be() -> None:
 
 
 def test_nothing_to_do() -> None:
-    """A file that is so already: no command, no throttle, the verdict says it."""
+    """The cluster already has the assignment: no command, no throttle."""
     found = plan(SEEN, to("t", 0, 1, 2))
 
     assert text(found).startswith("NOTHING TO DO  1 partition in the file, 0 replicas to copy")
     assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
 
 
-def test_moves_between_log_directories_are_not_nothing() -> None:
-    """A file that only names log directories is not planned, and not called done; one beside a move is warned of."""
+def test_moves_between_log_directories_are_not_planned() -> None:
+    """A file that only names log directories has its own verdict; beside a move there is a warning."""
     only = plan(SEEN, to("t", 0, 1, 2, log_dirs=["/data", None]))
     beside = plan(SEEN, to("t", 0, 1, 2, log_dirs=["/data", None]), to("t", 1, 2, 3))
     free = plan(SEEN, to("t", 0, 1, 2, log_dirs=[None, None]))
 
-    assert text(only).startswith("NOT PLANNED  1 partition in the file, 0 replicas to copy: the file names log dir")
+    assert text(only).startswith(
+        "NOT PLANNED  1 partition in the file, 0 replicas to copy: the file only names log dir"
+    )
     assert "no change" not in text(only)
-    assert "where the file names another log directory for a replica that stays" in text(only)
+    assert "the file names a log directory for a replica that stays" in text(only)
     assert (document(only)["verdict"], document(only)["commands"]) == ("not_planned", [])
     assert [verdict(found) for found in (beside, free)] == [Verdict.POSSIBLE, Verdict.POSSIBLE]
-    assert "t-0: where the file names another log directory for a replica that stays" in text(beside)
+    assert "t-0: the file names a log directory for a replica that stays" in text(beside)
 
 
 def test_fewer_replicas_need_no_throttle() -> None:
-    """Nothing is copied, and the command has no --throttle; only the rollback copies, and has one."""
+    """Nothing is copied, so the command has no --throttle. The rollback copies, and has one."""
     found = plan(SEEN, to("t", 0, 1))
     lines = {command.purpose: command.line for command in move_commands(found, WHERE)}
 
@@ -73,8 +75,8 @@ def test_fewer_replicas_need_no_throttle() -> None:
     assert [purpose for purpose, line in lines.items() if "--throttle" in line] == ["roll_back"]
 
 
-def test_what_people_read() -> None:
-    """The verdict, the number, the bounds, both times, the bottleneck, each side and each broker, what is assumed."""
+def test_text() -> None:
+    """The verdict, the throttle, the bounds, the bottleneck, assumptions, the rollback and the checks."""
     found = text(usual())
 
     assert found.startswith(
@@ -85,7 +87,7 @@ def test_what_people_read() -> None:
         "KIP-73 bounds  2 MB/s < throttle < 124 MB/s",
         "MoveRatio      1\n",
         "Bottleneck     broker 3, follower side",
-        "the mean of 2 polls over 10 s: 2 MB/s in all",
+        "the mean of 2 polls over 10 s: 2 MB/s in total",
         '{"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "any"]}',
         "t-0: gets another preferred leader",
         "kafka-leader-election.sh",
@@ -95,21 +97,21 @@ def test_what_people_read() -> None:
     assert [line for line in found.splitlines() if line != line.rstrip()] == []
 
 
-def test_long_tables_are_cut_for_people() -> None:
-    """Forty rows are read by people; machines have them all, and a file has the rollback."""
+def test_long_tables_are_cut() -> None:
+    """The text has forty rows, the JSON all of them; a long rollback needs a file."""
     seen = cluster({"t": [sized([n], GB) for n in range(1, 42)]}, more=[50])
     found = plan(seen, *(to("t", n, 50) for n in range(41)), network=1e12)
 
     shown = move_text(found, measured(seen), WHERE, to_json(found.rollback))
 
-    assert shown.count("  and 2 more: --output json has them") == 2
-    assert "elect.json has 41 partitions: --output json has it, under election" in shown
-    assert "Today's assignment has 41 partitions: --rollback rollback.json writes it" in shown
+    assert shown.count("  and 2 more: see --output json") == 2
+    assert "elect.json has 41 partitions: see the key election of --output json" in shown
+    assert "The current assignment has 41 partitions: --rollback rollback.json writes it" in shown
     assert len(document(found)["brokers"]) == 42
 
 
-def test_what_machines_read() -> None:
-    """Base units and stable keys; every null has its reason, and no reason is about a number."""
+def test_json() -> None:
+    """Base units and stable keys."""
     found = document(usual())
 
     assert found["throttle"]["bytes_per_second"] == 27_500_000
@@ -118,12 +120,11 @@ def test_what_machines_read() -> None:
     assert found["move"]["bottleneck"] == {"broker": 3, "side": "follower"}
     assert found["move"]["bytes"] == sum(broker["sends_bytes"] for broker in found["brokers"]) == 72 * GB
     assert found["rollback"]["partitions"][0]["replicas"] == [1, 2]
-    assert nulls(found) == set(found["reasons"])
 
 
 @pytest.mark.parametrize("asked", [{}, {"share": None, "network": None}, {"share": 0.001}, {"share": None}])
 def test_every_null_has_its_reason(asked: dict[str, Any]) -> None:
-    """Whatever is asked for: what is unknown, unlimited or never is null, and why stands beside it."""
+    """Unknown, unlimited and never are null, each with a reason; other values have none."""
     found = document(usual(**asked))
 
     assert nulls(found) == set(found["reasons"])
@@ -131,7 +132,7 @@ def test_every_null_has_its_reason(asked: dict[str, Any]) -> None:
 
 
 def test_a_partition_without_a_leader_may_lose_replicas() -> None:
-    """Nothing is copied; who leads is null, with a reason."""
+    """Nothing is copied; the leader is null, with a reason."""
     seen = cluster({"t": [Partition(replicas=[1, 2], leader=UNKNOWN)]})
 
     found = document(plan(seen, to("t", 0, 1)))
@@ -142,14 +143,14 @@ def test_a_partition_without_a_leader_may_lose_replicas() -> None:
 
 
 def keys(value: Any) -> set[str]:
-    """Every key of a document, those of `reasons` left out."""
+    """Return every key of a document, except those of `reasons`."""
     if isinstance(value, dict):
         return set(value) | {key for name, part in value.items() if name != "reasons" for key in keys(part)}
     return {key for part in value for key in keys(part)} if isinstance(value, list) else set()
 
 
 def test_every_key_and_every_purpose_is_documented() -> None:
-    """docs/plan.md names all that machines may rely on."""
+    """docs/plan.md has all keys of the JSON."""
     creation = plan_creation(SEEN, "new", 1, 1, 10, 10)
     documents = (document(usual()), creation_document(creation, WHERE))
     purposes = {
@@ -159,13 +160,13 @@ def test_every_key_and_every_purpose_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
 
     wanted = purposes | {key for made in documents for key in keys(made)}
-    # Those of the rollback are Kafka's, and each lower bound has its upper one beside it.
+    # The keys of the rollback are Kafka's.
     theirs = {"version", "replicas", "log_dirs", "format", "kind", "reasons"}
     assert {key for key in wanted - theirs if f"`{key}`" not in text and f"`{key}[]`" not in text} == set()
 
 
 def test_every_flag_is_documented() -> None:
-    """docs/plan.md has what --help has, but for what `run` shares."""
+    """docs/plan.md has the flags of --help, except those of `run`."""
     text = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
     flags = set(commands["plan"]._option_string_actions)
@@ -174,16 +175,16 @@ def test_every_flag_is_documented() -> None:
     assert {flag for flag in flags - shared if f"`{flag} " not in text and f" {flag} " not in text} == set()
 
 
-def test_limits_that_the_tool_replaces_are_told() -> None:
-    """What somebody set is gone after --verify."""
+def test_replaced_throttles_are_warned_of() -> None:
+    """A throttle that was set by hand is gone after --verify."""
     mine = BrokerConfig(limits={Side.LEADER: Limit(5 * MB, Origin.BROKER), Side.FOLLOWER: Limit()})
     seen = cluster({"t": [sized([1], GB)]}, more=[2], broker_configs={1: mine, 2: BrokerConfig()})
 
     found = move_text(plan(seen, to("t", 0, 2)), measured(seen), WHERE, "")
 
-    assert "broker 1: the tool replaces its throttle of 5 MB/s, and --verify takes it away" in found
+    assert "broker 1: the tool replaces its throttle of 5 MB/s, and --verify removes it" in found
     assert "broker 2: the tool replaces" not in found
-    assert "nobody said what the network carries" in found
+    assert "the network capacity is not configured" in found
 
 
 @pytest.mark.parametrize(
@@ -201,11 +202,11 @@ def test_limits_that_the_tool_replaces_are_told() -> None:
     ],
 )
 def test_times_are_rounded_up(seconds: float, expected: str) -> None:
-    """A plan that is a little long is better than one that is short."""
+    """A prediction that is too long is better than one that is too short."""
     assert in_time(seconds) == expected
 
 
-def test_numbers_for_people() -> None:
+def test_numbers() -> None:
     """Powers of ten, three digits."""
     assert [in_bytes(amount) for amount in (0, 999, 1000, 20.625e6, 1e15, -2e6)] == [
         "0 B",

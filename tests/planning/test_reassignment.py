@@ -1,4 +1,4 @@
-"""The file of kafka-reassign-partitions: read strictly, written so that it can be read again."""
+"""The file of kafka-reassign-partitions: strict reading, and writing."""
 
 import contextlib
 import json
@@ -15,12 +15,12 @@ GOOD = {"topic": "orders", "partition": 0, "replicas": [1, 2]}
 
 
 def text(*entries: Any, **more: Any) -> str:
-    """A file with these entries."""
+    """Make a file with these entries."""
     return json.dumps({"version": 1, "partitions": list(entries), **more})
 
 
-def test_a_file_as_the_tool_writes_it_is_read() -> None:
-    """What --generate prints, with and without log_dirs."""
+def test_a_file_of_the_tool_is_read() -> None:
+    """The output of --generate, with and without log_dirs."""
     found = parse_reassignment(
         text(GOOD, {"topic": "orders", "partition": 1, "replicas": [3, 1], "log_dirs": ["any", "/data/a"]})
     )
@@ -40,33 +40,33 @@ def test_a_file_as_the_tool_writes_it_is_read() -> None:
         ("{", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
         ("[]", "at the top"),
-        ('{"version":1,"version":1,"partitions":[]}', "'version' stands twice"),
+        ('{"version":1,"version":1,"partitions":[]}', "'version' appears twice"),
         (json.dumps({"partitions": [GOOD]}), 'expected "version":1, got null'),
         (text(GOOD, version=2), 'expected "version":1, got 2'),
         (text(GOOD, version=True), 'expected "version":1, got true'),
         (text(), "at least one entry"),
-        (text(partitions={}), "has to be a list"),
+        (text(partitions={}), "must be a list"),
         (text("orders-0"), "partitions[0]: expected an object"),
-        (text({**GOOD, "topic": 3}), "partitions[0]: topic has to be a name, got 3"),
-        (text({**GOOD, "topic": ""}), "partitions[0]: topic has to be a name"),
+        (text({**GOOD, "topic": 3}), "partitions[0]: topic must be a name, got 3"),
+        (text({**GOOD, "topic": ""}), "partitions[0]: topic must be a name"),
         (
             text(GOOD, {**GOOD, "partition": -1}),
-            "partitions[1] (orders): partition has to be a number from 0 on, got -1",
+            "partitions[1] (orders): partition must be a number from 0 on, got -1",
         ),
         (text({**GOOD, "partition": True}), "got true"),
-        (text({**GOOD, "partition": 2**31}), "partition has to be"),
-        (text({"topic": "orders", "partition": 0}), "(orders-0): replicas has to be a list of broker ids, got nothing"),
+        (text({**GOOD, "partition": 2**31}), "partition must be"),
+        (text({"topic": "orders", "partition": 0}), "(orders-0): replicas must be a list of broker ids, got nothing"),
         (text({**GOOD, "replicas": []}), "replicas is empty"),
-        (text({**GOOD, "replicas": ["1"]}), "replicas has to be a list of broker ids"),
+        (text({**GOOD, "replicas": ["1"]}), "replicas must be a list of broker ids"),
         (text({**GOOD, "replicas": [1, 2, 1]}), "replicas names broker 1 twice"),
         (text({**GOOD, "log_dirs": ["any"]}), "log_dirs has 1 entries and replicas has 2"),
-        (text({**GOOD, "log_dirs": "any"}), "log_dirs has to be a list"),
+        (text({**GOOD, "log_dirs": "any"}), "log_dirs must be a list"),
         (text({**GOOD, "log_dirs": ["any", "data"]}), 'absolute paths or "any", got "data"'),
-        (text(GOOD, {**GOOD, "replicas": [3]}), "partitions[1] (orders-0): stands in partitions[0] already"),
+        (text(GOOD, {**GOOD, "replicas": [3]}), "partitions[1] (orders-0): is already in partitions[0]"),
     ],
 )
-def test_nonsense_names_the_entry(content: str, message: str) -> None:
-    """Each mistake is one line that says where it stands and what is expected."""
+def test_errors_name_the_entry(content: str, message: str) -> None:
+    """Each error is one line with the place and the expected value."""
     with pytest.raises(ReassignmentError) as caught:
         parse_reassignment(content)
 
@@ -76,7 +76,7 @@ def test_nonsense_names_the_entry(content: str, message: str) -> None:
 
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_any_text_is_read_or_refused(content: str) -> None:
-    """Nothing but a ReassignmentError comes out of a bad file."""
+    """A bad file raises a ReassignmentError and nothing else."""
     with contextlib.suppress(ReassignmentError):
         parse_reassignment(content)
 
@@ -89,8 +89,8 @@ def test_any_text_is_read_or_refused(content: str) -> None:
         max_size=5,
     )
 )
-def test_what_is_written_is_read_again(assignment: dict[tuple[str, int], list[int]]) -> None:
-    """A rollback is a file that the tool and the plan itself take."""
+def test_written_files_can_be_read(assignment: dict[tuple[str, int], list[int]]) -> None:
+    """A rollback file can be planned too."""
     targets = [
         Target(topic, partition, tuple(replicas), (None,) * len(replicas))
         for (topic, partition), replicas in assignment.items()

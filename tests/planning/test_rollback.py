@@ -1,4 +1,4 @@
-"""The rollback is planned like the move: the throttle is of what would be copied on it."""
+"""The rollback plan: it has its own throttle, for its own copies."""
 
 from dataclasses import replace
 
@@ -22,12 +22,12 @@ THREE = cluster({"t": [sized([1, 2, 3], 36 * GB)]})
 
 
 def line(found: MovePlan, purpose: str = "roll_back") -> str | None:
-    """The line of one command, `None` where it is not printed."""
+    """Return the line of one command, `None` if it is not printed."""
     return next((command.line for command in move_commands(found, WHERE) if command.purpose == purpose), None)
 
 
-def test_what_was_given_up_is_copied_back_under_a_throttle() -> None:
-    """[1,2,3] -> [1] copies nothing, and its rollback all of two replicas: as a plan made there says."""
+def test_deleted_replicas_are_copied_back_with_a_throttle() -> None:
+    """[1,2,3] -> [1] copies nothing. Its rollback copies two replicas, like a plan that starts there."""
     found = plan(THREE, to("t", 0, 1), bytes_in=MB, network=125 * MB)
     there = cluster({"t": [sized([1], 36 * GB)]}, more=[2, 3])
     other = plan(there, to("t", 0, 1, 2, 3), bytes_in=MB, network=125 * MB)
@@ -41,11 +41,13 @@ def test_what_was_given_up_is_copied_back_under_a_throttle() -> None:
     assert (found.rollback_plan.replicas, found.rollback_plan.bytes) == (2, 72 * GB)
     assert found.rollback_plan.predicted == pytest.approx(other.predicted)
     assert "--throttle" not in known(line(found, "begin"))
-    assert "back to today's assignment: 2 replicas to copy, 72 GB, " in move_text(found, measured(THREE, MB), WHERE, "")
+    assert "rollback to the current assignment: 2 replicas to copy, 72 GB, " in move_text(
+        found, measured(THREE, MB), WHERE, ""
+    )
 
 
-def test_the_throttle_back_is_not_that_of_the_way_there() -> None:
-    """One copy there and two back, from one leader: the rollback needs twice the limit."""
+def test_the_rollback_has_its_own_throttle() -> None:
+    """The move copies once, the rollback twice from one leader: it needs twice the limit."""
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3]), to("t", 0, 3))
 
     assert (found.limit, found.rollback_plan.limit) == (12_500_000, 25_000_000)
@@ -53,8 +55,8 @@ def test_the_throttle_back_is_not_that_of_the_way_there() -> None:
     assert "--throttle 25000000" in known(line(found))
 
 
-def test_nothing_comes_back_where_replicas_are_only_added() -> None:
-    """Then no throttle is needed, and none is printed."""
+def test_rollback_of_added_replicas_copies_nothing() -> None:
+    """It needs no throttle."""
     found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
 
     assert "--throttle" in known(line(found, "begin"))
@@ -63,15 +65,15 @@ def test_nothing_comes_back_where_replicas_are_only_added() -> None:
     assert "--throttle" not in known(line(found))
 
 
-def test_no_command_without_a_throttle_where_none_can_be_planned() -> None:
-    """A broker that is down, a size or a rate that nobody told, a goal that it cannot keep: said, and not printed."""
+def test_no_rollback_command_without_a_plan() -> None:
+    """A broker is down, a size or a rate is unknown, or the goal is impossible: a warning, and no command."""
     down = replace(THREE, brokers={**THREE.brokers, 3: Broker(3, "broker-3.example", 9092, gone=True)})
     silent = cluster({"t": [sized([1, 2, 3], UNKNOWN)]})
     cases = {
         "t-0: broker 3 is down": plan(down, to("t", 0, 1)),
-        "t-0 has a leader that did not tell the size": plan(silent, to("t", 0, 1)),
+        "t-0 has a leader whose log size is unknown": plan(silent, to("t", 0, 1)),
         "t-0 was not measured": plan(THREE, to("t", 0, 1), bytes_in=np.nan),
-        "within 1 h it needs 25 MB/s, and 10 MB/s are allowed; a deadline of 2 h 30 min or more would do": plan(
+        "within 1 h it needs 25 MB/s, and 10 MB/s are allowed; a deadline of 2 h 30 min or more is possible": plan(
             THREE, to("t", 0, 1), network=10 * MB
         ),
     }
@@ -80,7 +82,7 @@ def test_no_command_without_a_throttle_where_none_can_be_planned() -> None:
         document = move_document(found, measured(THREE), WHERE)
         assert line(found, "begin") is not None
         assert (line(found), line(found, "verify_roll_back")) == (None, None), why
-        assert any(f"no throttle for the rollback, so no command for it: {why}" in told for told in warnings(found))
+        assert any(f"the rollback has no throttle and no command: {why}" in warning for warning in warnings(found))
         assert document["way_back"]["bytes_per_second"] is None
         assert document["rollback_plan"] == document["way_back"]
         assert why in document["reasons"]["way_back.bytes_per_second"]
@@ -88,13 +90,13 @@ def test_no_command_without_a_throttle_where_none_can_be_planned() -> None:
 
 
 def test_a_rollback_that_copies_is_measured_for() -> None:
-    """Replicas that only go are measured, too: what is produced counts on their rollback."""
+    """Deleted replicas need a measurement too: the inbound rate counts for their rollback."""
     assert copies_anything(THREE, [to("t", 0, 1)])
     assert not copies_anything(THREE, [to("t", 0, 3, 2, 1)])
 
 
 def test_the_cluster_at_the_end_of_a_move() -> None:
-    """Copies are like their leader, the first in sync leads, lists are gone, and other partitions are as they were."""
+    """Copies equal their leader, the first in sync leads, lists are gone, and other partitions do not change."""
     going = sized([1, 2], 3 * GB, adding=[2], removing=[1])
     topics = {"a": [sized([3, 1], GB)], "t": [sized([1, 2], 2 * GB, out=[2]), sized([2, 1], GB)], "u": [going]}
     listed = TopicConfig(leader_throttled="*", follower_throttled="*")

@@ -1,4 +1,4 @@
-"""Whether brokers have room: KIP-578's limits and the disks, while old and new replicas are both there."""
+"""Room on brokers for old and new replicas: KIP-578's limits, and disks."""
 
 import math
 from dataclasses import replace
@@ -13,8 +13,8 @@ from tests.planning.planned import GB, cluster, log_dir, plan, sized, to
 TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [sized([1, 2, 3], GB)] * 5}
 
 
-def test_partitions_are_counted_with_both_replicas_there() -> None:
-    """The old ones go when the new ones have arrived; internal topics never count."""
+def test_old_and_new_replicas_count() -> None:
+    """Old replicas are deleted after the new ones are complete; internal topics do not count."""
     found = plan(cluster(TOPICS), to("t", 0, 1, 3), to("__consumer_offsets", 0, 1, 2), most_partitions=2)
 
     assert {room.broker: room.partitions for room in found.rooms} == {
@@ -25,8 +25,8 @@ def test_partitions_are_counted_with_both_replicas_there() -> None:
     assert problems(found) == ()
 
 
-def test_a_limit_that_is_passed_meanwhile_is_a_problem() -> None:
-    """A swap between two full brokers fits before and after, and not while it runs."""
+def test_a_limit_that_is_exceeded_during_the_move_is_a_problem() -> None:
+    """A swap between two full brokers fits before and after the move, but not during it."""
     topics = {"t": [sized([1], GB), sized([2], GB)]}
 
     found = plan(cluster(topics), to("t", 0, 2), to("t", 1, 1), most_partitions=1)
@@ -39,7 +39,7 @@ def test_a_limit_that_is_passed_meanwhile_is_a_problem() -> None:
 
 
 def test_a_replica_that_is_being_added_is_counted_once() -> None:
-    """It is hosted already: a move under way takes no further room."""
+    """A move in progress needs no further room."""
     found = plan(cluster({"t": [sized([1, 2], GB, adding=[2])]}), to("t", 0, 2), most_partitions=1)
 
     assert [room.partitions for room in found.rooms] == [
@@ -48,15 +48,15 @@ def test_a_replica_that_is_being_added_is_counted_once() -> None:
     ]
 
 
-def test_a_broker_over_its_limit_may_give_up_replicas() -> None:
-    """What exists goes on working: only what is added is judged."""
+def test_a_broker_over_its_limit_may_delete_replicas() -> None:
+    """Only new replicas are checked."""
     found = plan(cluster({"t": [sized([1], GB)] * 3}, more=[2]), to("t", 0, 2), most_partitions=2)
 
     assert [room.partitions.fits for room in found.rooms] == [True, True]
 
 
 def test_bytes_that_each_broker_sends_and_receives() -> None:
-    """A leader sends each copy; what is freed at the end counts at the end only."""
+    """A leader sends each copy; bytes are freed at the end only."""
     seen = cluster({"t": [sized([1, 2], 3 * GB)]}, log_dirs=(log_dir(1, used=5 * GB), log_dir(3)), more=[3, 4])
 
     found = {room.broker: room for room in plan(seen, to("t", 0, 3, 4)).rooms}
@@ -68,7 +68,7 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
         4: (0, 3 * GB),
     }
     assert (found[1].disk.before, found[1].disk.during, found[1].disk.after) == (5 * GB, 5 * GB, 2 * GB)
-    assert found[2].disk == Disk(None, None, None, None, None, fits=True, why="its log directories are not told")
+    assert found[2].disk == Disk(None, None, None, None, None, fits=True, why="the log directories are unknown")
     assert found[4].disk.fits is None
 
 
@@ -76,13 +76,25 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
     ("why", "directories", "paths", "fits", "message"),
     [
         ("one that is large enough", [log_dir(2, usable=2 * GB)], [], True, ""),
-        ("one byte short", [log_dir(2, usable=2 * GB - 1)], [], False, "it has less room than what arrives"),
-        ("an offline one has no room", [log_dir(2, online=False), log_dir(2, "/b", usable=GB)], [], False, "less room"),
+        ("one byte short", [log_dir(2, usable=2 * GB - 1)], [], False, "they have not enough free space"),
+        (
+            "an offline one has no room",
+            [log_dir(2, online=False), log_dir(2, "/b", usable=GB)],
+            [],
+            False,
+            "not enough free space",
+        ),
         ("enough in either", [log_dir(2, usable=2 * GB), log_dir(2, "/b", usable=2 * GB)], [], True, ""),
         ("enough in both", [log_dir(2, usable=1.5 * GB), log_dir(2, "/b", usable=GB)], [], None, "depends on which"),
-        ("no one takes one", [log_dir(2, usable=GB - 1)] * 3, [], False, "less room"),
-        ("not told, before 3.3", [replace(log_dir(2), usable_bytes=UNKNOWN)], [], None, "does not tell the room"),
-        ("named and full", [log_dir(2, usable=9 * GB), log_dir(2, "/b", usable=1)], ["/b"], False, "/b has less room"),
+        ("no one takes one", [log_dir(2, usable=GB - 1)] * 3, [], False, "not enough free space"),
+        ("unknown, before 3.3", [replace(log_dir(2), usable_bytes=UNKNOWN)], [], None, "their free space is unknown"),
+        (
+            "named and full",
+            [log_dir(2, usable=9 * GB), log_dir(2, "/b", usable=1)],
+            ["/b"],
+            False,
+            "/b has not enough free space",
+        ),
         (
             "named, and none is left there",
             [log_dir(2, usable=GB), log_dir(2, "/b", usable=GB)],
@@ -91,7 +103,7 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
             "depends",
         ),
         ("named and empty", [log_dir(2, usable=GB), log_dir(2, "/b", usable=2 * GB)], ["/b"], True, ""),
-        ("all offline", [log_dir(2, online=False)], [], False, "all its log directories are offline"),
+        ("all offline", [log_dir(2, online=False)], [], False, "all log directories are offline"),
     ],
 )
 def test_disks(why: str, directories: list[LogDir], paths: list[str], fits: bool | None, message: str) -> None:
@@ -104,11 +116,11 @@ def test_disks(why: str, directories: list[LogDir], paths: list[str], fits: bool
     assert disk.fits is fits, why
     assert message in disk.why
     assert bool(problems(found)) is (fits is False)
-    assert any(f"the disks of broker 2: {disk.why}" in warning for warning in warnings(found)) is (fits is None)
+    assert any(f"disks of broker 2: {disk.why}" in warning for warning in warnings(found)) is (fits is None)
 
 
 def test_counts_for_a_creation() -> None:
-    """Every broker that is there, and each partition once; internal topics left out."""
+    """Every broker, and each partition once, without internal topics."""
     seen = cluster(TOPICS, more=[4])
 
     assert count_replicas(seen) == {1: 2, 2: 2, 3: 0, 4: 0}

@@ -1,4 +1,4 @@
-"""The throttle to set, when none will do, and how long it takes: the worked examples, then what holds for any plan."""
+"""The throttle, its contradictions and the predicted time: worked examples, then properties of any plan."""
 
 import math
 import random
@@ -90,7 +90,7 @@ def test_the_throttle_is_raised_to_the_lower_bound_where_that_fits() -> None:
 
 
 def test_deadline_and_share_contradict() -> None:
-    """Both figures are named, and what would be possible: with them there is a throttle."""
+    """The problems have both values, and what is possible: with that deadline there is a throttle."""
     seen = cluster({"t": [sized([1], 360 * GB)]}, more=[2])
     asked: dict[str, Any] = {"bytes_in": 2 * MB, "network": 125 * MB}
 
@@ -105,15 +105,15 @@ def test_deadline_and_share_contradict() -> None:
     assert problems(found) == (
         "deadline and network contradict: to end within 1 h it needs 128 MB/s, and 30% of the network is 37.5 MB/s",
         "possible with 30% of the network: a deadline of 3 h 35 min or more",
-        "no network carries it within 1 h: split the file, or take more time",
+        "the network is too slow for 1 h: split the file, or set a longer deadline",
     )
     later = plan(seen, to("t", 0, 2), deadline=found.choice.least_deadline * 1.001, share=0.3, **asked)
     assert later.limit is not None
     assert later.limit <= 37.5 * MB
 
 
-def test_no_deadline_is_possible_below_what_is_produced() -> None:
-    """A share that in-sync copies and producers take up: never, and the share that would do is told."""
+def test_no_deadline_is_possible_below_the_inbound_rate() -> None:
+    """In-sync copies and producers use the whole share: no deadline is possible, and the needed share is reported."""
     seen = cluster({"t": [sized([1, 2], 10 * GB)]}, more=[3])
 
     found = plan(seen, to("t", 0, 1, 2, 3), bytes_in=10 * MB, share=0.1, network=100 * MB)
@@ -121,12 +121,12 @@ def test_no_deadline_is_possible_below_what_is_produced() -> None:
     assert found.choice is not None
     assert found.choice.least_deadline == INF
     assert found.predicted == INF
-    assert problems(found)[1] == "no deadline is possible with 10 MB/s: what is produced meanwhile takes all of it"
+    assert problems(found)[1] == "no deadline is possible with 10 MB/s: the inbound rate uses all of it"
     assert problems(found)[2] == "possible within 1 h: a share of 28.5% or more"
 
 
 def test_lists_of_the_tool_count_as_the_tool_sets_them() -> None:
-    """An old list of a topic that moves is overwritten; that of another stays, and eats the limit of its broker."""
+    """The lists of a topic that moves are replaced; those of others stay, and use the limit of their broker."""
     topics = {"t": [sized([1, 2], GB), sized([1, 2], GB)], "other": [sized([1, 2], GB)]}
     everything = TopicConfig(leader_throttled="*", follower_throttled="*")
     alone = cluster(topics, more=[3])
@@ -139,7 +139,7 @@ def test_lists_of_the_tool_count_as_the_tool_sets_them() -> None:
 
 
 def test_moves_under_way_share_the_throttle() -> None:
-    """The tool throttles them, too: what they lack counts, and what they have does not."""
+    """The tool throttles them too: only their remaining bytes count."""
     going = sized([1, 2], 10 * GB, adding=[2], removing=[1])
     going = replace(going, sizes={**going.sizes, 2: int(4 * GB)})
     seen = cluster({"t": [sized([1], 10 * GB)], "u": [going]})
@@ -176,7 +176,7 @@ def test_the_law_is_that_of_the_etas() -> None:
     assert found.predicted == pytest.approx(3 * GB / (gross - 0.3 * MB))
 
 
-def test_fetches_that_are_too_large_are_told() -> None:
+def test_too_large_fetches_are_warned_of() -> None:
     """judgement.md 9: 10 MiB need a throttle of 953,251 B/s at 11 s."""
     seen = cluster({"t": [sized([1], 2 * GB)]}, more=[2])
 
@@ -197,15 +197,15 @@ def test_a_broker_that_is_gone_fetches_nothing() -> None:
     assert not any("replica.fetch.response.max.bytes" in warning for warning in warnings(two))
 
 
-def test_a_window_that_leaves_little_is_told() -> None:
-    """With 2 x 1 s the waits take most of a window: the law's time is past the deadline, and the plan says so."""
+def test_a_short_window_is_warned_of() -> None:
+    """With 2 x 1 s the waits use most of a window: the predicted time exceeds the deadline, and a warning says so."""
     short = BrokerConfig(quota_window_num=2, replica_fetch_max_bytes=100_000)
     seen = cluster({"t": [sized([1], 36 * GB)]}, more=[2], broker_configs={1: short, 2: short})
 
     found = plan(seen, to("t", 0, 2))
 
     assert found.predicted > HOUR
-    assert any("law of throttled moves gives" in warning for warning in warnings(found))
+    assert any("law of throttled moves predicts" in warning for warning in warnings(found))
 
 
 def test_an_idle_partition_gets_no_throttle_of_0() -> None:
@@ -259,7 +259,7 @@ def test_no_figure_is_negative_or_no_number(shape: dict[str, Any]) -> None:
     maybe = (found.move_time, choice.lower_bound, choice.upper_bound, choice.least_share)
     figures += [figure for figure in maybe if figure is not None]
     for load in found.loads:
-        figures += [load.floor, load.bytes_in, load.remaining, load.burst, load.seconds(choice.judged_at)]
+        figures += [load.floor, load.bytes_in, load.remaining, load.burst, load.seconds(choice.assumed_limit)]
     assert all(figure >= 0 for figure in figures)
 
 
@@ -293,7 +293,7 @@ def test_more_time_never_needs_more(shape: dict[str, Any], factor: float) -> Non
         assert late.limit <= soon.limit
 
 
-def test_bursts_above_the_share_are_told() -> None:
+def test_bursts_above_the_share_are_warned_of() -> None:
     """The floor of the law, B / 11.5 s, is let through whatever the limit is."""
     seen = cluster({"t": [sized([1], GB)] * 10}, more=[2])
 

@@ -1,4 +1,4 @@
-"""`kafka-warden plan`: watch the cluster for a while, plan, print. It changes nothing. Wires as `app` does."""
+"""`kafka-warden plan`: measures the inbound rate of a cluster and prints a plan. It changes nothing."""
 
 import json
 import sys
@@ -28,21 +28,21 @@ from kafka_warden.planning.text import creation_text, move_text
 from kafka_warden.poller import Poller, PollerSettings
 
 IMPOSSIBLE: Final = 1
-"""Exit code of a plan that cannot be, does not fit, or is of nothing that is planned."""
+"""Exit code of a plan that is impossible, does not fit, or is not planned."""
 
 LEAST_POLLS: Final = 4
-"""Rates that a measure is made of, at least: polls go on that much more often where the interval is too long for it."""
+"""Least polls per measurement: the poll interval is shortened if necessary."""
 
 UNSECURED: Final = "PLAINTEXT"
 
 
 @dataclass(frozen=True, slots=True)
 class MoveRequest:
-    """A reassignment that is to be planned. Seconds."""
+    """A request for the plan of a reassignment. Seconds."""
 
     file: Path
     deadline: float | None
-    """`None` for the option `moves.deadline`."""
+    """`None`: use the option `moves.deadline`."""
     share: float | None
     measure: float
     rollback: Path | None
@@ -50,7 +50,7 @@ class MoveRequest:
 
 @dataclass(frozen=True, slots=True)
 class CreationRequest:
-    """A topic that is to be created."""
+    """A request for the plan of a new topic."""
 
     topic: str
     partitions: int
@@ -58,13 +58,13 @@ class CreationRequest:
 
 
 def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool) -> int:
-    """Print the plan; return 0 where it is possible, 1 where it is not.
+    """Print the plan; return 0 if it is possible, otherwise 1.
 
     Raises:
-        ConfigError: something is asked for that the configuration does not allow.
+        ConfigError: the configuration lacks an option that the request needs.
         ReassignmentError: the file cannot be planned.
-        TopicError: there can be no such topic.
-        IncompleteError: the cluster did not tell enough.
+        TopicError: the topic exists, or its name is not allowed.
+        IncompleteError: data from the cluster is missing.
     """
     configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
     if isinstance(request, MoveRequest):
@@ -73,10 +73,10 @@ def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool
 
 
 def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int:
-    with _Watch(config, 0.0) as watch:
-        snapshot = watch.once()
-    broker_limit, cluster_limit = config.limits.max_broker_partitions, config.limits.max_partitions
-    plan = plan_creation(snapshot, request.topic, request.partitions, request.factor, broker_limit, cluster_limit)
+    with _Measurement(config, 0.0) as measurement:
+        snapshot = measurement.once()
+    limits = config.limits.max_broker_partitions, config.limits.max_partitions
+    plan = plan_creation(snapshot, request.topic, request.partitions, request.factor, *limits)
     where = _where(config, Path(), None)
     sys.stdout.write(_dumped(creation_document(plan, where)) if as_json else creation_text(plan, where))
     return 0 if plan.fits else IMPOSSIBLE
@@ -85,11 +85,10 @@ def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int
 def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
     goal = _goal(config, request)
     targets = read_targets(request.file)
-    with _Watch(config, request.measure) as watch:
+    with _Measurement(config, request.measure) as measurement:
         try:
-            snapshot, inbound = watch.until_measured(targets)
-            most = config.limits.max_broker_partitions
-            plan = plan_move(snapshot, targets, inbound.rates, goal, most)
+            snapshot, inbound = measurement.measure(targets)
+            plan = plan_move(snapshot, targets, inbound.rates, goal, config.limits.max_broker_partitions)
         except ReassignmentError as failure:
             raise ReassignmentError(f"{request.file}: {failure}") from None
     rollback = to_json(plan.rollback)
@@ -105,8 +104,8 @@ def _goal(config: Config, request: MoveRequest) -> Goal:
     network = config.network.bytes_per_second
     if request.share is not None and network is None:
         raise ConfigError(
-            "--max-network-share: a share of what? Set network.bytes_per_second to what the network of one broker"
-            " carries, or --network 125MB/s"
+            "--max-network-share: the network capacity is unknown. Set network.bytes_per_second for one broker, or"
+            " --network 125MB/s"
         )
     return Goal(config.moves.deadline if request.deadline is None else request.deadline, request.share, network)
 
@@ -122,12 +121,12 @@ def _dumped(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-class _Watch:
-    """Polls a cluster for as long as it takes, and ends with the block."""
+class _Measurement:
+    """Polls a cluster, and closes the poller at the end of the block."""
 
     def __init__(self, config: Config, measure: float) -> None:
         interval = min(config.poll.interval, measure / LEAST_POLLS) if measure else config.poll.interval
-        # Sizes with every poll: a plan stands on those of its last one.
+        # The plan uses the sizes of the last poll, so every poll asks for them.
         settings = PollerSettings(interval=interval, deadline=config.poll.deadline, log_dirs=interval)
         self._poller = Poller(settings, config.kafka.settings, None)
         self._parameters = config.to_parameters()
@@ -146,37 +145,37 @@ class _Watch:
         begun = time.monotonic()
         snapshot = self._poller.poll()
         if snapshot is None or snapshot.clock < begun:
-            raise IncompleteError("nobody told about the cluster: is a broker of kafka.bootstrap.servers up?")
+            raise IncompleteError("no broker answered: is a broker of kafka.bootstrap.servers up?")
         return snapshot
 
-    def until_measured(self, targets: Sequence[Target]) -> tuple[Snapshot, Inbound]:
-        """Poll until what is produced is known for as long as was asked for; once where nothing is to be copied.
+    def measure(self, targets: Sequence[Target]) -> tuple[Snapshot, Inbound]:
+        """Poll until the inbound rate was measured; poll once if nothing is to be copied.
 
         Raises:
-            ReassignmentError: the file names what is not there, found with the first poll.
+            ReassignmentError: the file names something that does not exist; raised after the first poll.
         """
         begun = time.monotonic()
         snapshot = self.once()
-        inbound = self._judge(snapshot)
+        inbound = self._add(snapshot)
         if copies_anything(snapshot, targets):
-            sys.stderr.write(f"kafka-warden: measuring what is produced, for {in_time(self._measure)}\n")
+            sys.stderr.write(f"kafka-warden: measuring the inbound rate for {in_time(self._measure)}\n")
             while (left := begun + self._measure - time.monotonic()) > 0:
                 time.sleep(min(self._interval, left))
                 snapshot = self.once()
-                inbound = self._judge(snapshot)
+                inbound = self._add(snapshot)
         if not snapshot.reassignments_known:
-            raise IncompleteError(f"what moves already is not told: {_fault(snapshot, Source.REASSIGNMENTS)}")
+            raise IncompleteError(f"the moves in progress are unknown: {_fault(snapshot, Source.REASSIGNMENTS)}")
         return snapshot, inbound
 
-    def _judge(self, snapshot: Snapshot) -> Inbound:
+    def _add(self, snapshot: Snapshot) -> Inbound:
         self._memory, derived = derive(snapshot, self._memory, self._parameters)
         self._inbound = step(self._inbound, snapshot, derived.bytes_in)
         return self._inbound
 
 
 def _fault(snapshot: Snapshot, source: Source) -> str:
-    """Name the reason that a source of the cluster failed for most often."""
+    """Return the most frequent reason of a failed source."""
     status = snapshot.status.get((source, NO_BROKER))
     reasons = dict(status.errors) if status is not None else {}
     worst = max(reasons, key=lambda name: reasons[name], default="unknown")
-    return f"{worst}; docs/security.md lists what is to be allowed" if worst == "authorization" else worst
+    return f"{worst}; docs/security.md lists the required ACLs" if worst == "authorization" else worst

@@ -1,4 +1,4 @@
-"""The files of a plan: the reassignment that is asked for, and the rollback."""
+"""The files of a plan: the wanted reassignment, and the rollback."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from kafka_warden.settings.strict import reason
 
 
 def read_targets(file: Path) -> tuple[Target, ...]:
-    """Read a reassignment as kafka-reassign-partitions takes it.
+    """Read a reassignment in the format of kafka-reassign-partitions.
 
     Raises:
         ReassignmentError: it cannot be read or planned; the message names the file.
@@ -24,18 +24,18 @@ def read_targets(file: Path) -> tuple[Target, ...]:
 
 
 def write_rollback(file: Path | None, text: str) -> None:
-    """Write the rollback, where a file is given. One that says otherwise stays: it may be of before the move began.
+    """Write the rollback, if a file is given. A file with another assignment stays: it may be from before the move.
 
     Raises:
-        ConfigError: it says otherwise, or cannot be written.
+        ConfigError: it has another assignment, or cannot be written.
     """
     if file is None:
         return
     try:
         if file.exists() and file.read_text(encoding="utf-8") != text:
             raise ConfigError(
-                f"--rollback: {file} is there and holds another assignment, perhaps that of before the move;"
-                " move it away, or name another file"
+                f"--rollback: {file} has another assignment, perhaps the one before the move; rename it, or use another"
+                " file"
             )
         file.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as failure:

@@ -9,9 +9,9 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.plan.command import CreationRequest, MoveRequest
 
 MEASURE: Final = 36.0
-"""Seconds. Slightly more than three quota windows, which throttle-law.md's means are of."""
+"""Seconds: slightly more than three quota windows, as for the means of throttle-law.md."""
 LEAST_MEASURE: Final = 2.0
-"""Seconds. Two polls closer together show a producer's batch and not a rate."""
+"""Seconds. In a shorter time single batches of a producer hide its rate."""
 MOST_PARTITIONS: Final = 1_000_000
 
 _OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", "rollback")
@@ -19,15 +19,15 @@ _OF_TOPICS: Final = ("topic", "partitions", "replication_factor")
 
 
 def read(flags: Mapping[str, Any]) -> MoveRequest | CreationRequest:
-    """Make a request from the flags by their name; `None` is a flag that was not set.
+    """Make a request from the flags by name; `None` is a flag that was not set.
 
     Raises:
-        ConfigError: flags that exclude each other, or a value that cannot be used.
+        ConfigError: flags that cannot be combined, or a bad value.
     """
     moves, topics = ([name for name in names if flags[name] is not None] for names in (_OF_MOVES, _OF_TOPICS))
     if moves and topics:
         topic, move = flag_name(topics[0]), flag_name(moves[0])
-        raise ConfigError(f"{topic}: does not go with {move}; plan either a move or a topic")
+        raise ConfigError(f"{topic}: cannot be used with {move}; plan either a move or a topic")
     if flags["topic"] is not None:
         return _creation(flags)
     if flags["reassignment"] is None:

@@ -1,4 +1,4 @@
-"""Planning: the throttle for a reassignment, and whether what is planned fits. Pure; it prints and changes nothing.
+"""Plans for a reassignment or a new topic: the throttle, and whether it fits. Pure: prints and changes nothing.
 
-KIP-73's goals X and Y, KIP-578's limits. Behind `kafka-warden plan`, and for any source of a `Snapshot` and of rates.
+KIP-73's goals X and Y, KIP-578's limits. Used by `kafka-warden plan`, and by any source of a `Snapshot` and of rates.
 """

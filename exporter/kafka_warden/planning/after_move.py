@@ -1,22 +1,19 @@
 """The cluster after a move: all moving replicas have arrived. A rollback starts from it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 
-from kafka_warden.model import UNKNOWN, Ints, ReplicaTable, Snapshot, TopicConfig
+from kafka_warden.model import UNKNOWN, ReplicaTable, Snapshot
 from kafka_warden.planning.moving import Moving
-
-_Row = tuple[int, int, bool]
-"""Row of the replica that it is like, broker id, whether it leads."""
 
 
 def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
-    """Lay the end of a plan over the snapshot: `moving` holds all that moves, and no other partition is touched.
+    """Return the snapshot after the move. `moving` has all partitions that move; others do not change.
 
-    A copy is like its leader's log. The first replica in sync leads, as after a preferred election. Throttled lists of
-    the topics that moved are gone, as `--verify` removes them. Log directories stay as they were.
+    A new replica is equal to its leader. The first replica in sync leads, as after a preferred election. Topics that
+    moved have no throttled lists, as `--verify` removes them. Log directories do not change.
     """
     partitions, replicas = snapshot.partitions, snapshot.replicas
     moved = np.array([p.row for p in moving], replicas.partition.dtype)
@@ -26,38 +23,34 @@ def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
     broker = np.concatenate([replicas.broker[kept], np.array([b for _, b, _ in new], replicas.broker.dtype)])
     leads = np.concatenate([np.isin(kept, partitions.leader_row), np.array([lead for _, _, lead in new], bool)])
     order = np.argsort(replicas.partition[like], kind="stable")
-    table = _table(replicas, like[order], broker[order])
+    columns = {column.name: getattr(replicas, column.name)[like[order]] for column in fields(ReplicaTable)}
+    no = np.zeros(len(order), bool)
+    table = ReplicaTable(**{**columns, "broker": broker[order], "adding": no, "removing": no})
     led = np.flatnonzero(leads[order])
     leader_row, leader = np.full_like(partitions.leader_row, UNKNOWN), np.full_like(partitions.leader, UNKNOWN)
     leader_row[table.partition[led]], leader[table.partition[led]] = led, table.broker[led]
+    configs = snapshot.topic_configs
+    unlisted = {
+        topic: replace(configs[topic], leader_throttled="", follower_throttled="")
+        for topic in {p.topic for p in moving} & configs.keys()
+    }
     return replace(
         snapshot,
         replicas=table,
         partitions=replace(
             partitions, leader=leader, leader_row=leader_row, reassigning=np.zeros_like(partitions.reassigning)
         ),
-        topic_configs={**snapshot.topic_configs, **_unlisted(snapshot, {p.topic for p in moving})},
+        topic_configs={**configs, **unlisted},
     )
 
 
-def _rows(snapshot: Snapshot, moving: Moving) -> Iterable[_Row]:
-    """Rows of one partition at its end, in the order of its replicas."""
+def _rows(snapshot: Snapshot, moving: Moving) -> list[tuple[int, int, bool]]:
+    """Replicas of one partition after the move, in order: row of the replica to copy, broker id, whether it leads."""
     replicas, leader_row = snapshot.replicas, int(snapshot.partitions.leader_row[moving.row])
     first, last = np.searchsorted(
         replicas.partition, np.array([moving.row, moving.row + 1], replicas.partition.dtype)
     ).tolist()
-    here = {int(replicas.broker[row]): row for row in range(first, last) if not replicas.adding[row]}
-    rows = [(here.get(broker, leader_row if leader_row != UNKNOWN else first), broker) for broker in moving.replicas]
-    able = [broker for row, broker in rows if leader_row != UNKNOWN and replicas.in_isr[row]]
-    return [(row, broker, broker in able[:1]) for row, broker in rows]
-
-
-def _table(replicas: ReplicaTable, like: Ints, broker: Ints) -> ReplicaTable:
-    columns = {column.name: getattr(replicas, column.name)[like] for column in fields(ReplicaTable)}
-    still = np.zeros(len(like), bool)
-    return ReplicaTable(**{**columns, "broker": broker, "adding": still, "removing": still})
-
-
-def _unlisted(snapshot: Snapshot, topics: Iterable[str]) -> dict[str, TopicConfig]:
-    configs = snapshot.topic_configs
-    return {t: replace(configs[t], leader_throttled="", follower_throttled="") for t in topics if t in configs}
+    present = {int(replicas.broker[row]): row for row in range(first, last) if not replicas.adding[row]}
+    rows = [(present.get(broker, leader_row if leader_row != UNKNOWN else first), broker) for broker in moving.replicas]
+    in_sync = [broker for row, broker in rows if leader_row != UNKNOWN and replicas.in_isr[row]]
+    return [(row, broker, broker in in_sync[:1]) for row, broker in rows]

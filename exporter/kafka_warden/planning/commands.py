@@ -1,4 +1,4 @@
-"""The commands of a plan, word by word, up to the `--verify` that takes the throttle away again."""
+"""The commands of a plan, from `--execute` to the `--verify` that removes the throttle."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ TOPICS: Final = "kafka-topics.sh"
 CONFIGS: Final = "kafka-configs.sh"
 ELECTION: Final = "kafka-leader-election.sh"
 ROLLBACK: Final = "rollback.json"
-"""Its name in the commands where `--rollback` wrote none."""
+"""Its name in the commands without the flag `--rollback`."""
 ELECTION_FILE: Final = "elect.json"
 """Its name in the commands."""
 PROPERTIES: Final = "admin.properties"
@@ -26,43 +26,43 @@ PROPERTIES: Final = "admin.properties"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One line for a shell, and what it is for."""
+    """One line for a shell, and its purpose."""
 
     purpose: str
-    """A stable word: begin, watch, throttle, verify, roll_back, verify_roll_back, ..."""
+    """A stable name: begin, watch, throttle, verify, roll_back, verify_roll_back, ..."""
     about: str
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What commands name."""
+    """What the commands refer to."""
 
     bootstrap: str
     """`host:port,...`"""
     file: str
     rollback: str = ROLLBACK
     secured: bool = False
-    """The cluster wants `PROPERTIES`."""
+    """The tools need `PROPERTIES` to connect."""
 
 
 def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
-    """Commands of a reassignment, in order; none where the file changes nothing or cannot be done as asked."""
+    """Return the commands of a reassignment in order; none if it is impossible or changes nothing."""
     if not plan.changed or problems(plan):
         return ()
     throttle = [] if plan.limit is None else ["--throttle", str(plan.limit)]
     additional = ["--additional"] if plan.additional else []
     file, back = ["--reassignment-json-file", where.file], ["--reassignment-json-file", where.rollback]
     found = [
-        ("begin", "begin", ["--execute", *additional, *throttle, *file]),
-        ("watch", "see what still moves", ["--list"]),
+        ("begin", "start the move", ["--execute", *additional, *throttle, *file]),
+        ("watch", "list the moves in progress", ["--list"]),
         (
             "throttle",
-            "while it runs: another throttle, BYTES a second",
+            "during the move: set another throttle, in bytes per second",
             ["--execute", "--additional", "--throttle", "BYTES", *file],
         ),
         _cancel(plan, file),
-        ("verify", "at the end, and again until it says that the throttle was removed", ["--verify", *file]),
+        ("verify", "at the end: repeat until it reports that the throttle was removed", ["--verify", *file]),
         *_rollback(plan.rollback_plan, back),
     ]
     if plan.limit is None:
@@ -71,41 +71,41 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
 
 
 def _cancel(plan: MovePlan, file: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Kafka's tool clears every throttle of the cluster, whatever it has cancelled: not while others need theirs."""
-    about = "while it runs: give it up; what has not arrived goes, and "
+    """`--cancel` removes every throttle of the cluster, so it preserves them while another move needs one."""
+    about = "during the move: cancel it. Incomplete new replicas are deleted. "
     if only_under_way(plan.moving):
-        about += "the throttle stays for what moves besides; --verify takes it away when all is over"
+        about += "The throttle stays for the other moves; --verify removes it when all moves have ended"
     elif only_growing(plan.moving):
-        about += "the throttle stays until --verify, as not every version of the tool cancels what only grows"
+        about += "The throttle stays until --verify: some versions of the tool do not cancel partitions that only grow"
     else:
-        about += "so does the throttle, everybody's: where --list shows other moves, add --preserve-throttles"
+        about += "All throttles of the cluster are removed: if --list shows other moves, add --preserve-throttles"
         return "cancel", about, ["--cancel", *file]
     return "cancel", about, ["--cancel", "--preserve-throttles", *file]
 
 
 def _rollback(planned: RollbackPlan, back: Sequence[str]) -> list[tuple[str, str, list[str]]]:
-    """None where no throttle could be planned for it: without one it would take all of the network."""
+    """No command without a planned throttle: an unthrottled rollback would use the whole network."""
     if planned.why or planned.bytes is None or planned.predicted is None:
         return []
-    throttle, about = [], "back to today's assignment: nothing to copy"
+    throttle, about = [], "rollback to the current assignment: nothing to copy"
     if planned.limit is not None and planned.replicas:
         throttle = ["--throttle", str(planned.limit)]
         copies = f"{in_count(planned.replicas, 'replica')} to copy, {in_bytes(planned.bytes)}"
-        about = f"back to today's assignment: {copies}, {in_time(planned.predicted)}"
+        about = f"rollback to the current assignment: {copies}, {in_time(planned.predicted)}"
     return [
         ("roll_back", about, ["--execute", "--additional", *throttle, *back]),
-        ("verify_roll_back", "and its end", ["--verify", *back]),
+        ("verify_roll_back", "at the end of the rollback", ["--verify", *back]),
     ]
 
 
 def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
-    """What to look at when it is over."""
+    """Return the commands that check the result."""
     if not plan.changed or problems(plan):
         return ()
     found = [
         Command(
             "under_replicated",
-            "every replica is in sync: must print nothing",
+            "all replicas are in sync: prints nothing",
             _line(where, TOPICS, ["--describe", "--under-replicated-partitions"]),
         )
     ]
@@ -113,12 +113,12 @@ def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
         found += [
             Command(
                 "rates_left",
-                "no throttled.rate is left on a broker; --verify cannot reach one that is down",
+                "no broker has a throttled.rate; --verify cannot remove it from a broker that is down",
                 _line(where, CONFIGS, ["--describe", "--entity-type", "brokers"]),
             ),
             Command(
                 "lists_left",
-                "no throttled.replicas is left on a topic",
+                "no topic has throttled.replicas",
                 _line(where, TOPICS, ["--describe", "--topics-with-overrides"]),
             ),
         ]
@@ -126,35 +126,35 @@ def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
 
 
 def election_json(plan: MovePlan) -> str:
-    """Write the partitions that get another preferred leader as kafka-leader-election reads them, one a line."""
+    """Write the partitions that get another preferred leader for kafka-leader-election, one per line."""
     lines = ",\n".join(f"  {json.dumps({'topic': p.topic, 'partition': p.number})}" for p in electing(plan.moving))
     return f'{{"partitions":[\n{lines}\n]}}\n'
 
 
 def metric_checks(plan: MovePlan) -> tuple[tuple[str, str], ...]:
-    """Queries of Prometheus beside them, with what they have to show."""
+    """Return queries for Prometheus, each with its expected result."""
     if not plan.copies or problems(plan):
         return ()
     return (
-        ("kafka_warden_reassigning_partitions", "0 in the end"),
-        ("kafka_warden_reassignment_total_eta_seconds", "falls; +Inf: the throttle is too low by now"),
+        ("kafka_warden_reassigning_partitions", "0 at the end"),
+        ("kafka_warden_reassignment_total_eta_seconds", "falls; +Inf: the throttle is too low"),
         ('kafka_warden_replication_throttle_problem_seconds{problem="left_behind"}', "no series after --verify"),
     )
 
 
 def creation_commands(creation: Creation, where: Where) -> tuple[Command, ...]:
-    """The command that creates a topic that fits."""
+    """Return the command that creates the topic, if it fits."""
     if not creation.fits:
         return ()
     shape = ["--partitions", str(creation.partitions), "--replication-factor", str(creation.factor)]
     if creation.assignment is not None:
         shape = ["--replica-assignment", ",".join(":".join(map(str, brokers)) for brokers in creation.assignment)]
     options = ["--create", "--topic", creation.topic, *shape]
-    return (Command("create", "create it", _line(where, TOPICS, options)),)
+    return (Command("create", "create the topic", _line(where, TOPICS, options)),)
 
 
 def _elect(plan: MovePlan, where: Where) -> Iterable[Command]:
-    """Only for what moved: `--all-topic-partitions` would move leaders in the whole cluster."""
+    """Only for partitions that moved: `--all-topic-partitions` would move leaders in the whole cluster."""
     found = electing(plan.moving)
     if not found:
         return
@@ -163,7 +163,7 @@ def _elect(plan: MovePlan, where: Where) -> Iterable[Command]:
         which = ["--topic", found[0].topic, "--partition", str(found[0].number)]
     yield Command(
         "elect",
-        "let the new preferred leaders lead, unless auto.leader.rebalance.enable does it in its time",
+        "elect the new preferred leaders now; auto.leader.rebalance.enable does it later",
         _line(where, ELECTION, ["--election-type", "preferred", *which]),
     )
 

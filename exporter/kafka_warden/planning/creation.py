@@ -1,4 +1,4 @@
-"""Whether a topic can be created: KIP-578's limits, which Kafka itself never looks at (judgement.md 8)."""
+"""Whether a new topic fits: KIP-578's limits, which Kafka itself ignores (judgement.md 8)."""
 
 import math
 import re
@@ -24,33 +24,33 @@ class Count:
 
     before: int
     after: int | None
-    """As assigned, or with the emptiest brokers filled first; `None` where the topic does not fit."""
+    """With the assignment, or with the emptiest brokers filled first; `None` if the topic does not fit."""
     headroom: float
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A topic that is to be created."""
+    """The plan for a new topic."""
 
     topic: str
     partitions: int
     factor: int
     brokers: Mapping[int, Count]
-    """By id, of those that are up."""
+    """By id; only brokers that are up."""
     broker_limit: float
-    """`+inf` where none is configured."""
+    """`+inf` if none is configured."""
     cluster_before: int
     cluster_limit: float
     counted: bool
-    """False for topics that no limit counts."""
+    """False for topics that limits do not count."""
     reasons: tuple[str, ...]
-    """Why it does not fit; empty where it does."""
+    """Why it does not fit; empty if it does."""
     assignment: tuple[tuple[int, ...], ...] | None
-    """Broker ids by partition that keep the limits, where Kafka's own placement may not; else `None`."""
+    """Broker ids by partition within the limits, if Kafka's placement may exceed them; else `None`."""
     most_by_kafka: int
-    """Replicas of it that Kafka's own placement puts on one broker at most."""
+    """Most replicas of it that Kafka's placement can put on one broker."""
     racks_apart: bool
-    """Whether each replica of a partition has a rack of its own."""
+    """Whether the replicas of a partition are in different racks."""
 
     @property
     def fits(self) -> bool:
@@ -61,10 +61,10 @@ class Creation:
 def plan_creation(
     snapshot: Snapshot, topic: str, partitions: int, factor: int, broker_limit: float, cluster_limit: float
 ) -> Creation:
-    """Judge a creation. Limits are `+inf` where none is configured.
+    """Plan a new topic. A limit is `+inf` if none is configured.
 
     Raises:
-        TopicError: there is such a topic, or there can be none of that name.
+        TopicError: the topic exists, or its name is not allowed.
     """
     _check_name(snapshot, topic)
     up = sorted(broker.id for broker in snapshot.brokers.values() if not (broker.gone or broker.fenced))
@@ -79,14 +79,14 @@ def plan_creation(
     registered = [broker.rack for broker in snapshot.brokers.values() if not broker.gone]
     most = most_by_kafka(registered, len(up), partitions, factor) if up else 0
     placed = _placed(before, headroom, racks, partitions, factor) if not reasons else None
-    after = _after(before, placed) if placed is not None else None
-    wanted = placed is not None and most > min(headroom)
+    added = Counter(index for replicas in placed or () for index in replicas)
+    assign = placed is not None and most > min(headroom)
     return Creation(
         topic=topic,
         partitions=partitions,
         factor=factor,
         brokers={
-            broker: Count(before[index], after[index] if after else None, headroom[index])
+            broker: Count(before[index], None if placed is None else before[index] + added[index], headroom[index])
             for index, broker in enumerate(up)
         },
         broker_limit=limit,
@@ -94,7 +94,7 @@ def plan_creation(
         cluster_limit=cluster,
         counted=counted,
         reasons=reasons,
-        assignment=tuple(tuple(up[index] for index in replicas) for replicas in placed or ()) if wanted else None,
+        assignment=tuple(tuple(up[index] for index in replicas) for replicas in placed or ()) if assign else None,
         most_by_kafka=most,
         racks_apart=keeps_racks_apart(racks, factor),
     )
@@ -102,21 +102,21 @@ def plan_creation(
 
 def _check_name(snapshot: Snapshot, topic: str) -> None:
     if topic in snapshot.topics:
-        raise TopicError(f"{topic}: the cluster has this topic already; name one that is to be created")
+        raise TopicError(f"{topic}: the cluster has this topic already; give the name of a new one")
     if not _NAME.fullmatch(topic) or topic in {".", ".."} or len(topic) > _LONGEST_NAME:
         raise TopicError(
-            f"{topic}: no name for a topic; use up to {_LONGEST_NAME} letters, digits, dots, underscores and hyphens"
+            f"{topic}: not a valid topic name; use up to {_LONGEST_NAME} letters, digits, dots, underscores and hyphens"
         )
-    twins = [name for name in snapshot.topics if name.replace(".", "_") == topic.replace(".", "_")]
-    if twins:
-        raise TopicError(f"{topic}: Kafka refuses it beside {twins[0]}, as metrics write dots as underscores")
+    colliding = [name for name in snapshot.topics if name.replace(".", "_") == topic.replace(".", "_")]
+    if colliding:
+        raise TopicError(f"{topic}: Kafka refuses it because of {colliding[0]}: metric names have underscores for dots")
 
 
 def _reasons(
     headroom: Sequence[float], racks: Sequence[Rack], cluster_headroom: float, partitions: int, factor: int
 ) -> tuple[str, ...]:
     if factor > len(headroom):
-        return (f"replication factor {factor} needs {factor} brokers, and {len(headroom)} are up",)
+        return (f"replication factor {factor} needs {factor} brokers, but only {len(headroom)} are up",)
     reasons = []
     if partitions > cluster_headroom:
         reasons.append(f"the cluster has room for {_room(cluster_headroom)} partitions, not for {partitions}")
@@ -129,7 +129,7 @@ def _reasons(
     elif keeps_racks_apart(racks, factor) and room_by_rack(headroom, racks, partitions) < partitions * factor:
         apart = room_by_rack(headroom, racks, partitions)
         reasons.append(
-            f"with each replica of a partition in a rack of its own the racks have room for {_room(apart)} replicas,"
+            f"with the replicas of a partition in different racks, the racks have room for {_room(apart)} replicas,"
             f" not for {partitions * factor}"
         )
     return tuple(reasons)
@@ -142,16 +142,10 @@ def _room(left: float) -> str:
 def _placed(
     before: Sequence[int], headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Place it by room, the emptiest brokers first."""
+    """Place the topic, the emptiest brokers first."""
     if not keeps_racks_apart(racks, factor):
         return limits.placement(before, partitions, factor)
-    # Without a limit headroom is endless, and what the fullest broker may come to stands for one.
+    # Without a limit the headroom is infinite: use the highest possible count of the fullest broker as limit.
     if any(map(math.isinf, headroom)):
         headroom = [float(max(before) + partitions - count) for count in before]
     return place_by_rack(headroom, racks, partitions, factor)
-
-
-def _after(before: Sequence[int], placed: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Replicas per broker with the topic."""
-    added = Counter(index for replicas in placed for index in replicas)
-    return tuple(count + added[index] for index, count in enumerate(before))

@@ -1,4 +1,4 @@
-"""A plan for machines: stable keys (docs/plan.md), base units, no infinity and no unknown but `null` with a reason."""
+"""A plan as JSON: stable keys (docs/plan.md), base units; unknown and infinite values are `null` with a reason."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from kafka_warden.planning.commands import (
 )
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.findings import Verdict, notes, problems, verdict, warnings
-from kafka_warden.planning.inbound import Assumed, Percentile, total
+from kafka_warden.planning.inbound import InboundRates, Percentile, total
 from kafka_warden.planning.loads import Load
 from kafka_warden.planning.moving import Moving
 from kafka_warden.planning.plan import MovePlan
@@ -27,32 +27,33 @@ from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.room import Room
 
 FORMAT: Final = 1
-"""Raised when a key changes its meaning or goes; new ones may come."""
+"""Increased when a key changes its meaning or is removed; keys may be added."""
 
 UNLIMITED: Final = "unlimited"
 NEVER: Final = "never"
+UNKNOWN_INBOUND: Final = "the inbound rate of a replica is unknown"
 NO_NETWORK: Final = "network.bytes_per_second is not set"
 CONTRADICTION: Final = "deadline and share contradict"
 NOTHING_COPIED: Final = "nothing is copied"
-NOT_TOLD: Final = "not told by the broker"
+NOT_REPORTED: Final = "not reported by the broker"
 
 
 class _Reasons:
-    """Collects why values are null, by the path of their key."""
+    """Collects the reasons of null values, by the path of their key."""
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
 
     def number(self, path: str, value: float | None, unknown: str, infinite: str = UNLIMITED) -> float | None:
-        """Pass a finite number through; note why another one is null."""
+        """Return a finite number; for others return `None` and store the reason."""
         if value is not None and math.isfinite(value):
             return value
         self.found[path] = unknown if value is None else infinite
         return None
 
 
-def move_document(plan: MovePlan, inbound: Assumed, where: Where) -> dict[str, Any]:
-    """Write a reassignment's plan."""
+def move_document(plan: MovePlan, inbound: InboundRates, where: Where) -> dict[str, Any]:
+    """Return the plan for a reassignment."""
     why = _Reasons()
     return {
         "format": FORMAT,
@@ -84,7 +85,7 @@ def move_document(plan: MovePlan, inbound: Assumed, where: Where) -> dict[str, A
 
 
 def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
-    """Write a creation's plan."""
+    """Return the plan for a new topic."""
     why = _Reasons()
     return {
         "format": FORMAT,
@@ -114,7 +115,7 @@ def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
     }
 
 
-def _measured(inbound: Assumed) -> dict[str, Any]:
+def _measured(inbound: InboundRates) -> dict[str, Any]:
     return {
         "seconds": inbound.longest,
         "polls": inbound.polls,
@@ -138,11 +139,11 @@ def _throttle(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
     }
     unknown = dict.fromkeys(values, NOTHING_COPIED)
     if choice is not None:
-        bound = NO_NETWORK if plan.goal.network is None else "bytes in of a replica is not known"
+        bound = NO_NETWORK if plan.goal.network is None else UNKNOWN_INBOUND
         unknown |= {
             "bytes_per_second": CONTRADICTION,
             "least_network_share": NO_NETWORK,
-            "lower_bound_bytes_per_second": "bytes in of a replica is not known",
+            "lower_bound_bytes_per_second": UNKNOWN_INBOUND,
             "upper_bound_bytes_per_second": bound,
         }
     infinite = {"least_deadline_seconds": NEVER, "allowed_bytes_per_second": NO_NETWORK}
@@ -153,7 +154,7 @@ def _throttle(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
 
 
 def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
-    unknown = NOTHING_COPIED if plan.choice is None else "a size or a rate of a partition is not known"
+    unknown = NOTHING_COPIED if plan.choice is None else "the size or the rate of a partition is unknown"
     last = plan.last[0] if plan.last is not None else None
     if last is None:
         why.found["move.bottleneck"] = NOTHING_COPIED
@@ -165,14 +166,14 @@ def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
         "kip73_seconds": why.number("move.kip73_seconds", plan.move_time, unknown, NEVER),
         "predicted_seconds": why.number("move.predicted_seconds", plan.predicted, NOTHING_COPIED, NEVER),
         "at_bytes_per_second": why.number(
-            "move.at_bytes_per_second", None if plan.choice is None else plan.choice.judged_at, NOTHING_COPIED
+            "move.at_bytes_per_second", None if plan.choice is None else plan.choice.assumed_limit, NOTHING_COPIED
         ),
         "bottleneck": None if last is None else {"broker": last.broker, "side": str(last.side)},
     }
 
 
 def _rollback(plan: MovePlan, key: str, why: _Reasons) -> dict[str, Any]:
-    """Write the rollback below one of its two keys: `way_back` is the older name."""
+    """Return the rollback plan for one of its two keys. `way_back` is the older one."""
     back = plan.rollback_plan
     unknown = back.why or NOTHING_COPIED
     values: Mapping[str, float | None] = {
@@ -185,7 +186,7 @@ def _rollback(plan: MovePlan, key: str, why: _Reasons) -> dict[str, Any]:
 
 
 def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any]:
-    at = plan.choice.judged_at if plan.choice is not None else math.inf
+    at = plan.choice.assumed_limit if plan.choice is not None else math.inf
     return {
         "broker": load.broker,
         "side": str(load.side),
@@ -201,10 +202,8 @@ def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any
 
 def _broker(plan: MovePlan, room: Room, path: str, why: _Reasons) -> dict[str, Any]:
     bounds, disk, counts = plan.bounds.get(room.broker), room.disk, room.partitions
-    no_copies = "no copy goes through it"
-    unknown = no_copies if bounds is None else "bytes in of a replica is not known"
+    unknown = "it has no copies" if bounds is None else UNKNOWN_INBOUND
     upper = NO_NETWORK if plan.goal.network is None and bounds is not None else unknown
-    fits = {"fits": disk.fits}
     if disk.fits is None:
         why.found[f"{path}.disk.fits"] = disk.why
     return {
@@ -225,7 +224,7 @@ def _broker(plan: MovePlan, room: Room, path: str, why: _Reasons) -> dict[str, A
             "fits": counts.fits,
         },
         "disk": {
-            name: why.number(f"{path}.disk.{name}", value, NOT_TOLD)
+            name: why.number(f"{path}.disk.{name}", value, NOT_REPORTED)
             for name, value in (
                 ("bytes_before", disk.before),
                 ("bytes_during", disk.during),
@@ -234,7 +233,7 @@ def _broker(plan: MovePlan, room: Room, path: str, why: _Reasons) -> dict[str, A
                 ("capacity_bytes", disk.capacity),
             )
         }
-        | fits,
+        | {"fits": disk.fits},
     }
 
 

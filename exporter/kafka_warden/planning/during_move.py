@@ -1,10 +1,10 @@
-"""The cluster while a plan runs: its replicas beside the arriving ones, listed as kafka-reassign-partitions does.
+"""The cluster during a move: its replicas and the new ones, and the lists that kafka-reassign-partitions sets.
 
-The tool sets the lists of every topic that moves: the old replicas on the leader's, the arriving ones on the follower's
-(`calculateLeaderThrottles`, `calculateFollowerThrottles`). Lists of other topics stay as they are.
+The tool sets the lists of every topic that moves: old replicas in the leader list, new ones in the follower list
+(`calculateLeaderThrottles`, `calculateFollowerThrottles`). Lists of other topics do not change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,16 @@ from kafka_warden.planning.moving import Moving
 
 
 @dataclass(frozen=True, slots=True)
-class During:
-    """B brokers, P partitions; the rows of `replicas` are those of the snapshot, then the arriving ones."""
+class Bounds:
+    """KIP-73's bounds of one broker, bytes per second; `None` if unknown, or without a configured network."""
+
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DuringMove:
+    """B brokers, P partitions. The rows of `replicas` are those of the snapshot, then the new ones."""
 
     brokers: Ints
     """(B,) ids, ascending."""
@@ -26,26 +34,26 @@ class During:
     """(P,)"""
 
     def floors(self) -> dict[Side, dict[int, float]]:
-        """In-sync traffic that counts against the limit of each broker and side, NaN where a rate is unknown."""
+        """In-sync traffic that counts against the limit of each broker and side, NaN if a rate is unknown."""
         floors = throttle.floors(self.replicas, self.bytes_in, len(self.brokers))
-        return {side: self._by_broker(column) for side, column in zip(SIDES, floors, strict=True)}
+        ids = self.brokers.tolist()
+        return {side: dict(zip(ids, column.tolist(), strict=True)) for side, column in zip(SIDES, floors, strict=True)}
 
-    def lower_bounds(self) -> dict[int, float | None]:
-        """KIP-73's least throttle of each broker, `None` where it is not known."""
-        found = throttle.lower_bound(self.replicas, self.bytes_in, len(self.brokers)).values
-        return {broker: as_known(value) for broker, value in self._by_broker(found).items()}
+    def bounds(self, brokers: Iterable[int], network: float | None) -> dict[int, Bounds]:
+        """KIP-73's bounds of some brokers, by id. `network`: bytes per second of one broker, if configured."""
+        count = len(self.brokers)
+        upper = np.full(count, np.nan)
+        lower = throttle.lower_bound(self.replicas, self.bytes_in, count).values
+        if network is not None:
+            upper = throttle.upper_bound(self.replicas, self.bytes_in, count, network).values
+        rows = {broker: row for row, broker in enumerate(self.brokers.tolist())}
+        return {
+            broker: Bounds(as_known(lower[rows[broker]]), as_known(upper[rows[broker]])) for broker in sorted(brokers)
+        }
 
-    def upper_bounds(self, network: float) -> dict[int, float | None]:
-        """KIP-73's greatest throttle of each broker, `None` where it is not known. `network`: bytes per second."""
-        found = throttle.upper_bound(self.replicas, self.bytes_in, len(self.brokers), network).values
-        return {broker: as_known(value) for broker, value in self._by_broker(found).items()}
 
-    def _by_broker(self, column: Floats) -> dict[int, float]:
-        return dict(zip(self.brokers.tolist(), column.tolist(), strict=True))
-
-
-def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) -> During:
-    """Lay the plan over the snapshot. `bytes_in`: (P,) bytes per second, NaN where unknown."""
+def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) -> DuringMove:
+    """Add the new replicas to the snapshot. `bytes_in`: (P,) bytes per second, NaN if unknown."""
     partitions, replicas = snapshot.partitions, snapshot.replicas
     new = [(p.row, one.broker) for p in moving for one in p.arriving if not one.under_way]
     rows = np.array([row for row, _ in new], replicas.partition.dtype)
@@ -54,37 +62,37 @@ def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) 
     brokers = np.unique(np.concatenate([np.fromiter(snapshot.brokers, np.int32), broker])).astype(np.int32)
     is_leader = np.zeros(len(broker), bool)
     is_leader[partitions.leader_row[partitions.leader_row != UNKNOWN]] = True
-    nothing = np.zeros(len(new), bool)
+    no = np.zeros(len(new), bool)
     listed = _listed(snapshot, moving)
-    return During(
+    return DuringMove(
         brokers,
         throttle.Replicas(
             partition=np.concatenate([replicas.partition, rows]),
             broker=np.searchsorted(brokers, broker).astype(np.int32),
             is_leader=is_leader,
-            in_isr=np.concatenate([replicas.in_isr, nothing]),
-            leader_listed=np.concatenate([listed[Side.LEADER], nothing]),
-            follower_listed=np.concatenate([listed[Side.FOLLOWER], ~nothing]),
+            in_isr=np.concatenate([replicas.in_isr, no]),
+            leader_listed=np.concatenate([listed[Side.LEADER], no]),
+            follower_listed=np.concatenate([listed[Side.FOLLOWER], ~no]),
         ),
         bytes_in,
     )
 
 
 def _listed(snapshot: Snapshot, moving: Sequence[Moving]) -> dict[Side, Bools]:
-    """(R,) replicas of the snapshot that the lists name once the tool has set its own."""
+    """(R,) replicas of the snapshot that are listed after the tool has set its lists."""
     replicas = snapshot.replicas
     planned = np.zeros(len(snapshot.partitions), bool)
     planned[[partition.row for partition in moving]] = True
     ours = planned[replicas.partition]
     rewritten = {partition.topic for partition in moving}
     return {
-        Side.LEADER: _standing(snapshot, rewritten, Side.LEADER) | (ours & ~replicas.adding),
-        Side.FOLLOWER: _standing(snapshot, rewritten, Side.FOLLOWER) | (ours & replicas.adding),
+        Side.LEADER: _already_listed(snapshot, rewritten, Side.LEADER) | (ours & ~replicas.adding),
+        Side.FOLLOWER: _already_listed(snapshot, rewritten, Side.FOLLOWER) | (ours & replicas.adding),
     }
 
 
-def _standing(snapshot: Snapshot, rewritten: set[str], side: Side) -> Bools:
-    """(R,) replicas that the lists of topics name which the tool does not write."""
+def _already_listed(snapshot: Snapshot, rewritten: set[str], side: Side) -> Bools:
+    """(R,) replicas in the lists of the topics that the tool does not change."""
     values = [
         (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
         for index, topic in enumerate(snapshot.topics)

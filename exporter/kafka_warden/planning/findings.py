@@ -1,4 +1,4 @@
-"""What a plan has to say in words: why it cannot be, what to mind, what to know. One sentence each."""
+"""Problems, warnings and notes of a plan, one sentence each."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -9,47 +9,47 @@ from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import UNLIMITED, Side
 from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
-from kafka_warden.planning.moving import Moving, electing, names, only_growing, only_under_way
+from kafka_warden.planning.moving import electing, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
 
 
 class Verdict(StrEnum):
-    """What a plan comes to."""
+    """Result of a plan."""
 
     POSSIBLE = "possible"
     IMPOSSIBLE = "impossible"
     NOT_PLANNED = "not_planned"
-    """All that the file asks for are moves between log directories."""
+    """The file only moves replicas between log directories of a broker."""
 
 
 def verdict(plan: MovePlan) -> Verdict:
-    """Tell whether it can be done as asked."""
+    """Return whether the move is possible as asked."""
     if problems(plan):
         return Verdict.IMPOSSIBLE
     return Verdict.NOT_PLANNED if plan.names_only_dirs else Verdict.POSSIBLE
 
 
 def problems(plan: MovePlan) -> tuple[str, ...]:
-    """Why it cannot be done as asked; empty where it can."""
+    """Return why the move is impossible; empty if it is possible."""
     return (*_contradiction(plan), *_no_room(plan))
 
 
 def warnings(plan: MovePlan) -> tuple[str, ...]:
-    """What to mind before it is begun."""
+    """Return the warnings to read before the start."""
     return tuple(sentence for check in _CHECKS for sentence in check(plan))
 
 
 def notes(plan: MovePlan) -> tuple[str, ...]:
-    """What the file comes to."""
+    """Return what the file changes."""
     asked = [partition for partition in plan.moving if partition.asked]
     same = [p for p in asked if p.replicas == p.sources and not p.under_way and not p.names_dirs_of_staying]
     reordered = [p for p in asked if p.replicas != p.sources and not p.arriving and not p.leaving]
     found = [
-        (same, "no change: the replicas are those of the file already"),
+        (same, "no change: it already has these replicas"),
         (reordered, "only the order changes: nothing is copied, the first replica becomes the preferred leader"),
         ([p for p in asked if len(p.replicas) > len(p.sources)], "the replication factor grows"),
         ([p for p in asked if len(p.replicas) < len(p.sources)], "the replication factor shrinks"),
-        ([p for p in asked if p.under_way], "moves already: what the file says takes the place of that move"),
+        ([p for p in asked if p.under_way], "a move is in progress: the file replaces it"),
         (only_under_way(plan.moving), "moves already, and is not in the file: it shares the throttle"),
         (electing(asked), "gets another preferred leader"),
     ]
@@ -66,14 +66,14 @@ def _contradiction(plan: MovePlan) -> Iterable[str]:
         f" and {cap} is {in_rate(choice.most)}"
     )
     if math.isinf(choice.least_deadline):
-        yield f"no deadline is possible with {in_rate(choice.most)}: what is produced meanwhile takes all of it"
+        yield f"no deadline is possible with {in_rate(choice.most)}: the inbound rate uses all of it"
     else:
         yield f"possible with {cap}: a deadline of {in_time(choice.least_deadline)} or more"
     if choice.least_share is not None and choice.least_share <= 1:
         share = math.ceil(1000 * choice.least_share) / 1000
         yield f"possible within {in_time(goal.deadline)}: a share of {in_percent(share)} or more"
     elif choice.least_share is not None:
-        yield f"no network carries it within {in_time(goal.deadline)}: split the file, or take more time"
+        yield f"the network is too slow for {in_time(goal.deadline)}: split the file, or set a longer deadline"
 
 
 def _no_room(plan: MovePlan) -> Iterable[str]:
@@ -85,41 +85,38 @@ def _no_room(plan: MovePlan) -> Iterable[str]:
             )
         if room.disk.fits is False:
             yield (
-                f"the disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} arrive,"
-                f" {in_bytes(room.disk.usable or 0.0)} are free)"
+                f"disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} to receive,"
+                f" {in_bytes(room.disk.usable or 0.0)} free)"
             )
 
 
 def _disks(plan: MovePlan) -> Iterable[str]:
     for room in plan.rooms:
         if room.disk.fits is None:
-            yield f"the disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} arrive)"
+            yield f"disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} to receive)"
 
 
 def _few_replicas(plan: MovePlan) -> Iterable[str]:
     configs = plan.snapshot.topic_configs
     few = [p for p in plan.moving if p.topic in configs and len(p.replicas) < configs[p.topic].min_insync_replicas]
     if few:
-        yield f"{names(few)}: fewer replicas than min.insync.replicas: producers with acks=all will be refused"
+        yield f"{names(few)}: fewer replicas than min.insync.replicas: writes with acks=all will fail"
 
 
 def _moves_between_dirs(plan: MovePlan) -> Iterable[str]:
-    if _naming_dirs(plan):
+    naming = [p for p in plan.moving if p.names_dirs_of_staying]
+    if naming:
         yield (
-            f"{names(_naming_dirs(plan))}: where the file names another log directory for a replica that stays, that"
-            " copy is not in these figures: it has a limit of its own, --replica-alter-log-dirs-throttle"
+            f"{names(naming)}: the file names a log directory for a replica that stays on its broker. That copy is not"
+            " planned; its limit is --replica-alter-log-dirs-throttle"
         )
-
-
-def _naming_dirs(plan: MovePlan) -> list[Moving]:
-    return [p for p in plan.moving if p.names_dirs_of_staying]
 
 
 def _no_rollback(plan: MovePlan) -> Iterable[str]:
     if plan.changed and plan.rollback_plan.why:
         yield (
-            f"no throttle for the rollback, so no command for it: {plan.rollback_plan.why}. Keep today's assignment,"
-            " and plan it with --reassignment when it is needed"
+            f"the rollback has no throttle and no command: {plan.rollback_plan.why}. Keep the current assignment, and"
+            " plan it with --reassignment when you need it"
         )
 
 
@@ -127,16 +124,15 @@ def _not_cancelled(plan: MovePlan) -> Iterable[str]:
     growing = only_growing(plan.moving)
     if growing:
         yield (
-            f"{names(growing)}: only gets replicas: --cancel of some versions of the tool (3.9.1; not 4.1.1) skips that"
-            " and takes the throttle away all the same. Look at --list after it; what still moves is given up by the"
-            " rollback, today's assignment"
+            f"{names(growing)}: only gets more replicas. --cancel of some versions of the tool (3.9.1; not 4.1.1) skips"
+            " it, but removes the throttle. Check --list after --cancel; if it still moves, use the rollback"
         )
 
 
 def _no_network(plan: MovePlan) -> Iterable[str]:
     if (plan.choice is not None or plan.rollback_plan.limit is not None) and plan.goal.network is None:
         yield (
-            "nobody said what the network carries, so nothing caps the throttle: set network.bytes_per_second, or"
+            "the network capacity is not configured, so nothing limits the throttle: set network.bytes_per_second, or"
             " --network 125MB/s"
         )
 
@@ -147,21 +143,21 @@ def _outside_bounds(plan: MovePlan) -> Iterable[str]:
         return
     if choice.lower_bound is not None and limit < choice.lower_bound:
         yield (
-            f"the throttle is below KIP-73's lower bound of {in_rate(choice.lower_bound)}: should a leader move to a"
-            " listed replica meanwhile, it may hold that one back"
+            f"the throttle is below KIP-73's lower bound of {in_rate(choice.lower_bound)}: if the leader moves to a"
+            " listed replica, it may slow that replica down"
         )
     if choice.upper_bound is not None and limit > choice.upper_bound:
         yield (
-            f"the throttle is above KIP-73's upper bound of {in_rate(choice.upper_bound)}: it leaves too little of the"
-            " network for what is produced once leaders have moved"
+            f"the throttle is above KIP-73's upper bound of {in_rate(choice.upper_bound)}: after leaders have moved,"
+            " the network is too slow for the inbound rate"
         )
 
 
 def _late(plan: MovePlan) -> Iterable[str]:
     if plan.limit is not None and plan.predicted > plan.goal.deadline:
         yield (
-            f"the law of throttled moves gives {in_time(plan.predicted)} at this throttle: replication.quota.window.*"
-            " of the brokers leaves little of it; look at the ETA once it runs"
+            f"the law of throttled moves predicts {in_time(plan.predicted)} with this throttle, because of"
+            " replication.quota.window.* of the brokers: check the ETA during the move"
         )
 
 
@@ -171,7 +167,7 @@ def _bursts(plan: MovePlan) -> Iterable[str]:
     if most > plan.goal.most:
         yield (
             f"a whole fetch response passes before it is counted: up to {in_rate(most)} in the mean of a quota window,"
-            f" above the {in_rate(plan.goal.most)} that are allowed; fewer partitions at a time make it less"
+            f" above the allowed {in_rate(plan.goal.most)}; move fewer partitions at a time"
         )
 
 
@@ -185,8 +181,8 @@ def _fetch_size(plan: MovePlan) -> Iterable[str]:
         largest = throttle.largest_fetch(NUMBERS, float(plan.limit), brokers, load.window.seconds, network)
         if size > largest and load.side is Side.FOLLOWER:
             yield (
-                f"broker {load.broker}: replica.fetch.response.max.bytes is {in_bytes(size)}, and"
-                f" {in_bytes(largest)} are the most whose first responses pass within a quota window (KIP-73, Q&A 5)"
+                f"broker {load.broker}: replica.fetch.response.max.bytes is {in_bytes(size)}; with more than"
+                f" {in_bytes(largest)} the first responses exceed a quota window (KIP-73, Q&A 5)"
             )
 
 
@@ -198,7 +194,7 @@ def _replaced(plan: MovePlan) -> Iterable[str]:
     for broker in sorted(brokers & configs.keys()):
         values = {found.value for side in (Side.LEADER, Side.FOLLOWER) if (found := configs[broker].limits.get(side))}
         for value in sorted(values - {UNLIMITED, float(plan.limit)}):
-            yield f"broker {broker}: the tool replaces its throttle of {in_rate(value)}, and --verify takes it away"
+            yield f"broker {broker}: the tool replaces its throttle of {in_rate(value)}, and --verify removes it"
 
 
 _CHECKS: Final[tuple[Callable[[MovePlan], Iterable[str]], ...]] = (

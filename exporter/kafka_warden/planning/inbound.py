@@ -1,7 +1,6 @@
-"""What comes in while a plan watches, the mean of a rate over several polls; or what came in over a history."""
+"""The inbound rate that a plan assumes: the mean of several polls, or a percentile of a history."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -11,86 +10,68 @@ from kafka_warden.model import Floats, Snapshot
 from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 
 
-class Assumed(Protocol):
-    """What a plan takes for granted about what is produced."""
-
-    @property
-    def rates(self) -> Floats:
-        """Bytes a second (P,), NaN where unknown."""
-
-    @property
-    def polls(self) -> int:
-        """Polls that they stand on."""
-
-    @property
-    def longest(self) -> float:
-        """Seconds that these span."""
-
-    @property
-    def about(self) -> str:
-        """Say so."""
-
-
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """State of the fold. P partitions, in the rows of the last snapshot."""
+    """The mean since the first poll, as state of a fold. P partitions, in the rows of the last snapshot."""
 
     keys: Keys
     sums: Sums
-    """Bytes in since the first poll, as far as known."""
+    """Known bytes in since the first poll."""
     polls: int = 1
 
     @property
     def rates(self) -> Floats:
-        """Bytes a second (P,) in the mean, NaN where no poll told any."""
+        """Mean bytes per second (P,), NaN if unknown in all polls."""
         mean = np.full(len(self.sums.bytes), np.nan)
         np.divide(self.sums.bytes, self.sums.seconds, out=mean, where=self.sums.seconds > 0)
         return mean
 
     @property
     def longest(self) -> float:
-        """Seconds of which the best known rate is the mean."""
+        """Seconds that the mean with the most measurements covers."""
         return float(self.sums.seconds.max(initial=0.0))
 
     @property
     def about(self) -> str:
-        """Say what is assumed."""
+        """The assumption in words."""
         return (
-            f"What is produced stays what it was in the mean of {self.polls} polls over {self.longest:.0f} s:"
-            f" {in_rate(total(self.rates))} in all. At a busier hour the move needs more; measure then, or longer"
+            f"The inbound rate stays at the mean of {self.polls} polls over {self.longest:.0f} s:"
+            f" {in_rate(total(self.rates))} in total. If it is higher at another time of day, measure then, or longer"
             " (--measure)."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """What came in over a history. P partitions, in the rows of the snapshot that is planned on."""
+    """A percentile of a history. P partitions, in the rows of the snapshot of the plan."""
 
     share: float
-    """Of the polls, of each partition, that had no more."""
+    """Share of the polls with this rate or less, for each partition."""
     rates: Floats
-    """Bytes a second (P,), NaN where no poll told any."""
+    """Bytes per second (P,), NaN if unknown in all polls."""
     polls: int
     longest: float
     """Seconds from the first poll to the last."""
 
     @property
     def about(self) -> str:
-        """Say what is assumed."""
+        """The assumption in words."""
         return (
-            f"What is produced to each partition is what it was at most in {in_percent(self.share)} of {self.polls}"
-            f" polls over {in_time(self.longest)}: {in_rate(total(self.rates))} in all, as if every partition were that"
-            " busy at once."
+            f"The inbound rate of each partition is its {in_percent(self.share)} percentile over {self.polls} polls in"
+            f" {in_time(self.longest)}: {in_rate(total(self.rates))} in total, as if all partitions were busy at once."
         )
 
 
+InboundRates = Inbound | Percentile
+
+
 def total(rates: Floats) -> float:
-    """Add up what is known."""
+    """Sum of the known rates."""
     return float(np.nansum(rates))
 
 
 def step(state: Inbound | None, snapshot: Snapshot, rates: Floats) -> Inbound:
-    """Add the rates (P,) since the poll before, NaN where unknown: such a poll counts for nothing there."""
+    """Add the rates (P,) since the previous poll; NaN is unknown and does not count."""
     keys = snapshot.keys
     if state is None:
         return Inbound(keys, add(None, snapshot.clock, rates))

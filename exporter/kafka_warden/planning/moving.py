@@ -1,7 +1,7 @@
-"""What a reassignment file comes to on this cluster: which replicas are copied where, beside what moves already.
+"""The copies that a reassignment file needs on this cluster, and the moves that are in progress.
 
-As the tool does it (`calculateProposedMoveMap`): a partition that moves keeps the sources that it has, and moves that
-are under way share lists and throttle with the new ones.
+As in the tool (`calculateProposedMoveMap`): a partition that moves keeps its sources, and moves in progress share lists
+and throttle with the new ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,25 +17,25 @@ from kafka_warden.model import UNKNOWN, Floats, Snapshot
 from kafka_warden.planning.reassignment import Target
 
 MOST_NAMED: Final = 3
-"""Problems or partitions that one message names."""
+"""Number of problems or partitions that one message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """One replica that is to be copied."""
+    """One replica that must be copied."""
 
     broker: int
     remaining: float
-    """Bytes that it lacks."""
+    """Bytes to copy."""
     log_dir: str | None
-    """Path that the file names, `None` where the broker chooses."""
+    """Path from the file; `None` if the broker chooses."""
     under_way: bool
-    """It is being added already."""
+    """The move that adds it is in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """One partition of the file, or one that moves already."""
+    """One partition of the file, or one whose move is in progress."""
 
     topic: str
     number: int
@@ -43,22 +43,22 @@ class Moving:
     """In the `PartitionTable`."""
     leader: int
     sources: tuple[int, ...]
-    """Broker ids before the move, the replicas being added left out."""
+    """Broker ids before the move, without the replicas that are being added."""
     replicas: tuple[int, ...]
-    """After it, the preferred leader first."""
+    """Broker ids after the move, the preferred leader first."""
     arriving: tuple[Arriving, ...]
     leaving: Mapping[int, float]
-    """Brokers that give it up, with the bytes that this frees; `UNKNOWN` where they do not tell."""
+    """Brokers that delete their replica, with its bytes; `UNKNOWN` if its size is."""
     size: float
-    """Bytes of the leader's log; `UNKNOWN` where nothing is copied and it does not tell."""
+    """Bytes of the leader's log; may be `UNKNOWN` if nothing is copied."""
     bytes_in: float
-    """Produced, bytes per second."""
+    """Inbound rate, bytes per second."""
     asked: bool
     """The file names it."""
     under_way: bool
-    """It moves already."""
+    """A move of it is in progress."""
     names_dirs_of_staying: bool
-    """The file names a log directory for a replica that stays where it is."""
+    """The file names a log directory for a replica that stays on its broker."""
 
     @property
     def name(self) -> str:
@@ -75,56 +75,53 @@ def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> 
     """Compare the file with the cluster.
 
     Args:
-        snapshot: the cluster as it is.
-        targets: what the file asks for.
-        bytes_in: (P,) bytes per second appended to each partition, NaN where unknown.
+        snapshot: the present state of the cluster.
+        targets: the entries of the file.
+        bytes_in: (P,) bytes per second appended to each partition, NaN if unknown.
 
     Raises:
-        ReassignmentError: an entry names what the cluster does not have.
-        IncompleteError: a leader, a size or a rate that the plan stands on is not known.
+        ReassignmentError: an entry names something that does not exist.
+        IncompleteError: a leader, a size or a rate that the plan needs is unknown.
     """
-    look = _Look(snapshot, bytes_in)
-    moving = look.all_moving(targets)
-    _refuse_unknown(moving)
+    moving = _Resolver(snapshot, bytes_in).all_moving(targets)
+    _check_known(moving)
     return moving
 
 
 def copies_anything(snapshot: Snapshot, targets: Sequence[Target]) -> bool:
-    """Tell whether any replica is to be copied, for the file, for what moves already, or back again.
-
-    Nothing else need be known.
+    """Return whether the file, its rollback or a move in progress copies any replica. Needs no sizes and no rates.
 
     Raises:
-        ReassignmentError: an entry names what the cluster does not have.
+        ReassignmentError: an entry names something that does not exist.
     """
-    look = _Look(snapshot, np.zeros(len(snapshot.partitions)))
-    return any(partition.arriving or partition.leaving for partition in look.all_moving(targets))
+    resolver = _Resolver(snapshot, np.zeros(len(snapshot.partitions)))
+    return any(partition.arriving or partition.leaving for partition in resolver.all_moving(targets))
 
 
 def only_under_way(moving: Iterable[Moving]) -> list[Moving]:
-    """Find the partitions that move already and are not in the file: somebody else's."""
+    """Return the partitions that are moving and not in the file."""
     return [partition for partition in moving if not partition.asked]
 
 
 def only_growing(moving: Iterable[Moving]) -> list[Moving]:
-    """Find the partitions of the file that get replicas and give none up."""
+    """Return the partitions of the file that only get more replicas."""
     return [partition for partition in moving if partition.asked and partition.arriving and not partition.leaving]
 
 
 def electing(moving: Iterable[Moving]) -> list[Moving]:
-    """Find the partitions of the file that get another preferred leader."""
+    """Return the partitions of the file that get another preferred leader."""
     return [partition for partition in moving if partition.asked and partition.replicas[0] != partition.sources[0]]
 
 
 def names(moving: Iterable[Moving]) -> str:
-    """Name some partitions, and say how many more there are."""
+    """Return the names of the first partitions, and the number of the others."""
     found = [partition.name for partition in moving]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(found[:MOST_NAMED]) + more
 
 
-class _Look:
-    """Finds rows of one snapshot."""
+class _Resolver:
+    """Finds the rows of partitions in one snapshot."""
 
     def __init__(self, snapshot: Snapshot, bytes_in: Floats) -> None:
         self._snapshot = snapshot
@@ -133,10 +130,12 @@ class _Look:
         starts = np.searchsorted(partitions.topic, np.arange(len(snapshot.topics) + 1, dtype=partitions.topic.dtype))
         ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
         self._rows = dict(zip(snapshot.topics, ends, strict=True))
-        self._dirs = _log_dirs(snapshot)
+        self._dirs: dict[int, dict[str, bool]] = {}
+        for directory in snapshot.log_dirs:
+            self._dirs.setdefault(directory.broker, {})[directory.path] = directory.online
 
     def all_moving(self, targets: Sequence[Target]) -> tuple[Moving, ...]:
-        """Tell what happens to the partitions of the file, then to those that move already."""
+        """Resolve the partitions of the file, then those whose move is in progress."""
         self.check(targets)
         asked = [self.moving(self.row(target) or 0, target) for target in targets]
         named = {moving.row for moving in asked}
@@ -144,14 +143,14 @@ class _Look:
         return (*asked, *(self.moving(row, None) for row in rows if row not in named))
 
     def row(self, target: Target) -> int | None:
-        """Row of the partition, `None` where there is none."""
+        """Return the row of a partition, `None` if it does not exist."""
         first, last = self._rows.get(target.topic, (0, 0))
         number = self._snapshot.partitions.number
         row = first + int(np.searchsorted(number[first:last], np.array(target.partition, number.dtype)))
         return row if row < last and number[row] == target.partition else None
 
     def check(self, targets: Sequence[Target]) -> None:
-        """Refuse what does not exist, or is down: nothing could be copied there."""
+        """Refuse topics, partitions, brokers and log directories that do not exist or are down."""
         found = [f"{target.place}: {problem}" for target in targets for problem in self._problems(target)]
         if found:
             more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
@@ -159,7 +158,7 @@ class _Look:
 
     def _problems(self, target: Target) -> Iterable[str]:
         if target.topic not in self._rows:
-            yield "the cluster has no such topic, or hides it: Describe on it is needed"
+            yield "the cluster has no such topic, or the ACL Describe on it is missing"
         elif self.row(target) is None:
             first, last = self._rows[target.topic]
             yield f"the topic has no such partition, only 0 to {last - first - 1}"
@@ -168,7 +167,7 @@ class _Look:
             if known is None:
                 yield f"the cluster has no broker {broker}"
             elif known.gone or known.fenced:
-                yield f"broker {broker} is down: start it first, or name another"
+                yield f"broker {broker} is down: start it first, or use another broker"
             elif (path := target.log_dir(broker)) is not None:
                 yield from self._log_dir_problems(broker, path)
 
@@ -180,11 +179,10 @@ class _Look:
             yield f"the log directory {path} of broker {broker} is offline"
 
     def moving(self, row: int, target: Target | None) -> Moving:
-        """Tell what happens to the partition of one row; of one that the file does not name, what it is about."""
+        """Resolve the partition of one row. `target` is `None` if the file does not name it."""
         partitions, replicas = self._snapshot.partitions, self._snapshot.replicas
         first, last = np.searchsorted(replicas.partition, np.array([row, row + 1], replicas.partition.dtype)).tolist()
-        here = range(first, last)
-        at = {int(replicas.broker[index]): index for index in here}
+        at = {int(replicas.broker[index]): index for index in range(first, last)}
         sources = tuple(broker for broker, index in at.items() if not replicas.adding[index])
         staying = tuple(broker for broker, index in at.items() if not replicas.removing[index])
         wanted = target.replicas if target is not None else staying
@@ -201,7 +199,8 @@ class _Look:
             arriving=tuple(
                 Arriving(
                     broker=broker,
-                    remaining=max(size - self._held(at.get(broker)), 0.0),
+                    # An unknown size counts as 0: then all of it is copied, and the plan is not too short.
+                    remaining=max(size - (max(float(replicas.size[at[broker]]), 0.0) if broker in at else 0.0), 0.0),
                     log_dir=target.log_dir(broker) if target is not None else None,
                     under_way=broker in at,
                 )
@@ -216,27 +215,16 @@ class _Look:
             names_dirs_of_staying=target is not None and any(target.log_dir(broker) for broker in sources),
         )
 
-    def _held(self, index: int | None) -> float:
-        """Bytes that a replica has already; of one that does not tell, none: the plan is never too short for it."""
-        return 0.0 if index is None else max(float(self._snapshot.replicas.size[index]), 0.0)
 
-
-def _refuse_unknown(moving: Iterable[Moving]) -> None:
-    """Refuse to plan with a number that nobody told."""
+def _check_known(moving: Iterable[Moving]) -> None:
+    """Refuse a plan that needs an unknown number."""
     copied = [partition for partition in moving if partition.arriving]
     checks: Mapping[str, list[Moving]] = {
         "has no leader: nothing can be copied until it has one": [p for p in copied if p.leader == UNKNOWN],
-        "has a leader that did not tell the size of its log: is that broker up?": [p for p in copied if p.size < 0],
-        "was not measured: no two polls in a row told how much is produced to it; measure longer (--measure), or take"
-        " more history": [p for p in copied if p.bytes_in < 0],
+        "has a leader whose log size is unknown: is that broker up?": [p for p in copied if p.size < 0],
+        "was not measured: its inbound rate is unknown in all polls; measure longer (--measure), or use a longer"
+        " history": [p for p in copied if p.bytes_in < 0],
     }
     for problem, found in checks.items():
         if found:
             raise IncompleteError(f"{names(found)} {problem}")
-
-
-def _log_dirs(snapshot: Snapshot) -> dict[int, dict[str, bool]]:
-    found: dict[int, dict[str, bool]] = {}
-    for directory in snapshot.log_dirs:
-        found.setdefault(directory.broker, {})[directory.path] = directory.online
-    return found

@@ -1,18 +1,18 @@
-"""Where the replicas of a new topic go: how many Kafka may put on one broker, and a placement within limits."""
+"""Placement of a new topic: the most replicas that Kafka may put on one broker, and a placement within limits."""
 
 from collections.abc import Collection, Sequence
 
 Rack = str | None
-"""`None` where the broker names none: Kafka takes those for one rack."""
+"""`None` for a broker without a rack: for Kafka all of these are one rack."""
 
 
 def most_by_kafka(racks: Collection[Rack], up: int, partitions: int, factor: int) -> int:
-    """Most replicas of a new topic that Kafka's own placement puts on one broker, whatever its random start.
+    """Return the most replicas of a new topic that Kafka's placement can put on one broker, with any random start.
 
-    `StripedReplicaPlacer`: in one rack each partition starts a broker further than the one before, and brokers are
-    shuffled after every round of as many partitions as brokers are up. So each gets `factor` in a whole round, and up
-    to that many in the rest. Between racks it spreads by rack first: the only broker of one may get a replica of every
-    partition.
+    `StripedReplicaPlacer`, one rack: each partition starts one broker after the previous one. After as many partitions
+    as brokers are up, a round, the brokers are shuffled. So each broker gets `factor` replicas in a whole round, and up
+    to `factor` in the rest. Several racks: Kafka distributes to racks first, so the only broker of a rack may get a
+    replica of every partition.
 
     Args:
         racks: of the registered brokers, fenced ones included.
@@ -27,14 +27,14 @@ def most_by_kafka(racks: Collection[Rack], up: int, partitions: int, factor: int
 
 
 def keeps_racks_apart(racks: Sequence[Rack], factor: int) -> bool:
-    """Whether there are several racks, and as many as replicas, so that no two of one partition need share one."""
+    """Whether there are several racks, and enough to put each replica of a partition into another rack."""
     return len(set(racks)) >= max(factor, 2)
 
 
 def room_by_rack(headroom: Sequence[float], racks: Sequence[Rack], partitions: int) -> float:
-    """Replicas of so many partitions that brokers take, one of each partition in a rack at most.
+    """Return how many replicas fit, with at most one of each partition per rack. `headroom`, `racks`: by broker.
 
-    It fits where this is `partitions` times the replication factor or more. `headroom`, `racks`: by broker.
+    A topic fits if this is at least `partitions` times the replication factor.
     """
     return sum(min(_left(headroom, rack), partitions) for rack in _brokers(racks))
 
@@ -42,9 +42,9 @@ def room_by_rack(headroom: Sequence[float], racks: Sequence[Rack], partitions: i
 def place_by_rack(
     headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Indices of the brokers of each partition, each time in the racks with most room, and there the emptiest.
+    """Return the broker indices of each partition: the racks with most room, and in each the emptiest broker.
 
-    What fits by `room_by_rack` fits so; without racks it is `limits.placement`. `headroom`: finite, by broker.
+    It finds a placement whenever `room_by_rack` fits. `headroom`: finite, by broker.
     """
     left, placed = list(headroom), []
     groups = _brokers(racks)
@@ -58,7 +58,7 @@ def place_by_rack(
 
 
 def _brokers(racks: Sequence[Rack]) -> list[list[int]]:
-    """Indices of the brokers of each rack."""
+    """Return the broker indices of each rack."""
     found: dict[Rack, list[int]] = {}
     for broker, rack in enumerate(racks):
         found.setdefault(rack, []).append(broker)

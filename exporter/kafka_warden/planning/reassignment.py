@@ -1,4 +1,4 @@
-"""The JSON of kafka-reassign-partitions, version 1: read strictly, and written for the rollback.
+"""The JSON of kafka-reassign-partitions, version 1: a strict reader, and a writer for the rollback.
 
 The rules are those of `ReassignPartitionsCommand.parsePartitionReassignmentData` and `parseExecuteAssignmentArgs`.
 """
@@ -18,30 +18,30 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One entry of the file: where a partition is to have its replicas."""
+    """One entry of the file: the wanted replicas of a partition."""
 
     topic: str
     partition: int
     replicas: tuple[int, ...]
     """Broker ids, the preferred leader first."""
     log_dirs: tuple[str | None, ...] = ()
-    """Path by replica, `None` where the broker chooses; empty where the entry names none."""
+    """Path by replica, `None` if the broker chooses; empty if the entry has no log_dirs."""
     place: str = ""
-    """Where it stands, for messages: `partitions[0] (orders-1)`."""
+    """Place in the file, for messages: `partitions[0] (orders-1)`."""
 
     def log_dir(self, broker: int) -> str | None:
-        """Path that the entry names for the replica on a broker, `None` where the broker chooses."""
+        """Return the path for the replica on a broker, `None` if the broker chooses."""
         return self.log_dirs[self.replicas.index(broker)] if self.log_dirs and broker in self.replicas else None
 
 
 def parse_reassignment(text: str) -> tuple[Target, ...]:
-    """Read the file's text.
+    """Read the text of the file.
 
     Raises:
-        ReassignmentError: it is not what kafka-reassign-partitions reads; the message names the entry.
+        ReassignmentError: kafka-reassign-partitions would refuse it; the message names the entry.
     """
     try:
-        content = json.loads(text, object_pairs_hook=_without_twins)
+        content = json.loads(text, object_pairs_hook=_unique_keys)
     except RecursionError:
         raise ReassignmentError("not valid JSON: nested too deeply") from None
     except ValueError as failure:
@@ -52,35 +52,31 @@ def parse_reassignment(text: str) -> tuple[Target, ...]:
         raise ReassignmentError(f'expected "version":{VERSION}, got {json.dumps(content.get("version"))}')
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
-        raise ReassignmentError('"partitions" has to be a list with at least one entry')
+        raise ReassignmentError('"partitions" must be a list with at least one entry')
     targets = tuple(_target(entry, f"partitions[{index}]") for index, entry in enumerate(entries))
-    _refuse_twins(targets)
+    _check_unique(targets)
     return targets
 
 
 def to_json(targets: Iterable[Target]) -> str:
-    """Write targets as kafka-reassign-partitions reads them, one partition a line."""
+    """Write targets as kafka-reassign-partitions reads them, one partition per line."""
     lines = ",\n".join(f"  {json.dumps(_entry(target))}" for target in targets)
     return f'{{"version":{VERSION},"partitions":[\n{lines}\n]}}\n'
 
 
 def _entry(target: Target) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "topic": target.topic,
-        "partition": target.partition,
-        "replicas": list(target.replicas),
-    }
+    entry: dict[str, Any] = {"topic": target.topic, "partition": target.partition, "replicas": list(target.replicas)}
     if target.log_dirs:
         entry["log_dirs"] = [path or ANY_LOG_DIR for path in target.log_dirs]
     return entry
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twin!r} stands twice in one object")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} appears twice in one object")
     return found
 
 
@@ -89,9 +85,9 @@ def _target(entry: Any, place: str) -> Target:
         raise ReassignmentError(f"{place}: expected an object with topic, partition and replicas")
     topic, partition = entry.get("topic"), entry.get("partition")
     if not isinstance(topic, str) or not topic:
-        raise ReassignmentError(f"{place}: topic has to be a name, got {json.dumps(topic)}")
+        raise ReassignmentError(f"{place}: topic must be a name, got {json.dumps(topic)}")
     if not isinstance(partition, int) or not _is_id(partition):
-        raise ReassignmentError(f"{place} ({topic}): partition has to be a number from 0 on, got {_shown(partition)}")
+        raise ReassignmentError(f"{place} ({topic}): partition must be a number from 0 on, got {_shown(partition)}")
     place = f"{place} ({topic}-{partition})"
     replicas = _replicas(entry.get("replicas"), place)
     return Target(topic, partition, replicas, _log_dirs(entry.get("log_dirs"), len(replicas), place), place)
@@ -99,12 +95,12 @@ def _target(entry: Any, place: str) -> Target:
 
 def _replicas(value: Any, place: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(_is_id(broker) for broker in value):
-        raise ReassignmentError(f"{place}: replicas has to be a list of broker ids, got {_shown(value)}")
+        raise ReassignmentError(f"{place}: replicas must be a list of broker ids, got {_shown(value)}")
     if not value:
-        raise ReassignmentError(f"{place}: replicas is empty; a partition needs one replica at least")
-    twins = sorted({broker for broker in value if value.count(broker) > 1})
-    if twins:
-        raise ReassignmentError(f"{place}: replicas names broker {twins[0]} twice")
+        raise ReassignmentError(f"{place}: replicas is empty; a partition needs at least one replica")
+    duplicates = sorted({broker for broker in value if value.count(broker) > 1})
+    if duplicates:
+        raise ReassignmentError(f"{place}: replicas names broker {duplicates[0]} twice")
     return tuple(value)
 
 
@@ -112,21 +108,21 @@ def _log_dirs(value: Any, replicas: int, place: str) -> tuple[str | None, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(path, str) for path in value):
-        raise ReassignmentError(f'{place}: log_dirs has to be a list of paths or "any", got {_shown(value)}')
+        raise ReassignmentError(f'{place}: log_dirs must be a list of paths or "any", got {_shown(value)}')
     if len(value) != replicas:
         raise ReassignmentError(f"{place}: log_dirs has {len(value)} entries and replicas has {replicas}")
     relative = [path for path in value if path != ANY_LOG_DIR and not path.startswith("/")]
     if relative:
-        raise ReassignmentError(f'{place}: log_dirs has to name absolute paths or "any", got {_shown(relative[0])}')
+        raise ReassignmentError(f'{place}: log_dirs must have absolute paths or "any", got {_shown(relative[0])}')
     return tuple(None if path == ANY_LOG_DIR else path for path in value)
 
 
-def _refuse_twins(targets: tuple[Target, ...]) -> None:
+def _check_unique(targets: tuple[Target, ...]) -> None:
     seen: dict[tuple[str, int], str] = {}
     for target in targets:
         first = seen.setdefault((target.topic, target.partition), target.place)
         if first != target.place:
-            raise ReassignmentError(f"{target.place}: stands in {first.partition(' ')[0]} already")
+            raise ReassignmentError(f"{target.place}: is already in {first.partition(' ')[0]}")
 
 
 def _is_id(value: Any) -> bool:

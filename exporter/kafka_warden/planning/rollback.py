@@ -1,4 +1,4 @@
-"""The rollback, planned as the move itself: what returns is copied, and needs a throttle of its own."""
+"""The rollback plan: it is a move too, and needs its own throttle."""
 
 import math
 from collections.abc import Sequence
@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.model import Floats, Snapshot
 from kafka_warden.planning.after_move import after_move
-from kafka_warden.planning.bounds import choose_within, derive_bounds
-from kafka_warden.planning.choice import Choice, Goal
+from kafka_warden.planning.choice import Choice, Goal, choose
 from kafka_warden.planning.during_move import during_move
 from kafka_warden.planning.formatting import in_rate, in_time
 from kafka_warden.planning.loads import derive_loads, last_to_end
@@ -18,36 +17,36 @@ from kafka_warden.planning.reassignment import Target
 
 @dataclass(frozen=True, slots=True)
 class RollbackPlan:
-    """From the end of the move to today's assignment. Bytes and seconds; `None` where it cannot be planned."""
+    """From the end of the move back to the current assignment. Bytes and seconds; `None` if it cannot be planned."""
 
     replicas: int | None
-    """That would be copied."""
+    """To copy."""
     bytes: float | None
     limit: int | None
-    """The throttle to set; `None`, too, where nothing is copied or none keeps the goal."""
+    """The throttle to set; also `None` if nothing is copied or no throttle meets the goal."""
     predicted: float | None
     """By the law of throttled moves; `+inf` for never."""
     why: str = ""
-    """Why there is no throttle; empty where there is one, or none is needed."""
+    """Why there is no throttle; empty if there is one or none is needed."""
 
 
 def plan_rollback(
-    snapshot: Snapshot, moving: Sequence[Moving], today: Sequence[Target], bytes_in: Floats, goal: Goal
+    snapshot: Snapshot, moving: Sequence[Moving], current: Sequence[Target], bytes_in: Floats, goal: Goal
 ) -> RollbackPlan:
-    """Plan the move from where everything arrives to `today`'s assignment, by the goal of the move itself.
+    """Plan the move from the end of `moving` back to the `current` assignment, with the same goal.
 
-    `bytes_in`: (P,) bytes per second, NaN where unknown.
+    `bytes_in`: (P,) bytes per second, NaN if unknown.
     """
     end = after_move(snapshot, moving)
-    named = [replace(target, place=f"{target.topic}-{target.partition}") for target in today]
+    named = [replace(target, place=f"{target.topic}-{target.partition}") for target in current]
     try:
         returning = resolve(end, named, bytes_in)
         planned = during_move(end, returning, bytes_in)
         loads = derive_loads(end, returning, planned)
     except (IncompleteError, ReassignmentError) as failure:
         return RollbackPlan(None, None, None, None, str(failure))
-    choice = choose_within(loads, goal, derive_bounds(planned, loads, goal.network))
-    last = None if choice is None else last_to_end(loads, choice.judged_at)
+    choice = choose(loads, goal, planned.bounds({load.broker for load in loads}, goal.network))
+    last = None if choice is None else last_to_end(loads, choice.assumed_limit)
     return RollbackPlan(
         replicas=sum(len(p.arriving) for p in returning),
         bytes=sum((one.remaining for p in returning for one in p.arriving), 0.0),
@@ -58,8 +57,8 @@ def plan_rollback(
 
 
 def _contradiction(choice: Choice, goal: Goal) -> str:
-    least = f"a deadline of {in_time(choice.least_deadline)} or more would do"
+    least = f"a deadline of {in_time(choice.least_deadline)} or more is possible"
     return (
         f"within {in_time(goal.deadline)} it needs {in_rate(choice.needed)}, and {in_rate(choice.most)} are allowed; "
-        + ("no deadline would do" if math.isinf(choice.least_deadline) else least)
+        + ("no deadline is possible" if math.isinf(choice.least_deadline) else least)
     )

@@ -1,4 +1,4 @@
-"""A plan for people: the verdict first, then the number to set, then why, then what to type."""
+"""A plan as text: the verdict, the throttle, the reasons, the commands."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,27 +18,27 @@ from kafka_warden.planning.commands import (
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.findings import notes, problems, warnings
 from kafka_warden.planning.formatting import in_bytes, in_count, in_percent, in_rate, in_time
-from kafka_warden.planning.inbound import Assumed
-from kafka_warden.planning.loads import Load
+from kafka_warden.planning.inbound import InboundRates
 from kafka_warden.planning.moving import electing
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.room import Room
 
 MOST_ROWS: Final = 40
-"""Rows that people read; JSON has them all."""
+"""Highest number of rows in a table; JSON has all."""
 
 
-def move_text(plan: MovePlan, inbound: Assumed, where: Where, rollback: str) -> str:
-    """Write a reassignment's plan. `rollback`: the file's text where it is not written anywhere, else empty."""
+def move_text(plan: MovePlan, inbound: InboundRates, where: Where, rollback: str) -> str:
+    """Return the plan for a reassignment. `rollback`: text of the file to print; empty if it was written."""
+    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
     sections = [
         _verdict(plan),
-        _listed("Mind", warnings(plan)),
-        _listed("The file", notes(plan)),
+        _listed("Warnings", warnings(plan)),
+        _listed("Notes", notes(plan)),
         _sides(plan),
         _brokers(plan),
-        _assumed(inbound) if plan.copies or plan.rollback_plan.replicas else "",
-        _typed("Type", move_commands(plan, where), where),
-        _afterwards(plan, where),
+        _assumptions(inbound) if plan.copies or plan.rollback_plan.replicas else "",
+        _commands("Commands", move_commands(plan, where), where),
+        "\n".join(part for part in (_commands("Checks at the end", move_checks(plan, where), where), queries) if part),
         _election(plan, where),
         _rollback(plan, where, rollback),
     ]
@@ -46,16 +46,16 @@ def move_text(plan: MovePlan, inbound: Assumed, where: Where, rollback: str) -> 
 
 
 def creation_text(creation: Creation, where: Where) -> str:
-    """Write a creation's plan."""
+    """Return the plan for a new topic."""
     shape = f"{in_count(creation.partitions, 'partition')} with {in_count(creation.factor, 'replica')}"
     what = f"{creation.topic}: {shape}"
     verdict = f"FITS  {what}" if creation.fits else f"DOES NOT FIT  {what}\n" + _bullets(creation.reasons)
     if not creation.counted:
-        verdict += "\n  No limit counts this topic (KIP-578)."
+        verdict += "\n  The limits do not count this topic (KIP-578)."
     elif math.isinf(creation.broker_limit) and math.isinf(creation.cluster_limit):
         verdict += (
             "\n  No limit is configured: set limits.max_broker_partitions and limits.max_partitions."
-            " KIP-578 advises 4000 and 200000."
+            " KIP-578 recommends 4000 and 200000."
         )
     if creation.fits and not math.isinf(creation.broker_limit):
         verdict += f"\n  {_placed(creation)}"
@@ -74,16 +74,16 @@ def creation_text(creation: Creation, where: Where) -> str:
         for broker, count in list(creation.brokers.items())[:MOST_ROWS]
     ]
     counts = table(("broker", "partitions", "after", "limit"), rows, len(creation.brokers))
-    typed = _typed("Type", creation_commands(creation, where), where)
-    return "\n\n".join(part for part in (verdict, cluster, counts, typed) if part) + "\n"
+    commands = _commands("Commands", creation_commands(creation, where), where)
+    return "\n\n".join(part for part in (verdict, cluster, counts, commands) if part) + "\n"
 
 
 def _placed(creation: Creation) -> str:
     most = f"{in_count(creation.most_by_kafka, 'replica')} of it on one broker"
     if creation.assignment is None:
-        return f"Assumed: Kafka's own placement (StripedReplicaPlacer), {most} at most, which fits on each."
-    racks = ", each replica of a partition in a rack of its own" if creation.racks_apart else ""
-    return f"Kafka's own placement looks at no limit and may put {most}, which is too many: assign as below{racks}."
+        return f"Assumption: Kafka's placement (StripedReplicaPlacer) puts at most {most}, which fits on each."
+    racks = ", with the replicas of a partition in different racks" if creation.racks_apart else ""
+    return f"Kafka's placement ignores limits and may put {most}, which is too many: assign as below{racks}."
 
 
 def _verdict(plan: MovePlan) -> str:
@@ -91,22 +91,22 @@ def _verdict(plan: MovePlan) -> str:
     asked = in_count(sum(p.asked for p in plan.moving), "partition")
     what = f"{asked} in the file, {in_count(plan.copies, 'replica')} to copy"
     if found:
-        return f"IMPOSSIBLE  {what}, {in_bytes(plan.copied)}\n{_bullets(found)}\n{_figures(plan)}".rstrip("\n")
+        return f"IMPOSSIBLE  {what}, {in_bytes(plan.copied)}\n{_bullets(found)}\n{_summary(plan)}".rstrip("\n")
     if plan.names_only_dirs:
         return (
-            f"NOT PLANNED  {what}: the file names log directories for replicas that stay, and moves between the log"
+            f"NOT PLANNED  {what}: the file only names log directories for replicas that stay. Moves between log"
             " directories of a broker are not planned"
         )
     if not plan.changed:
-        return f"NOTHING TO DO  {what}: the cluster is as the file says"
+        return f"NOTHING TO DO  {what}: the cluster already has this assignment"
     if plan.choice is None:
         return f"POSSIBLE  {what}: no throttle is needed"
     share = f", at most {in_percent(goal.share)} of the network" if goal.share is not None else ""
     head = f"POSSIBLE  {what}, {in_bytes(plan.copied)}, within {in_time(goal.deadline)}{share}"
-    return f"{head}\n{_figures(plan)}"
+    return f"{head}\n{_summary(plan)}"
 
 
-def _figures(plan: MovePlan) -> str:
+def _summary(plan: MovePlan) -> str:
     choice = plan.choice
     if choice is None:
         return ""
@@ -116,14 +116,11 @@ def _figures(plan: MovePlan) -> str:
         ("Allowed", "unlimited: no network is configured" if math.isinf(choice.most) else in_rate(choice.most)),
         ("KIP-73 bounds", f"{_bound(choice.lower_bound)} < throttle < {_bound(choice.upper_bound)}"),
         ("MoveRatio", f"{plan.ratio:.3g}"),
-        (
-            "MoveTime",
-            "unknown: a size or a rate is" if plan.move_time is None else f"{in_time(plan.move_time)} (KIP-73)",
-        ),
+        ("MoveTime", "unknown" if plan.move_time is None else f"{in_time(plan.move_time)} (KIP-73)"),
     ]
     if plan.last is not None:
         load, seconds = plan.last
-        at = "" if plan.limit is not None else f" at {in_rate(choice.judged_at)}"
+        at = "" if plan.limit is not None else f" at {in_rate(choice.assumed_limit)}"
         rows += [
             ("Predicted", f"{in_time(seconds)}{at}, by the law of throttled moves"),
             ("Bottleneck", f"broker {load.broker}, {load.side} side"),
@@ -139,16 +136,22 @@ def _bound(bound: float | None) -> str:
 def _sides(plan: MovePlan) -> str:
     if plan.choice is None:
         return ""
-    at = plan.choice.judged_at
+    at = plan.choice.assumed_limit
     loads = sorted(plan.loads, key=lambda load: -load.needed(plan.goal.deadline))[:MOST_ROWS]
-    rows = [_side(load, plan.goal.deadline, at) for load in loads]
-    head = ("broker", "side", "floor", "produced", "to copy", "needs", "takes")
-    return "By side: the throttle has to be above the floor\n" + table(head, rows, len(plan.loads))
-
-
-def _side(load: Load, deadline: float, at: float) -> tuple[str, ...]:
-    rates = (in_rate(load.floor), in_rate(load.bytes_in), in_bytes(load.remaining), in_rate(load.needed(deadline)))
-    return (str(load.broker), str(load.side), *rates, in_time(load.seconds(at)))
+    rows = [
+        (
+            str(load.broker),
+            str(load.side),
+            in_rate(load.floor),
+            in_rate(load.bytes_in),
+            in_bytes(load.remaining),
+            in_rate(load.needed(plan.goal.deadline)),
+            in_time(load.seconds(at)),
+        )
+        for load in loads
+    ]
+    head = ("broker", "side", "floor", "inbound", "to copy", "needed", "predicted")
+    return "Sides: the throttle must be above the floor\n" + table(head, rows, len(plan.loads))
 
 
 def _brokers(plan: MovePlan) -> str:
@@ -156,7 +159,7 @@ def _brokers(plan: MovePlan) -> str:
         return ""
     head = ("broker", "sends", "receives", "partitions", "limit", "disk", "free", "fits")
     rows = [_room(room) for room in plan.rooms[:MOST_ROWS]]
-    return "By broker: now > while it moves > after\n" + table(head, rows, len(plan.rooms))
+    return "Brokers: now > during the move > after\n" + table(head, rows, len(plan.rooms))
 
 
 def _room(room: Room) -> tuple[str, ...]:
@@ -178,43 +181,37 @@ def _limit(limit: float) -> str:
     return "none" if math.isinf(limit) else f"{limit:.0f}"
 
 
-def _assumed(inbound: Assumed) -> str:
+def _assumptions(inbound: InboundRates) -> str:
     return (
-        f"Assumed\n- {inbound.about}\n"
-        "- Leaders stay where they are, and disks and network carry the throttle.\n"
-        "- Nothing else than what moves already is begun meanwhile; its lists and rates would be replaced.\n"
-        "- The rollback begins when all of it has arrived, and is led by the first replicas of the file."
+        f"Assumptions\n- {inbound.about}\n"
+        "- Leaders do not change, and disks and network are fast enough for the throttle.\n"
+        "- No other move starts: the tool would replace its lists and rates.\n"
+        "- The rollback starts after the end of the move. Then the first replicas of the file lead."
     )
 
 
-def _afterwards(plan: MovePlan, where: Where) -> str:
-    typed = _typed("Look at afterwards", move_checks(plan, where), where)
-    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
-    return "\n".join(part for part in (typed, queries) if part)
-
-
 def _election(plan: MovePlan, where: Where) -> str:
-    """Write the file that `elect` names, where it names one."""
+    """Return the file for the check `elect`, if it needs one."""
     found = len(electing(plan.moving))
     if not any(ELECTION_FILE in check.line for check in move_checks(plan, where)):
         return ""
     if found > MOST_ROWS:
-        return f"{ELECTION_FILE} has {found} partitions: --output json has it, under election"
-    return f"What gets another preferred leader, for {ELECTION_FILE}\n{election_json(plan)}"
+        return f"{ELECTION_FILE} has {found} partitions: see the key election of --output json"
+    return f"Partitions with another preferred leader, for {ELECTION_FILE}\n{election_json(plan)}"
 
 
 def _rollback(plan: MovePlan, where: Where, rollback: str) -> str:
     if not rollback or not move_commands(plan, where):
         return ""
     if len(plan.rollback) > MOST_ROWS:
-        return f"Today's assignment has {len(plan.rollback)} partitions: --rollback {where.rollback} writes it"
-    return f"Today's assignment, for {where.rollback}\n{rollback}"
+        return f"The current assignment has {len(plan.rollback)} partitions: --rollback {where.rollback} writes it"
+    return f"Current assignment, for {where.rollback}\n{rollback}"
 
 
-def _typed(head: str, commands: Sequence[Command], where: Where) -> str:
+def _commands(head: str, commands: Sequence[Command], where: Where) -> str:
     if not commands:
         return ""
-    about = f"   ({PROPERTIES}: the properties of a principal that may)" if where.secured else ""
+    about = f"   ({PROPERTIES}: properties of a principal with the rights)" if where.secured else ""
     return f"{head}{about}\n" + "\n".join(f"# {command.about}\n{command.line}" for command in commands)
 
 
@@ -228,10 +225,10 @@ def _bullets(sentences: Iterable[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], whole: int) -> str:
-    """Write a table of cells to the right. `whole`: rows that there are, of which these are the first."""
+    """Format a table with right-aligned cells. `whole`: number of all rows, of which `rows` are the first."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     text = "\n".join(
         "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)) for line in lines
     )
-    return text if whole <= len(rows) else f"{text}\n  and {whole - len(rows)} more: --output json has them"
+    return text if whole <= len(rows) else f"{text}\n  and {whole - len(rows)} more: see --output json"
