@@ -1,4 +1,4 @@
-"""Makes docs/pipeline-marts.md out of the marts of the pipeline: `make docs`."""
+"""Writes docs/pipeline-marts.md from the descriptions of the marts: `make docs`."""
 
 import importlib
 import pkgutil
@@ -10,17 +10,17 @@ from kafka_warden.pipeline.marts import Field, Mart
 INTRODUCTION: Final = """\
 # Marts of the pipeline
 
-What the jobs of [pipeline.md](pipeline.md) write, a folder of Parquet files (zstd) each below the output. Made from
-`exporter/kafka_warden/pipeline/marts/` by `make docs`; do not edit.
+The output of the jobs of [pipeline.md](pipeline.md): each mart is a folder of Parquet files (zstd) in `--output`.
+Written from `exporter/kafka_warden/pipeline/marts/` by `make docs`; do not edit.
 
-- **Unknown is null, unlimited is infinite, a known zero is 0;** no NaN is ever written. Types are Spark SQL's.
+- **Unknown is null, unlimited is infinite, a known zero is 0;** NaN is never written. Types are Spark SQL's.
 - Bytes, seconds, ratios from 0 to 1. Times are UTC.
-- The columns of a mart's key tell its rows apart. A folder is part of the path of a file (`date=2026-11-21`).
+- The columns of a mart's key identify its rows. A column that is a folder is part of a file's path (`date=2026-11-21`).
 """
 
 
 def modules() -> dict[str, tuple[Mart, ...]]:
-    """List the marts by the job that writes them."""
+    """List the marts by job."""
     found: dict[str, tuple[Mart, ...]] = {}
     for module in pkgutil.iter_modules(marts.__path__):
         mine = getattr(importlib.import_module(f"{marts.__name__}.{module.name}"), "MARTS", None)

@@ -22,7 +22,7 @@ from kafka_warden.pipeline.backtest.signals import ASKED
 
 UNANSWERED = {
     "KafkaWardenHistoryLost": "is about history itself",
-    "KafkaWardenDown": "nobody wrote history then",
+    "KafkaWardenDown": "no history is written then",
     "KafkaWardenPageStale": "the same",
     "KafkaWardenBlind": "puts what is absent on the page together",
     "KafkaWardenSeriesDropped": "is about the page, which history is not",
@@ -88,7 +88,7 @@ def test_a_what_if_stands_beside_the_usual() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("KafkaReplicaGone=3", "there is no rule 'KafkaReplicaGone'; with a threshold are Kafka"),
+        ("KafkaReplicaGone=3", "there is no rule 'KafkaReplicaGone'; rules with a threshold: Kafka"),
         ("KafkaReplicaStuck=3", "KafkaReplicaStuck has no threshold"),
         (f"{BY_MESSAGES}", f"expected {BY_MESSAGES}=THRESHOLD in messages, such as {BY_MESSAGES}=4000"),
         (f"{BY_TIME}=soon", f"such as {BY_TIME}=60"),

@@ -14,14 +14,14 @@ from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden import cli
 from kafka_warden.errors import CheckpointError, HistoryFileError, KafkaWardenError, MartError, TruthError
 from kafka_warden.pipeline.cli import JOBS, load, parser
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress, tasks
-from kafka_warden.pipeline.session import ROWS, spread
+from kafka_warden.pipeline.session import ROWS, set_shuffle_partitions
 from tests.history.places import write
 from tests.history.replay import scene_polls
 
@@ -39,14 +39,14 @@ def test_job_has_its_name_and_help(name: str) -> None:
     ("given", "told"),
     [
         (["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
-        (["--kafka-properties", "x"], "--kafka-properties: only goes with --input kafka://"),
-        (["--accept-loss"], "--accept-loss: only goes with --input kafka://"),
-        (["--until-done"], "--until-done: only goes with --stream"),
-        (["--every", "5m"], "--every: only goes with --stream"),
-        (["--late", "2h"], "--late: only goes with --stream"),
-        (["--checkpoint", "x"], "--checkpoint: only goes with --stream"),
+        (["--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
+        (["--accept-loss"], "--accept-loss: only valid with --input kafka://"),
+        (["--until-done"], "--until-done: only valid with --stream"),
+        (["--every", "5m"], "--every: only valid with --stream"),
+        (["--late", "2h"], "--late: only valid with --stream"),
+        (["--checkpoint", "x"], "--checkpoint: only valid with --stream"),
         (["--stream", "--every", "1"], "--every: expected a duration"),
-        (["--stream", "--start", "2026-11-21T17:00"], "--start: does not go with a stream"),
+        (["--stream", "--start", "2026-11-21T17:00"], "--start, --end: not valid with a stream"),
     ],
 )
 def test_flag_that_cannot_be_used_is_told(
@@ -166,7 +166,7 @@ def test_what_cannot_be_used_is_told_in_a_line(
 
 def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) -> None:
     """`--conf spark.sql.shuffle.partitions` wins over what the rows of history ask for."""
-    spread(spark, 100 * ROWS)
+    set_shuffle_partitions(spark, 100 * ROWS)
     assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
 
 

@@ -37,7 +37,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
     assert generate(["--preset", "day", "--partitions", "20", "--seed", "3", "--out", str(folder)]) == 0
     history, output = History(spark, folder / "history"), folder / "marts"
     progress = Progress(spark.sparkContext)
-    moves.JOB.run(Request(spark, history, folder / "history", output, moves.Options(), progress))
+    moves.JOB.run(Request(spark, history, folder / "history", output, None, progress))
     tried = backtest.Options(((BY_MESSAGES, 100_000.0),))
     backtest.JOB.run(Request(spark, history, folder / "history", output, tried, progress))
     truth = {

@@ -74,7 +74,7 @@ def test_every_alarm_is_labelled(week: Week) -> None:
         fired = [row["true_alarm"] for row in week.alarms if row["rule"] == name and row["would_fire"]]
         told = week.rules[name]
         assert len(fired) == told["alarms"], name
-        if rule.tells_of:
+        if rule.detects:
             assert None not in fired, name
             assert (fired.count(True), fired.count(False)) == (told["true_alarms"], told["false_alarms"]), name
 

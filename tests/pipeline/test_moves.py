@@ -23,7 +23,7 @@ from kafka_warden.model import (
 )
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs.moves import JOB, Options
+from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
@@ -95,7 +95,7 @@ def marts(spark: SparkSession, folder: Path, runs: dict[str, list[Poll]]) -> dic
     for run, written in runs.items():
         write(folder / "history" / run, written)
     history, output = History(spark, folder / "history"), folder / "marts"
-    JOB.run(Request(spark, history, folder / "history", output, Options(), Progress(spark.sparkContext)))
+    JOB.run(Request(spark, history, folder / "history", output, None, Progress(spark.sparkContext)))
     lives, samples = (read(spark, mart, output).collect() for mart in (MOVES, MOVE_SAMPLES))
     return {
         "lives": sorted(lives, key=lambda row: (row["topic"], row["kind"], row["began"])),

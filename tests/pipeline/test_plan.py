@@ -154,7 +154,7 @@ def test_a_poll_that_is_not_whole_is_passed_by(spark: SparkSession, tmp_path: Pa
             file.unlink()
 
     assert latest(History(spark, tmp_path / "most"), None).snapshot.clock == 10.0 * (POLLS - 2)
-    with pytest.raises(IncompleteError, match="none of the last 10 polls is whole: replicas: 0 rows"):
+    with pytest.raises(IncompleteError, match="none of the last 10 polls is complete: replicas: 0 rows"):
         latest(History(spark, tmp_path / "none"), None)
 
 
@@ -208,7 +208,7 @@ def test_moves_between_directories_are_no_plan(spark: SparkSession, folder: Path
     assert {row.verdict for row in rows} == {"not_planned"}
 
 
-@pytest.mark.parametrize(("code", "failure"), [(0, None), (1, None), (4, JobError("plan: Spark gave up"))])
+@pytest.mark.parametrize(("code", "failure"), [(0, None), (1, None), (4, JobError("plan: Spark failed"))])
 def test_code_of_a_job_is_that_of_the_command(
     monkeypatch: pytest.MonkeyPatch, move: Path, code: int, failure: JobError | None
 ) -> None:

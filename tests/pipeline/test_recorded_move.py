@@ -11,7 +11,7 @@ from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs.moves import JOB, Options
+from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
@@ -72,7 +72,7 @@ def test_a_recorded_move_is_replayed_alike(recorded: Path, spark: SparkSession) 
     print(f"{len(kept)} polls of two processes judged again alike in Spark")
 
     output = recorded.parent / "marts"
-    JOB.run(Request(spark, history, recorded, output, Options(), Progress(spark.sparkContext)))
+    JOB.run(Request(spark, history, recorded, output, None, Progress(spark.sparkContext)))
     lives = {row["topic"]: row for row in read(spark, MOVES, output).collect()}
     samples = read(spark, MOVE_SAMPLES, output).where("topic = 'done'").orderBy("time").collect()
     assert {topic: row["outcome"] for topic, row in lives.items()} == {"done": "completed", "undone": "cancelled"}

@@ -49,7 +49,7 @@ def test_it_is_replayed_alike(spark: SparkSession, name: str) -> None:
 
 def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> None:
     """Through the restart of the sidecar: begin, end and outcome, and what one was stuck by."""
-    moves.JOB.run(request(spark, tmp_path, moves.Options()))
+    moves.JOB.run(request(spark, tmp_path, None))
     found = {(row.topic, row.partition): row for row in read(spark, MOVES, tmp_path).collect()}
     assert len(found) == len(told("moves"))
     for move in told("moves"):

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report import (
     alarms,
     alarms_section,
@@ -160,7 +161,7 @@ def test_unknown_counts_outside_the_isr_only(spark: SparkSession) -> None:
 
 
 def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
-    """Without a truth, an alarm by messages stands alone unless one by time of the same replica overlaps with it."""
+    """An alarm by messages counts as missed by time unless one by time of the same replica overlaps with it."""
 
     def alarm(rule: str, partition: str, begin: int, end: int | None, what_if: bool = False) -> tuple[object, ...]:
         ended = None if end is None else BEGIN + dt.timedelta(seconds=end)
@@ -168,15 +169,15 @@ def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
         return ("c", rule, None, what_if, {"partition": partition}, began, ended, 1.0, True, None)
 
     rows = [
-        alarm(alarms.BY_MESSAGES, "0", 0, 10),
-        alarm(alarms.BY_MESSAGES, "0", 100, 110),
-        alarm(alarms.BY_MESSAGES, "1", 0, 10),
-        alarm(alarms.BY_MESSAGES, "2", 500, None),
-        alarm(alarms.BY_MESSAGES, "3", 0, 10, what_if=True),
-        alarm(alarms.BY_TIME, "0", 5, 20),
-        alarm(alarms.BY_TIME, "2", 0, None),
+        alarm(BY_MESSAGES, "0", 0, 10),
+        alarm(BY_MESSAGES, "0", 100, 110),
+        alarm(BY_MESSAGES, "1", 0, 10),
+        alarm(BY_MESSAGES, "2", 500, None),
+        alarm(BY_MESSAGES, "3", 0, 10, what_if=True),
+        alarm(BY_TIME, "0", 5, 20),
+        alarm(BY_TIME, "2", 0, None),
     ]
-    assert alarms.never_told_by_time(spark.createDataFrame(rows, SCHEMAS["alarms"])) == (4, 2)
+    assert alarms.missed_by_time(spark.createDataFrame(rows, SCHEMAS["alarms"])) == (4, 2)
 
 
 def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) -> None:

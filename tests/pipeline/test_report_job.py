@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import MartError
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs.report import JOB, MOST_DRAWN, Options, described
+from kafka_warden.pipeline.jobs.report import JOB, MARTS, MOST_DRAWN, Options
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.report import alarms, limits, moves, replication
@@ -32,7 +32,7 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A folder with all marts, as the other jobs write them."""
     folder = tmp_path_factory.mktemp("marts")
     for name, frame in marts(spark).items():
-        mart = described()[name]
+        mart = MARTS[name]
         lacking = [field for field in mart.columns if field.name not in frame.columns]
         whole = frame.selectExpr("*", *(f"CAST(NULL AS {field.type}) AS `{field.name}`" for field in lacking))
         for field in mart.columns:
@@ -44,7 +44,7 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.mark.parametrize("mart", sorted(READ))
 def test_columns_that_are_read_are_in_the_mart(mart: str) -> None:
     """The jobs' own descriptions have every column that the report reads."""
-    assert set(READ[mart]) <= set(described()[mart].names)
+    assert set(READ[mart]) <= set(MARTS[mart].names)
 
 
 def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> None:
@@ -71,7 +71,7 @@ def test_folder_without_marts_names_the_commands(spark: SparkSession, tmp_path: 
 def test_folder_that_cannot_be_written_is_told(spark: SparkSession, tmp_path: Path) -> None:
     """The message names the place and what to look at."""
     (tmp_path / "file").touch()
-    with pytest.raises(MartError, match=r"file/report\.html: cannot be written: .*look at the rights"):
+    with pytest.raises(MartError, match=r"file/report\.html: cannot be written: .*check the folder"):
         save(spark, "page", tmp_path / "file")
 
 

@@ -12,7 +12,7 @@ from kafka_warden.errors import JobError, MissingColumnError
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import marts
 from kafka_warden.pipeline.rollup.stream.batch import Batches
-from kafka_warden.pipeline.rollup.stream.books import Books, Shelf
+from kafka_warden.pipeline.rollup.stream.stream_progress import ProgressStore, StreamProgress
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled, streamed
 
 
@@ -62,9 +62,9 @@ def test_stream_equals_batch(spark: SparkSession, source: Path, expected: dict[s
         "last mart",
         *(
             pytest.param(step, marks=pytest.mark.full_pipeline)
-            for step in ("staging", "first mart", "before the books")
+            for step in ("staging", "first mart", "before the progress")
         ),
-        "after the books",
+        "after the progress",
     ],
 )
 def test_batch_that_broke_off_is_made_again(
@@ -91,7 +91,7 @@ def test_batch_that_broke_off_is_made_again(
 def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
     """Let the next batch break off."""
     written = list[str]()
-    write_parts, put, stage = marts.write_parts, Shelf.put, Batches._stage
+    write_parts, put, stage = marts.write_parts, ProgressStore.put, Batches._stage
 
     def break_off(*_: Any) -> None:
         raise RuntimeError("broken off")
@@ -102,8 +102,8 @@ def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
         written.append(mart.name)
         write_parts(mart, *given)
 
-    def put_and_break(shelf: Shelf, after: Books) -> None:
-        put(shelf, after)
+    def put_and_break(store: ProgressStore, after: StreamProgress) -> None:
+        put(store, after)
         break_off()
 
     def stage_and_break(batches: Batches, *given: Any) -> None:
@@ -112,10 +112,10 @@ def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
 
     if step == "staging":
         patch.setattr(Batches, "_stage", stage_and_break)
-    elif step == "before the books":
-        patch.setattr(Shelf, "put", break_off)
-    elif step == "after the books":
-        patch.setattr(Shelf, "put", put_and_break)
+    elif step == "before the progress":
+        patch.setattr(ProgressStore, "put", break_off)
+    elif step == "after the progress":
+        patch.setattr(ProgressStore, "put", put_and_break)
     else:
         patch.setattr(marts, "write_parts", write_some)
 

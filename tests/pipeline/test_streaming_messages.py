@@ -15,7 +15,7 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.rollup.samples import COLUMNS, of_history
 from kafka_warden.pipeline.rollup.stream import rows
 from kafka_warden.pipeline.rollup.stream.batch import check, read
-from kafka_warden.pipeline.rollup.stream.books import Books, Read, Shelf
+from kafka_warden.pipeline.rollup.stream.stream_progress import ProgressStore, Read, StreamProgress
 from kafka_warden.pipeline.storage import Storage, address
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
@@ -71,18 +71,18 @@ def test_newer_message_stops_the_stream(spark: SparkSession, judged: list[Poll])
 def test_what_a_topic_lost_is_counted(spark: SparkSession, judged: list[Poll]) -> None:
     """Each message, read or passed by, has an offset; what is missing between two batches is counted, once."""
     parsed = rows.of_messages(topic_of(spark, [*sent(judged[:1]), b"garbage", b"garbage"], first=7))
-    after = Books(offsets={"0": 7}).read(read(parsed))
+    after = StreamProgress(offsets={"0": 7}).read(read(parsed))
     end = 7 + len(sent(judged[:1])) + 2
     assert (after.lost, after.offsets) == (0, {"0": end})
     again = after.read(read(rows.of_messages(topic_of(spark, [b"garbage"], first=end + 5))))
     assert (again.lost, again.offsets) == (5, {"0": end + 6})
-    with pytest.raises(MessagesLostError, match="partition 0 of the topic begins anew, at offset 3"):
+    with pytest.raises(MessagesLostError, match="partition 0 of the topic restarted at offset 3"):
         again.read(read(rows.of_messages(topic_of(spark, [b"garbage"], first=3))))
 
 
 def test_what_was_gone_at_the_start_is_no_loss(spark: SparkSession, tmp_path: Path) -> None:
     """The stream knows where each partition began, though it had read nothing of it; a new one begins at 0."""
-    shelf = Shelf(Storage(spark), address(tmp_path))
+    shelf = ProgressStore(Storage(spark), address(tmp_path))
     for first in (7, 900):
         shelf.open({0: first, 1: 30})
     assert shelf.before(0).offsets == {"0": 7, "1": 30}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_warden.pipeline.timeline import one_voice, telling
+from kafka_warden.pipeline.timeline import informative_polls, prefer_oldest_run
 
 FORM = "cluster_id string, run string, sequence bigint, at double, silent_after double"
 SILENT = 30.0
@@ -18,7 +18,7 @@ def polls(spark: SparkSession, runs: dict[str, Sequence[float]], cluster: str = 
 
 def heard(spark: SparkSession, runs: dict[str, Sequence[float]]) -> list[tuple[str, float]]:
     """Who is heard, in order."""
-    return [(row["run"], row["at"]) for row in telling(polls(spark, runs)).orderBy("n").collect()]
+    return [(row["run"], row["at"]) for row in informative_polls(polls(spark, runs)).orderBy("n").collect()]
 
 
 def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
@@ -35,7 +35,7 @@ def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
 
 def test_what_a_poll_told_holds_until_the_next_that_is_heard(spark: SparkSession) -> None:
     """Each second counts once."""
-    told = telling(polls(spark, {"a": [0.0, 10.0, 20.0], "b": [5.0, 15.0, 25.0]})).orderBy("n").collect()
+    told = informative_polls(polls(spark, {"a": [0.0, 10.0, 20.0], "b": [5.0, 15.0, 25.0]})).orderBy("n").collect()
     assert [(row["held"], row["next_run"]) for row in told] == [(10.0, "a"), (10.0, "a"), (5.0, "b"), (0.0, None)]
 
 
@@ -43,7 +43,7 @@ def test_runs_that_follow_each_other_are_all_heard(spark: SparkSession) -> None:
     """A sidecar that is restarted, and one of another cluster."""
     one = polls(spark, {"a": [0.0, 10.0], "b": [20.0, 30.0]})
     other = polls(spark, {"c": [5.0, 15.0]}, "other")
-    assert one_voice(one.unionByName(other)).count() == 6
+    assert prefer_oldest_run(one.unionByName(other)).count() == 6
 
 
 def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
@@ -69,7 +69,7 @@ def test_who_cannot_tell_does_not_hush_the_other(spark: SparkSession) -> None:
     """The elder does not know reassignments for a while: then the younger one is asked."""
     both = polls(spark, {"a": [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0], "b": [5.0, 15.0, 25.0, 35.0, 45.0, 55.0]})
     knows = both.where("run = 'b' or at <= 10 or at >= 50")
-    told = [(row["run"], row["at"]) for row in telling(knows).orderBy("n").collect()]
+    told = [(row["run"], row["at"]) for row in informative_polls(knows).orderBy("n").collect()]
     assert told == [
         *(("a", at) for at in (0.0, 10.0)),
         *(("b", at) for at in (15.0, 25.0, 35.0, 45.0)),

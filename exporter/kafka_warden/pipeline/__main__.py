@@ -1,4 +1,4 @@
-"""What `spark-submit` is given: the same jobs and flags as `kafka-warden pipeline`."""
+"""The program for `spark-submit`: the same jobs and flags as `kafka-warden pipeline`."""
 
 import sys
 

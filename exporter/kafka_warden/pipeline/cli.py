@@ -1,4 +1,4 @@
-"""`kafka-warden pipeline JOB`: reads the flags, makes the session, runs a job, or several one after the other."""
+"""`kafka-warden pipeline JOB`: reads the flags, starts Spark and runs one job or several in turn."""
 
 import argparse
 import importlib
@@ -13,35 +13,35 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import interrupt, session
-from kafka_warden.pipeline.failures import told
+from kafka_warden.pipeline.failures import error_text
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
 
 JOBS: Final = ("rollup", "moves", "backtest", "forecast", "plan", "report")
-"""Each is a module, or a package, of `kafka_warden.pipeline.jobs`; in the order in which one would run them."""
+"""Each is a module or package of `kafka_warden.pipeline.jobs`, in the usual order of running them."""
 
-_JOINT: Final = ","
+_SEPARATOR: Final = ","
 
 _Chosen = Sequence[tuple[Job[Any], Any]]
 """Jobs with their options."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what is named, and return the exit code of the first job that has another one than 0, or 0.
+    """Run the jobs; stop at the first exit code other than 0 and return it.
 
     Raises:
-        KafkaWardenError: what cannot be used, and what to do.
+        KafkaWardenError: unusable input, with what to do.
     """
     parsed = parser(arguments).parse_args(arguments)
     chosen = _chosen(parsed)
-    with interrupt.heeded():
+    with interrupt.installed():
         spark = _session(parsed)
-        interrupt.heed()
+        interrupt.install()
         try:
             return _run(chosen, spark, parsed)
         finally:
-            # Where the JVM is gone there is nothing to stop, and the job has told.
+            # If the JVM is gone there is nothing to stop, and the job has reported it.
             with suppress(Py4JError):
                 spark.stop()
 
@@ -51,8 +51,8 @@ def _session(parsed: argparse.Namespace) -> SparkSession:
         return session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
     except (PySparkException, Py4JError) as failure:
         raise JobError(
-            f"Spark did not start: {told(failure)}; it needs a JRE 17 or newer, by JAVA_HOME or on the PATH, and"
-            " --master, --memory and --conf that it knows (docs/pipeline.md)"
+            f"Spark did not start: {error_text(failure)}; install a JRE 17 or newer, on the PATH or in JAVA_HOME, and"
+            " check --master, --memory and --conf (docs/pipeline.md)"
         ) from failure
 
 
@@ -63,31 +63,30 @@ def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> in
         try:
             code = job.run(Request(spark, history, parsed.input, parsed.output, options, progress))
         except (PySparkException, Py4JError) as failure:
-            raise JobError(f"{job.name}: Spark gave up: {told(failure)}") from failure
+            raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
         if code:
             return code
     return 0
 
 
 def _chosen(parsed: argparse.Namespace) -> _Chosen:
-    """Read the flags of every job that is named; of several, each has its own flags as they are when not given."""
-    jobs = [load(name) for name in parsed.job.split(_JOINT)]
+    """Read the options of every named job; several jobs have the defaults of their own flags."""
+    jobs = [load(name) for name in parsed.job.split(_SEPARATOR)]
     if len(jobs) == 1:
         return [(jobs[0], jobs[0].read_flags(parsed))]
-    return [(job, job.read_flags(_with_defaults(job, parsed))) for job in jobs]
+    chosen = []
+    for job in jobs:
+        defaults = _Defaults(prog=job.name, add_help=False)
+        job.add_flags(defaults)
+        chosen.append((job, job.read_flags(argparse.Namespace(**{**vars(defaults.parse_args([])), **vars(parsed)}))))
+    return chosen
 
 
-def _with_defaults(job: Job[Any], parsed: argparse.Namespace) -> argparse.Namespace:
-    own = _Own(prog=job.name, add_help=False)
-    job.add_flags(own)
-    return argparse.Namespace(**{**vars(own.parse_args([])), **vars(parsed)})
-
-
-class _Own(argparse.ArgumentParser):
+class _Defaults(argparse.ArgumentParser):
     """The flags of one job among several."""
 
     def error(self, message: str) -> NoReturn:
-        """Say that it cannot do without flags of its own."""
+        """Report that the job requires a flag of its own."""
         raise ConfigError(f"{self.prog} cannot be run together with other jobs, run it by itself: {message}")
 
 
@@ -98,20 +97,19 @@ def load(name: str) -> Job[Any]:
 
 
 def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Make the parser, with the flags of the job that is named in the arguments, or of all."""
+    """Make the parser, with the flags of the job in the arguments, or else of all jobs."""
     made = argparse.ArgumentParser(
         prog="kafka-warden pipeline",
         description="Spark jobs over the history of one cluster or of a fleet (docs/pipeline.md). Several, such as"
-        " rollup,moves,report, run one after the other in one session; they have the flags that all jobs have.",
+        " rollup,moves,report, run one after the other in one session; they take only the flags that all jobs share.",
         allow_abbrev=False,
     )
     commands = made.add_subparsers(dest="job", required=True, metavar="JOB")
     first = next(iter(arguments), "")
-    if _JOINT in first and set(first.split(_JOINT)) <= set(JOBS):
+    if _SEPARATOR in first and set(first.split(_SEPARATOR)) <= set(JOBS):
         _add_shared(commands.add_parser(first, allow_abbrev=False))
         return made
-    named = [name for name in JOBS if name == first]
-    for name in named or JOBS:
+    for name in [first] if first in JOBS else JOBS:
         job = load(name)
         command = commands.add_parser(name, help=job.about, description=job.about, allow_abbrev=False)
         _add_shared(command)
@@ -120,17 +118,17 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--input", required=True, metavar="FOLDER", help="history of a sidecar, or of many")
-    command.add_argument("--output", required=True, metavar="FOLDER", help="where marts go")
+    command.add_argument("--input", required=True, metavar="FOLDER", help="history of one sidecar, or of many")
+    command.add_argument("--output", required=True, metavar="FOLDER", help="folder for the marts")
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
-    command.add_argument("--memory", default="2g", help="of the driver, with a local master all there is (default: 2g)")
-    command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark")
-    command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="history from there on, by the hour")
-    command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="history before that")
+    command.add_argument("--memory", default="2g", help="of the driver; all of it with a local master (default: 2g)")
+    command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
+    command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour of history to read")
+    command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="end of the history to read")
 
 
 def _time(text: str) -> float:
-    """Read an ISO 8601 time, UTC when it does not say."""
+    """Read an ISO 8601 time, UTC by default."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,43 +1,40 @@
-"""History as Spark reads it: checked before, and each row once."""
+"""Reads history with Spark: files are checked first, duplicates are dropped."""
 
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.parquet.footers import Footer, Inventory, hours_of, inventory
 from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline.storage import literal
-
-ROW: Final = ("cluster_id", "run", "sequence")
-"""With the key of a table: what tells its rows apart."""
+from kafka_warden.pipeline.timeline import POLL
 
 
 class History:
     """The files of history below a folder: of one sidecar, or of many with a folder each.
 
-    They are listed when the first table is asked for; that raises `EmptyHistoryError` where there is none.
+    They are listed when the first table is read, which raises `EmptyHistoryError` if there are none.
     """
 
     def __init__(self, spark: SparkSession, folder: Path | str, start: float = 0.0, end: float = float("inf")) -> None:
-        """Name the files.
+        """Choose the files.
 
         Args:
-            spark: what reads them.
+            spark: a session.
             folder: a path, or an address such as `s3a://bucket/history`.
-            start: Unix seconds of the first rows, by the hour.
-            end: Unix seconds before which the last ones are, by the hour.
+            start: Unix seconds; the whole hour is read.
+            end: Unix seconds, exclusive; the whole hour is read.
         """
         self.spark = spark
         self._span = (start, end)
         self.folder = folder
         self.whole = start <= 0.0 and end == float("inf")
-        """Whether no part of it was chosen."""
+        """Whether all hours are read."""
 
     @property
     def hours(self) -> tuple[float, float]:
-        """The first hour that is read and the one after the last, since 1970; 0 and infinity of all."""
+        """The first hour and the one after the last, counted since 1970; 0 and infinity without limits."""
         return hours_of(*self._span)
 
     @cached_property
@@ -49,7 +46,7 @@ class History:
         return self._files.footers(name)
 
     def rows(self, name: str) -> int:
-        """Count the rows of a table, duplicates included, by what the ends of its files tell.
+        """Count the rows of a table, duplicates included, by its files' footers.
 
         Raises:
             HistoryFileError: as `table`.
@@ -59,14 +56,14 @@ class History:
     def table(self, name: str, *, distinct: bool = True) -> DataFrame:
         """Read one table: the columns of docs/history-schema.md in their order, unknown as null.
 
-        A column that is younger than a file is null in its rows. A table may have no rows while others have.
+        A column that was added after a file was written is null in its rows.
 
         Args:
             name: of the table.
-            distinct: take duplicates away. A job that compares whole rows anyway does that cheaper.
+            distinct: drop duplicates. Some callers can drop them cheaper.
 
         Raises:
-            HistoryFileError: one that names the file and says what is wrong with it.
+            HistoryFileError: names the file and what is wrong with it.
         """
         found = [footer.file.place for footer in self._footers(name) if footer.rows]
         schema = ddl(BY_NAME[name])
@@ -77,5 +74,5 @@ class History:
 
 
 def row_key(name: str) -> list[str]:
-    """Name the columns that tell the rows of a table apart."""
-    return [*ROW, *BY_NAME[name].key]
+    """Return the columns that identify a row of a table."""
+    return [*POLL, *BY_NAME[name].key]

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a job at once, as a kill would: marts and checkpoints are whole whenever that happens."""
+"""Ctrl-C ends a job at once, like SIGKILL: marts and checkpoints are complete at any moment."""
 
 import os
 import signal
@@ -9,19 +9,19 @@ from types import FrameType
 from typing import Final, NoReturn
 
 CODE: Final = 128 + signal.SIGINT
-"""Exit code, as shells have it."""
+"""Exit code of a process that SIGINT ended, as in shells."""
 
 
-def heed() -> None:
-    """End this process when Ctrl-C comes. pyspark puts a handler of its own in the place of this with every session."""
+def install() -> None:
+    """End this process at Ctrl-C. Each new Spark session replaces the handler, so call this again after it."""
     signal.signal(signal.SIGINT, _end)
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
-    """Heed Ctrl-C, and do as before when the block ends."""
+def installed() -> Iterator[None]:
+    """Install the handler, and restore the one before when the block ends."""
     before = signal.getsignal(signal.SIGINT)
-    heed()
+    install()
     try:
         yield
     finally:
@@ -29,8 +29,8 @@ def heeded() -> Iterator[None]:
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    # An exception would come up in the middle of a call to the JVM, which Py4J tells with its stack and takes for a
-    # failure. The JVM ends with this process: nobody holds its input any more.
+    # An exception would interrupt a call to the JVM; Py4J prints its stack and takes it for a failure.
+    # The JVM ends with this process, which holds its standard input.
     line = "\n" if sys.stderr.isatty() else ""
     os.write(sys.stderr.fileno(), f"{line}kafka-warden: interrupted\n".encode())
     os._exit(CODE)

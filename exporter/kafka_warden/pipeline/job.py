@@ -1,4 +1,4 @@
-"""What a job is, and what it is given."""
+"""A job and its arguments."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class Request(Generic[O]):
     spark: SparkSession
     history: History
     input: Path | str
-    """The folder of history; the truth of a generated fleet stands beside or above it."""
+    """The folder of history."""
     output: Path | str
     """The folder of marts."""
     options: O
@@ -39,6 +39,6 @@ class Job(Generic[O]):
     add_flags: Callable[[ArgumentParser], None]
     """Adds the job's own flags."""
     read_flags: Callable[[Namespace], O]
-    """Makes the options; raises `ConfigError` for what cannot be used."""
+    """Returns the options; raises `ConfigError` for unusable values."""
     run: Callable[[Request[Any]], int | None]
-    """Does it; the exit code, where that is another one than 0."""
+    """Runs the job; returns its exit code, None for 0."""

@@ -1,7 +1,7 @@
-"""Spark's words for `kafka_warden.formulas.ops`: the only place where its vocabulary differs.
+"""`kafka_warden.formulas.ops` for Spark's columns.
 
-Unknown is null where it is NaN in arrays, word by word; Spark's own `greatest` passes by nulls. What has no value, such
-as infinity less infinity, is NaN on all engines, but compares otherwise here: no formula may be asked that.
+Unknown is null here and NaN in arrays; Spark's own `greatest` ignores nulls. An undefined result, such as infinity
+minus infinity, is NaN on all engines but compares differently in Spark, so no formula may compare one.
 Spark 4 runs ANSI SQL, where a bare `/` raises on zero.
 """
 
@@ -9,12 +9,12 @@ import math
 from typing import Any, Final, overload
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.ops import Ops
 
 _WHOLE: Final = 2.0**53
-"""From here on every double is a whole number; Spark's `floor` makes a bigint, which holds no more than 2^63."""
+"""Every double from here on is a whole number; Spark's `floor` returns a bigint, which ends at 2^63."""
 
 
 class _Columns:
@@ -51,13 +51,13 @@ COLUMNS: Final[Ops[Column]] = _Columns()
 
 
 def yes() -> Column:
-    """Make the constant true."""
-    return F.lit(True)  # noqa: FBT003  # the only argument that it has
+    """Return the constant true."""
+    return F.lit(True)  # noqa: FBT003  # its only argument
 
 
 def no() -> Column:
-    """Make the constant false."""
-    return F.lit(False)  # noqa: FBT003  # the same
+    """Return the constant false."""
+    return F.lit(False)  # noqa: FBT003  # its only argument
 
 
 def _column(value: Any) -> Column:

@@ -1,4 +1,4 @@
-"""What a job is doing, on stderr: a bar on a terminal, a line now and then in a log."""
+"""A job's progress on stderr: a bar on a terminal, lines in a log."""
 
 import sys
 import threading
@@ -17,17 +17,17 @@ WIDTH: Final = 30
 
 
 class Progress:
-    """Tells of the steps of a job and of the tasks that Spark has done of each."""
+    """Reports a job's steps, and how many of their tasks Spark has completed."""
 
     def __init__(self, context: SparkContext, stream: TextIO | None = None) -> None:
-        """Tell of what `context` does on `stream`, stderr when not given."""
+        """Report on `stream`, stderr when not given."""
         self._context = context
         self._stream = stream if stream is not None else sys.stderr
         self._bar = self._stream.isatty()
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
-        """Tell that a step begins, how it fares, and how long it took."""
+        """Report a step's progress, and how long it took."""
         began = time.monotonic()
         self._context.setJobDescription(text)
         done = threading.Event()
@@ -51,26 +51,23 @@ class Progress:
         self.say(text)
 
     def _watch(self, text: str, began: float, done: threading.Event) -> None:
-        # Where the JVM is gone, the step itself tells.
+        # If the JVM is gone, the step itself fails.
         with suppress(Py4JError):
-            self._tell(text, began, done)
-
-    def _tell(self, text: str, began: float, done: threading.Event) -> None:
-        tracker = self._context.statusTracker()
-        while not done.wait(BAR_EVERY if self._bar else LINE_EVERY):
-            if self._bar:
-                self._stream.write(f"{self._clear()}{_bar(*tasks(tracker))} {text}")
-                self._stream.flush()
-            else:
+            tracker = self._context.statusTracker()
+            while not done.wait(BAR_EVERY if self._bar else LINE_EVERY):
                 completed, wanted = tasks(tracker)
-                self.say(f"{text}: {completed} of {wanted} tasks, {time.monotonic() - began:.0f} s")
+                if self._bar:
+                    self._stream.write(f"{self._clear()}{_bar(completed, wanted)} {text}")
+                    self._stream.flush()
+                else:
+                    self.say(f"{text}: {completed} of {wanted} tasks, {time.monotonic() - began:.0f} s")
 
     def _clear(self) -> str:
         return "\r\033[K" if self._bar else ""
 
 
 def tasks(tracker: StatusTracker) -> tuple[int, int]:
-    """Count the tasks that are done, and all of them, of the stages that run."""
+    """Count the completed tasks, and all tasks, of the active stages."""
     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
     return (
         sum(stage.numCompletedTasks for stage in stages if stage),

@@ -1,4 +1,4 @@
-"""Makes the Spark session of a command. Everywhere else a session is given."""
+"""Starts the Spark session of a command."""
 
 import os
 import sys
@@ -16,40 +16,40 @@ LOCAL: Final = "local[*]"
 _LOG: Final = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS: Final[Mapping[str, str]] = {
-    # Days and hours of marts are those of history: UTC.
+    # Days and hours of marts are in UTC, as those of history.
     "spark.sql.session.timeZone": "UTC",
-    # Small partitions of a shuffle are joined, and one busy topic is split; `spread` says how many there are at first.
+    # Joins small shuffle partitions and splits large ones; `set_shuffle_partitions` sets their initial number.
     "spark.sql.adaptive.enabled": "true",
-    # What a task takes of a shuffle, and about what a file of a mart is in memory: a tenth of that on the disk.
+    # Of a shuffle partition, and so of a mart's file in memory; a tenth of that on disk.
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64m",
-    # Hourly files are small, so one task reads many; 32 MB of zstd are some 5 million replica samples.
+    # Hourly files are small, so one task reads many; 32 MB of zstd hold some 5 million replica samples.
     "spark.sql.files.maxPartitionBytes": "32m",
     "spark.sql.parquet.compression.codec": "zstd",
-    # Unix seconds of marts are in microseconds; what Spark wrote before 3.0 had another form.
+    # The default is the INT96 of Spark before 3.0.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Arrow between the JVM and Python where a fold is replayed.
+    # Arrow between the JVM and Python, for replays.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # The web page of a job is for who asks: --conf spark.ui.enabled=true.
+    # --conf spark.ui.enabled=true serves Spark's web interface.
     "spark.ui.enabled": "false",
-    # Jobs tell of their progress themselves.
+    # Jobs report their progress themselves.
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.ui.explainMode": "formatted",
 }
-"""What every job runs with; `--conf` wins."""
+"""Settings of every job; `--conf` overrides them."""
 
 _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-"""A local master talks to nobody else, so nobody else needs to reach it."""
+"""A local master needs no connection from outside."""
 
 _SHUFFLE: Final = "spark.sql.shuffle.partitions"
 
 ROWS: Final = 500_000
-"""Rows of history in one partition of a shuffle: some 50 to 100 MB, of which two fit beside each other in 1 GB."""
+"""Rows of history per shuffle partition: 50 to 100 MB, so that two fit in 1 GB."""
 
 
-def spread(spark: SparkSession, rows: int) -> None:
-    """Say into how many partitions the shuffles that follow are cut, for so many rows of history.
+def set_shuffle_partitions(spark: SparkSession, rows: int) -> None:
+    """Set the number of shuffle partitions for so many rows of history, unless `--conf` has set it.
 
-    Spark's 200 are tasks that do nothing for a small history, and spill for a large one. What `--conf` says stays.
+    Spark's default of 200 is too many for a small history, and too few for a large one, whose tasks spill.
     """
     if spark.sparkContext.getConf().contains(_SHUFFLE):
         return
@@ -58,30 +58,30 @@ def spread(spark: SparkSession, rows: int) -> None:
 
 
 def shuffle_partitions(spark: SparkSession) -> int:
-    """Tell into how many partitions shuffles are cut now."""
+    """Return the current number of shuffle partitions."""
     return int(spark.conf.get(_SHUFFLE) or 0)
 
 
 @contextmanager
-def kept(frame: DataFrame) -> Iterator[DataFrame]:
-    """Make a frame once for all that is made of it in the block; what memory has no room for goes to the disk."""
-    persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Compute a frame once for all its uses in the block; it spills to disk when memory is full."""
+    cached = frame.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        yield persisted
+        yield cached
     finally:
-        persisted.unpersist()
+        cached.unpersist()
 
 
 def make(
     name: str, master: str | None = None, memory: str = "2g", more: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Make a session.
+    """Start a session.
 
     Args:
-        name: what a cluster shows of it.
-        master: of Spark; `LOCAL` when not given, or what `spark-submit` was given.
-        memory: of the driver, which does all the work of a local master; `spark-submit` has set it already.
-        more: settings of Spark that win over those here.
+        name: suffix of the application's name.
+        master: `LOCAL` when not given, or the one of `spark-submit`.
+        memory: of the driver; ignored under `spark-submit`, which has set it already.
+        more: settings that override those here.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     settings = {**SETTINGS, "spark.app.name": f"kafka-warden {name}"}
@@ -90,8 +90,8 @@ def make(
         settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
         if settings["spark.master"].startswith("local"):
             settings |= _LOOPBACK
-            # Its workers stand on this machine: the same Python with the same libraries, not the first on the PATH.
-            # The setting spark.pyspark.python is read by spark-submit only.
+            # Workers need this Python and its libraries, not the first one on the PATH. Only spark-submit reads
+            # spark.pyspark.python.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     elif master:
         settings["spark.master"] = master
@@ -100,5 +100,5 @@ def make(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    spread(session, 0)
+    set_shuffle_partitions(session, 0)
     return session

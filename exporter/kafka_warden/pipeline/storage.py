@@ -1,4 +1,4 @@
-"""Small things that Spark has no words for, on whatever file system Hadoop knows: is it there, move it, a text."""
+"""File operations that Spark does not offer, on any file system of Hadoop's."""
 
 import re
 from pathlib import Path
@@ -8,19 +8,19 @@ from pyspark.sql import SparkSession
 
 
 def address(folder: Path | str) -> str:
-    """A folder as Spark takes it: with a scheme, and no slash at its end."""
+    """Return a folder as Spark expects it: with a scheme, without a final slash."""
     text = str(folder).rstrip("/")
-    # Not `as_uri`: Hadoop takes a path as it is written, `%20` for three characters.
+    # Not `as_uri`: Hadoop does not decode `%20`.
     return text if "://" in text else f"file://{Path(text).absolute()}"
 
 
 def literal(place: str) -> str:
-    """A place as Spark reads it: one that is to be read takes `[1]` and `{a,b}` for a pattern."""
+    """Escape a path for Spark, which reads `[1]` and `{a,b}` as patterns."""
     return re.sub(r"([][{}*?\\])", r"\\\1", place)
 
 
 class Storage:
-    """What Spark itself writes by. Addresses have a scheme."""
+    """Hadoop's file systems. Addresses have a scheme."""
 
     def __init__(self, spark: SparkSession) -> None:
         """Use the file systems of a session."""
@@ -31,25 +31,25 @@ class Storage:
         self._settings = settings.hadoopConfiguration()
 
     def exists(self, place: str) -> bool:
-        """Tell whether a file or a folder is there."""
+        """Return whether a file or a folder exists."""
         path, system = self._find(place)
         return bool(system.exists(path))
 
     def names(self, folder: str) -> list[str]:
-        """List what is in a folder; nothing when it is not there."""
+        """List the names in a folder; none if it does not exist."""
         path, system = self._find(folder)
         return sorted(entry.getPath().getName() for entry in system.listStatus(path)) if system.exists(path) else []
 
     def delete(self, place: str) -> None:
-        """Delete a file, or a folder with all that is in it; nothing happens when it is not there."""
+        """Delete a file, or a folder and its contents, if it exists."""
         path, system = self._find(place)
-        system.delete(path, True)  # noqa: FBT003  # Java takes it by place: with all that is in it
+        system.delete(path, True)  # noqa: FBT003  # recursive; Java has no keywords
 
     def replace(self, new: str, old: str) -> bool:
-        """Put one in the place of another, and tell whether it went well.
+        """Move `new` to `old`; return whether that succeeded.
 
-        What was there is moved aside before, as `.OLD.old`, and deleted after: Hadoop's file systems have no exchange.
-        Between the two moves there is none.
+        Hadoop has no atomic exchange: `old` is first renamed to `.OLD.old`, then deleted, and is absent between the two
+        renames.
         """
         aside = self._beside(old, "old")
         source, system = self._find(new)
@@ -72,10 +72,10 @@ class Storage:
             stream.close()
 
     def write(self, file: str, text: str) -> None:
-        """Write a text; nobody ever reads half of it."""
+        """Write a text; readers never see half of it."""
         beside = self._beside(file, "tmp")
         path, system = self._find(beside)
-        stream = system.create(path, True)  # noqa: FBT003  # Java takes it by place: over one that is left there
+        stream = system.create(path, True)  # noqa: FBT003  # overwrite; Java has no keywords
         try:
             stream.write(bytearray(text.encode()))
         finally:

@@ -1,1 +1,1 @@
-"""What the job `backtest` is made of."""
+"""The rules, signals, alarms and scores of the job `backtest`."""

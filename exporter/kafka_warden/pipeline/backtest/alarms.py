@@ -1,13 +1,13 @@
-"""Alarms: from signals, poll by poll, to when a rule would have fired and for how long, as Prometheus' rules do.
+"""Turns the signals of single polls into alarms, as Prometheus' rules do.
 
-A stretch is a condition that holds poll after poll. One that holds for `for` fires. What comes within `keep_firing_for`
-of an alarm, or after polls that could not tell, is the same alarm; what has not fired yet begins anew.
+A stretch is a series of polls in which a condition holds. It fires once it lasts for `for`. A stretch within
+`keep_firing_for` of an alarm, or after polls that do not know, continues the alarm. Before it fires, it starts again.
 """
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.alarms import fires
 from kafka_warden.pipeline.backtest.rules import REMEMBERED
@@ -15,17 +15,17 @@ from kafka_warden.pipeline.backtest.signals import SUBJECT
 from kafka_warden.pipeline.ops import no
 
 KEY: Final = ("cluster_id", "trial", *SUBJECT)
-"""What an alarm is about."""
+"""The columns of an alarm's subject."""
 
 _ROUNDING: Final = 1e-6
 """Seconds: clocks are floats."""
 
 
 def alarms(timed: DataFrame) -> DataFrame:
-    """Put signals together.
+    """Combine signals into alarms.
 
     Args:
-        timed: signals with `n`, `at`, `next_at` and `held` of `timeline.telling`, and their rule's `wanted`
+        timed: signals with `n`, `at`, `next_at` and `held` of `timeline.informative_polls`, and their rule's `wanted`
             and `keep_seconds`.
 
     Returns:
@@ -38,27 +38,27 @@ def _since(name: str, *of: str) -> Column:
     return F.col(name) - F.lag(name).over(Window.partitionBy(*KEY, *of).orderBy("n"))
 
 
-def _numbered(fresh: Column, order: str, *of: str) -> Column:
-    """Count rows that begin something new: those before are null, and so are new, too."""
-    return F.sum(F.when(fresh, 0).otherwise(1)).over(Window.partitionBy(*KEY, *of).orderBy(order))
+def _numbered(together: Column, order: str, *of: str) -> Column:
+    """Number groups of rows: each row that is not `together`, or where that is null, begins a group."""
+    return F.sum(F.when(together, 0).otherwise(1)).over(Window.partitionBy(*KEY, *of).orderBy(order))
 
 
 def _chains(timed: DataFrame) -> DataFrame:
-    """Number what follows poll after poll with nobody saying that it is over, and see when somebody does."""
+    """Number chains of polls in which the condition is never known to be false, and find each chain's end."""
     together = (_since("n") == 1) & (_since("at") <= REMEMBERED)
     marked = timed.withColumn("together", together)
     numbered = marked.withColumn("chain", _numbered(F.col("together"), "n"))
     of_chain = Window.partitionBy(*KEY, "chain")
     over = F.least(F.max_by("next_at", "n").over(of_chain), F.max("at").over(of_chain) + REMEMBERED)
-    # `least` passes by nulls, and null says that it goes on.
+    # `least` ignores nulls; a null `next_at` means that the chain continues.
     goes_on = F.max_by("next_at", "n").over(of_chain).isNull()
     return numbered.withColumn("chain_over", F.when(~goes_on, over))
 
 
 def _stretches(chains: DataFrame) -> DataFrame:
     holds = chains.where("on")
-    spoke_until = F.lag(F.col("at") + F.col("held")).over(Window.partitionBy(*KEY).orderBy("n"))
-    together = (_since("n") == 1) & (F.col("at") <= spoke_until + _ROUNDING)
+    held_until = F.lag(F.col("at") + F.col("held")).over(Window.partitionBy(*KEY).orderBy("n"))
+    together = (_since("n") == 1) & (F.col("at") <= held_until + _ROUNDING)
     numbered = holds.withColumn("together", together).withColumn("stretch", _numbered(F.col("together"), "n"))
     return (
         numbered.groupBy(*KEY, "stretch", "wanted", "keep_seconds")
@@ -85,7 +85,7 @@ def _alarms(stretches: DataFrame) -> DataFrame:
     of_group = Window.partitionBy(*KEY, "group")
     first = F.min(F.when(F.col("fires"), F.col("began"))).over(of_group)
     marked = numbered.withColumn("firing", F.coalesce(F.col("began") >= first, no()))
-    # One that had not fired stands alone.
+    # A stretch before the first that fires is an alarm of its own.
     alone = F.when(~F.col("firing"), F.col("stretch")).otherwise(-1)
     over = F.when(F.col("firing"), F.col("chain_over")).otherwise(F.when(F.col("next_at").isNotNull(), F.col("until")))
     return (

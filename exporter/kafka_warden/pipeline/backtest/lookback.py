@@ -1,7 +1,7 @@
-"""What rules look back for: the least of some minutes, a slope, failures of late, directories that were lost.
+"""Inputs of rules that look back: a minimum, a slope, recent failures, log directories that went offline.
 
-Each frame has a row for what a poll tells of one thing, with the columns that the conditions of `backtest.signals` ask
-for. Seconds that are looked back over are those of `alerts/thresholds.yml`, by the steady time of polls.
+Each frame has one row per subject and poll, with the columns that `backtest.signals` uses. The windows are those of
+`alerts/thresholds.yml`, in the steady time of polls.
 """
 
 from functools import reduce
@@ -9,7 +9,7 @@ from operator import add
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.samples import share
 from kafka_warden.pipeline.ops import COLUMNS, yes
@@ -32,13 +32,13 @@ _MICRO: Final = 1e6
 
 
 def _late(seconds: float, *of: str) -> WindowSpec:
-    """Rows of one thing in the seconds before, and now."""
+    """Return the window of the last `seconds`, the current row included."""
     order = (F.col("at") * _MICRO).cast("bigint")
     return Window.partitionBy("cluster_id", *of).orderBy(order).rangeBetween(-round(seconds * _MICRO), 0)
 
 
 def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
-    """Tokens of every client of the controller: `tokens`, the least of late; `left`, of a burst; `used`, of its quota.
+    """Return every client's `tokens` (minimum), `left` (share of the burst, minimum) and `used` (share of its quota).
 
     Args:
         quotas: rows of the table, each once.
@@ -46,7 +46,7 @@ def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
     """
     of_client = _late(TOKENS_OVER, "user", "client_id")
     known = quotas.where((F.col("kind") == KINDS["quotas"]) & F.col("tokens").isNotNull()).join(at, [*POLL])
-    # A bucket without end is never short; neither is a quota.
+    # Unlimited buckets and quotas are never short.
     left = F.when(F.col("burst") < float("inf"), COLUMNS.divide(F.col("tokens"), F.col("burst")))
     used = share(COLUMNS, F.col("mutation_rate"), F.col("quota"))
     return known.select(
@@ -59,9 +59,9 @@ def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
 
 
 def remote_topics(configs: DataFrame, at: DataFrame) -> DataFrame:
-    """What is overdue of every topic that was ever copied to remote storage: `overdue_bytes`, `growing`, `stalled`.
+    """Return `overdue_bytes`, `growing` and `stalled` of every topic that was ever copied to remote storage.
 
-    Null in a poll that cannot tell.
+    They are null in a poll that does not know.
     """
     topics = configs.where("topic is not null").join(at, [*POLL])
     ever = F.count("overdue_bytes").over(Window.partitionBy("cluster_id", "topic")) > 0
@@ -74,20 +74,20 @@ def remote_topics(configs: DataFrame, at: DataFrame) -> DataFrame:
 
 
 def failures(brokers: DataFrame, at: DataFrame) -> DataFrame:
-    """Requests to remote storage that failed of late, of brokers that count them: `failed`, null while unknown."""
+    """Return `failed`, recent failures of remote storage per broker that counts them; null while unknown."""
     counted = reduce(add, (F.coalesce(F.col("beans.values")[name], F.lit(0.0)) for name in _ERRORS))
     has = reduce(lambda one, other: one | other, (F.col("beans.values")[name].isNotNull() for name in _ERRORS))
-    told = brokers.join(at, [*POLL]).withColumn("count", F.when(has, counted))
-    remembered = (
+    rows = brokers.join(at, [*POLL]).withColumn("count", F.when(has, counted))
+    before = (
         Window.partitionBy("cluster_id", "run", "broker").orderBy("sequence").rowsBetween(Window.unboundedPreceding, -1)
     )
-    more = F.col("count") - F.last("count", ignorenulls=True).over(remembered)
-    # A counter that is less than before began anew.
+    more = F.col("count") - F.last("count", ignorenulls=True).over(before)
+    # A counter that decreased was reset.
     grown = F.when(more < 0, F.col("count")).otherwise(more)
     ever = F.count("count").over(Window.partitionBy("cluster_id", "broker")) > 0
     late = F.sum("grown").over(_late(ERRORS_OVER, "broker"))
     return (
-        told.withColumns({"grown": grown, "ever": ever})
+        rows.withColumns({"grown": grown, "ever": ever})
         .withColumn("failed", F.when(F.col("count").isNotNull(), late))
         .where("ever")
         .select(*POLL, "broker", "failed")
@@ -95,11 +95,11 @@ def failures(brokers: DataFrame, at: DataFrame) -> DataFrame:
 
 
 def lost_directories(brokers: DataFrame) -> DataFrame:
-    """Directories that a broker ever gave up: `online`, null in polls in which it tells of none."""
-    told = brokers.select("cluster_id", "broker", F.explode("log_dirs").alias("dir")).where(~F.col("dir.online"))
-    ever = told.select("cluster_id", "broker", F.col("dir.path").alias("log_dir")).distinct()
+    """Return `online` of directories that were ever offline; null in polls without the broker's directories."""
+    offline = brokers.select("cluster_id", "broker", F.explode("log_dirs").alias("dir")).where(~F.col("dir.online"))
+    ever = offline.select("cluster_id", "broker", F.col("dir.path").alias("log_dir")).distinct()
     rows = brokers.join(F.broadcast(ever), ["cluster_id", "broker"])
     its = F.get(F.filter("log_dirs", lambda each: each["path"] == F.col("log_dir")), F.lit(0))["online"]
-    # One that an answer leaves out is no longer there.
+    # A directory that is missing from an answer no longer exists.
     online: Column = F.when(F.col("log_dirs").isNotNull(), F.coalesce(its, yes()))
     return rows.select(*POLL, "broker", "log_dir", online.alias("online"))

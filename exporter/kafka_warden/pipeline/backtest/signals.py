@@ -1,6 +1,6 @@
-"""Conditions of the rules, poll by poll: for what each holds, and for what nobody can tell whether it does.
+"""Conditions of the rules, poll by poll and subject by subject.
 
-A signal is a row with `on` true or null; one that is false is left out. All rules of a table are asked in one pass.
+A signal is a row with `on` true, or null if unknown; false ones are left out. A table is read once for all its rules.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,12 +8,12 @@ from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas import lag
 from kafka_warden.formulas.samples import share
 from kafka_warden.pipeline.backtest import lookback
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, Trial
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_PROBLEMS, Trial
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.ops import COLUMNS, no, yes
 from kafka_warden.pipeline.timeline import POLL, timeline
@@ -27,29 +27,25 @@ SUBJECT: Final[Mapping[str, str]] = {
     "user": "string",
     "client_id": "string",
 }
-"""What a signal may be about, and its type; null where it is not about that."""
+"""Columns of a signal's subject, with their types; null where a column does not apply."""
 
 Condition = Callable[[Trial], tuple[Column, Column]]
-"""Whether it holds (null: nobody can tell), and the number that is compared with the threshold."""
+"""Whether it holds (null: unknown), and the number that is compared with the threshold."""
 
 
 def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
-    """Gather the signals of all trials.
-
-    Returns:
-        `POLL`, `trial` (index), the columns of `SUBJECT`, `on` (true or null) and `value`.
-    """
+    """Return the signals of all trials: `POLL`, `trial` (index), the columns of `SUBJECT`, `on` and `value`."""
     timed = timeline(history.table("polls"))
     at, polls = timed.select(*POLL, "at"), timed.drop("schema_version", "time", "clock", "at", "silent_after")
     brokers = history.table("brokers").join(polls.select(*POLL, "parameters"), [*POLL])
-    problems = brokers.select(*POLL, "broker", F.explode("throttle_problems").alias("told"))
-    problems = problems.select(
-        *POLL, "broker", F.col("told.side").alias("side"), F.col("told.problem").alias("problem")
-    )
+    problems = brokers.select(*POLL, "broker", F.explode("throttle_problems").alias("entry"))
+    problems = problems.select(*POLL, "broker", "entry.side", "entry.problem")
+    bad = history.table("partitions").where(F.col("under_min_isr") | F.col("offline")).groupBy(*POLL)
+    counts = bad.agg(F.count_if("under_min_isr").alias("under"), F.count_if("offline").alias("offline"))
     tables: tuple[tuple[DataFrame, Mapping[str, Condition]], ...] = (
         (history.table("replicas", distinct=False), _REPLICAS),
         (history.table("partitions", distinct=False), _PARTITIONS),
-        (_counted(history.table("partitions")), _OF_PARTITIONS),
+        (counts, _COUNTS),
         (history.table("moves", distinct=False).where("kind = 'reassignment'"), _MOVES),
         (brokers, _BROKERS),
         (problems, _PROBLEMS),
@@ -60,7 +56,7 @@ def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
         (lookback.lost_directories(brokers), _DIRECTORIES),
     )
     found = [_signals(frame, conditions, trials) for frame, conditions in tables]
-    # Rows that were copied give the same signals.
+    # Duplicate rows give the same signals.
     return reduce(DataFrame.unionByName, [each for each in found if each is not None]).dropDuplicates(
         [*POLL, "trial", *SUBJECT]
     )
@@ -79,17 +75,11 @@ def _signals(frame: DataFrame, conditions: Mapping[str, Condition], trials: Sequ
     about = [
         (F.col(name) if name in frame.columns else F.lit(None)).cast(kind).alias(name) for name, kind in SUBJECT.items()
     ]
-    return frame.select(*POLL, *about, F.explode(there).alias("told")).select(*POLL, *SUBJECT, "told.*")
-
-
-def _counted(partitions: DataFrame) -> DataFrame:
-    """Count partitions without a leader, or with too few replicas in sync, of each poll that has any."""
-    bad = partitions.where(F.col("under_min_isr") | F.col("offline"))
-    return bad.groupBy(*POLL).agg(F.count_if("under_min_isr").alias("under"), F.count_if("offline").alias("offline"))
+    return frame.select(*POLL, *about, F.explode(there).alias("signal")).select(*POLL, *SUBJECT, "signal.*")
 
 
 def _known(condition: Column) -> Column:
-    """Take what is null for no: `out_seconds` of a replica in the ISR, say."""
+    """Take null as false: for example `out_seconds` of a replica in the ISR."""
     return F.coalesce(condition, no())
 
 
@@ -105,9 +95,9 @@ def _by_time(trial: Trial) -> tuple[Column, Column]:
     return F.col("following") & ~F.col("adding") & late, behind
 
 
-def _out_of_sync(trial: Trial) -> tuple[Column, Column]:
-    out = F.col("out_seconds")
-    return _known(~F.col("adding") & (out > F.lit(trial.threshold))), out
+def _longer(seconds: str, of: str = "true") -> Condition:
+    """`seconds` above the threshold, of rows for which the SQL condition `of` holds."""
+    return lambda trial: (_known(F.expr(of) & (F.col(seconds) > F.lit(trial.threshold))), F.col(seconds))
 
 
 def _in_state(state: str) -> Condition:
@@ -118,21 +108,8 @@ def _in_state(state: str) -> Condition:
     return condition
 
 
-def _bootstrapping(trial: Trial) -> tuple[Column, Column]:
-    out = F.col("out_seconds")
-    return _known((F.col("state") == "bootstrapping") & (out > F.lit(trial.threshold))), out
-
-
-def _under_replicated(trial: Trial) -> tuple[Column, Column]:
-    return _known(F.col("under_seconds") > F.lit(trial.threshold)), F.col("under_seconds")
-
-
 def _above_zero(name: str) -> Condition:
     return lambda _: (F.col(name) > 0, F.col(name))
-
-
-def _stuck(_: Trial) -> tuple[Column, Column]:
-    return F.col("stuck").isNotNull(), F.col("stalled")
 
 
 def _share_of(count: str, limit: str, *, above: bool) -> Condition:
@@ -152,23 +129,15 @@ def _unanswered(source: str) -> Condition:
 
 
 def _held_back(trial: Trial) -> tuple[Column, Column]:
-    told = F.col("tiered_problems")
-    age = told[trial.rule.problem]
-    return F.when(F.size(told) > 0, age > 0).otherwise(no()), age
-
-
-def _has_problem(trial: Trial) -> tuple[Column, Column]:
-    return F.col("problem") == F.lit(trial.rule.problem), F.lit(None)
+    problems = F.col("tiered_problems")
+    age = problems[trial.rule.problem]
+    return F.when(F.size(problems) > 0, age > 0).otherwise(no()), age
 
 
 def _will_miss(trial: Trial) -> tuple[Column, Column]:
     deadline = F.col("parameters.moves_deadline") if trial.threshold is None else F.lit(trial.threshold)
     moving = F.col("reassigning_partitions") > 0
     return F.when(moving, F.col("eta") > deadline).when(~moving, no()), F.col("eta")
-
-
-def _short_of_tokens(_: Trial) -> tuple[Column, Column]:
-    return F.col("tokens") < 0, F.col("tokens")
 
 
 def _draining(trial: Trial) -> tuple[Column, Column]:
@@ -183,28 +152,22 @@ def _overdue(trial: Trial) -> tuple[Column, Column]:
     return F.when(overdue.isNotNull(), holds), overdue
 
 
-def _failing(_: Trial) -> tuple[Column, Column]:
-    return F.when(F.col("failed").isNotNull(), F.col("failed") > 0), F.col("failed")
-
-
-def _offline(_: Trial) -> tuple[Column, Column]:
-    return ~F.col("online"), F.lit(None)
-
-
 _REPLICAS: Final[Mapping[str, Condition]] = {
     BY_MESSAGES: _by_messages,
     BY_TIME: _by_time,
-    "KafkaReplicaOutOfSyncTooLong": _out_of_sync,
+    "KafkaReplicaOutOfSyncTooLong": _longer("out_seconds", "NOT adding"),
     "KafkaReplicaStuck": _in_state("stuck"),
     "KafkaReplicaSlow": _in_state("slow"),
-    "KafkaReplicaBootstrappingTooLong": _bootstrapping,
+    "KafkaReplicaBootstrappingTooLong": _longer("out_seconds", "state = 'bootstrapping'"),
 }
-_PARTITIONS: Final[Mapping[str, Condition]] = {"KafkaPartitionUnderReplicated": _under_replicated}
-_OF_PARTITIONS: Final[Mapping[str, Condition]] = {
+_PARTITIONS: Final[Mapping[str, Condition]] = {"KafkaPartitionUnderReplicated": _longer("under_seconds")}
+_COUNTS: Final[Mapping[str, Condition]] = {
     "KafkaPartitionUnderMinIsr": _above_zero("under"),
     "KafkaPartitionOffline": _above_zero("offline"),
 }
-_MOVES: Final[Mapping[str, Condition]] = {"KafkaReassignmentStuck": _stuck}
+_MOVES: Final[Mapping[str, Condition]] = {
+    "KafkaReassignmentStuck": lambda _: (F.col("stuck").isNotNull(), F.col("stalled"))
+}
 _BROKERS: Final[Mapping[str, Condition]] = {
     "KafkaBrokerNearPartitionLimit": _share_of("counted", "max_broker_partitions", above=False),
     "KafkaBrokerOverPartitionLimit": _share_of("counted", "max_broker_partitions", above=True),
@@ -213,25 +176,24 @@ _BROKERS: Final[Mapping[str, Condition]] = {
     "KafkaRemoteCopyHeldBack": _held_back,
     "KafkaRemoteFetchHeldBack": _held_back,
 }
-_PROBLEMS: Final[Mapping[str, Condition]] = {
-    f"KafkaThrottle{name}": _has_problem
-    for name in ("Blocked", "BelowInbound", "HoldsOriginals", "Lopsided", "Uneven", "LeftBehind")
-}
+_PROBLEMS: Final[Mapping[str, Condition]] = dict.fromkeys(
+    THROTTLE_PROBLEMS, lambda trial: (F.col("problem") == F.lit(trial.rule.problem), F.lit(None))
+)
 _POLLS: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentWillMissItsTime": _will_miss,
     "KafkaClusterNearPartitionLimit": _share_of("partitions", "max_partitions", above=False),
     "KafkaClusterOverPartitionLimit": _share_of("partitions", "max_partitions", above=True),
 }
 _CLIENTS: Final[Mapping[str, Condition]] = {
-    "KafkaControllerMutationThrottled": _short_of_tokens,
+    "KafkaControllerMutationThrottled": lambda _: (F.col("tokens") < 0, F.col("tokens")),
     "KafkaControllerMutationTokensDraining": _draining,
 }
 _REMOTE_TOPICS: Final[Mapping[str, Condition]] = {"KafkaRemoteCopyLagGrowing": _overdue}
-_FAILURES: Final[Mapping[str, Condition]] = {"KafkaRemoteStorageErrors": _failing}
-_DIRECTORIES: Final[Mapping[str, Condition]] = {"KafkaLogDirOffline": _offline}
+_FAILURES: Final[Mapping[str, Condition]] = {"KafkaRemoteStorageErrors": _above_zero("failed")}
+_DIRECTORIES: Final[Mapping[str, Condition]] = {"KafkaLogDirOffline": lambda _: (~F.col("online"), F.lit(None))}
 
 ASKED: Final = frozenset(
-    {*_REPLICAS, *_PARTITIONS, *_OF_PARTITIONS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS}
+    {*_REPLICAS, *_PARTITIONS, *_COUNTS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS}
     | {*_CLIENTS, *_REMOTE_TOPICS, *_FAILURES, *_DIRECTORIES}
 )
 """Names of the rules that have a condition: all of them."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError, JobError
@@ -16,17 +16,17 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.rollup.rollup import Target, roll_up
 from kafka_warden.pipeline.rollup.samples import of_history
-from kafka_warden.pipeline.rollup.stream import reach, rows, topic
+from kafka_warden.pipeline.rollup.stream import kafka_preflight, rows, topic
 from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
 from kafka_warden.pipeline.rollup.stream.topic import Topic
 from kafka_warden.pipeline.rollup.windows import DAY, HOUR
-from kafka_warden.pipeline.session import spread
+from kafka_warden.pipeline.session import set_shuffle_partitions
 
 LATE: Final = "24h"
-"""Files of an idle sidecar come an hour late, those of one that is cut off when it is back."""
+"""The files of an idle sidecar arrive an hour late, those of a disconnected one after it is back."""
 EVERY: Final = "1m"
 CHECKPOINT: Final = "_rollup-stream"
-"""Folder below the output; Spark and Arrow pass over it."""
+"""Folder below the output; Spark and Arrow ignore it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +34,21 @@ class Options:
     """What the user chose."""
 
     streaming: Streaming | None = None
-    """`None`: all that is there, once."""
+    """None: one run over the whole history."""
     topic: Topic | None = None
-    """`None`: the stream is of files."""
+    """None: a stream of files."""
 
 
 def add_flags(parser: ArgumentParser) -> None:
     """Add the flags."""
-    parser.add_argument("--stream", action="store_true", help="go on with what arrives; a topic always is a stream")
-    parser.add_argument("--until-done", action="store_true", help="of a stream: end when all that is there is taken")
-    parser.add_argument("--every", metavar="DURATION", help=f"of a stream: a batch (default: {EVERY})")
-    parser.add_argument("--late", metavar="DURATION", help=f"of a stream: an hour stays open for (default: {LATE})")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help=f"of a stream (default: {CHECKPOINT} in the output)")
-    parser.add_argument(
-        "--accept-loss", action="store_true", help="of a topic: go on, and count, where messages were deleted unread"
-    )
-    parser.add_argument(
-        "--kafka-properties", type=Path, metavar="FILE", help="of a topic: client properties, as Java's"
-    )
+    add = parser.add_argument
+    add("--stream", action="store_true", help="continue with new files; a topic is always a stream")
+    add("--until-done", action="store_true", help="of a stream: end when all existing input is read")
+    add("--every", metavar="DURATION", help=f"of a stream: interval of batches (default: {EVERY})")
+    add("--late", metavar="DURATION", help=f"of a stream: how long an hour stays open (default: {LATE})")
+    add("--checkpoint", metavar="FOLDER", help=f"of a stream (default: {CHECKPOINT} in the output)")
+    add("--accept-loss", action="store_true", help="of a topic: count messages that were deleted unread, and continue")
+    add("--kafka-properties", type=Path, metavar="FILE", help="of a topic: client properties, as for Java clients")
 
 
 def read_flags(parsed: Namespace) -> Options:
@@ -63,14 +60,14 @@ def read_flags(parsed: Namespace) -> Options:
     is_topic = topic.is_topic(parsed.input)
     for flag, given in (("--kafka-properties", parsed.kafka_properties), ("--accept-loss", parsed.accept_loss)):
         if given and not is_topic:
-            raise ConfigError(f"{flag}: only goes with --input kafka://HOST:PORT,.../TOPIC")
+            raise ConfigError(f"{flag}: only valid with --input kafka://HOST:PORT,.../TOPIC")
     if not (parsed.stream or is_topic):
         for name in ("until_done", "every", "late", "checkpoint"):
             if getattr(parsed, name):
-                raise ConfigError(f"--{name.replace('_', '-')}: only goes with --stream, or with a topic")
+                raise ConfigError(f"--{name.replace('_', '-')}: only valid with --stream, or with a topic")
         return Options()
     if parsed.start > 0 or parsed.end != float("inf"):
-        raise ConfigError("--start: does not go with a stream, which takes what arrives; leave out --start and --end")
+        raise ConfigError("--start, --end: not valid with a stream, which reads all that arrives; leave them out")
     streaming = Streaming(
         checkpoint=parsed.checkpoint or f"{parsed.output.rstrip('/')}/{CHECKPOINT}",
         delay=_duration("--late", parsed.late or LATE),
@@ -83,7 +80,11 @@ def read_flags(parsed: Namespace) -> Options:
 
 
 def run(request: Request[Options]) -> None:
-    """Roll up what is there, or what arrives."""
+    """Roll up the whole history, or a stream.
+
+    Raises:
+        KafkaWardenError: the topic cannot be read, or a batch failed.
+    """
     options = request.options
     if options.streaming is None:
         batch(request)
@@ -91,38 +92,33 @@ def run(request: Request[Options]) -> None:
         files = rows.of_files(request.spark, request.input)
         stream(request.spark, files, request.output, options.streaming, request.progress)
     else:
-        of_topic(request, options.topic, options.streaming)
+        _of_topic(request, options.topic, options.streaming)
 
 
-def of_topic(request: Request[Options], read: Topic, streaming: Streaming) -> None:
-    """Roll up the messages of a topic.
-
-    Raises:
-        KafkaWardenError: what is wrong with the topic, or what a batch failed with.
-    """
-    beginnings = reach.beginnings(request.spark, read)
+def _of_topic(request: Request[Options], read: Topic, streaming: Streaming) -> None:
+    beginnings = kafka_preflight.beginnings(request.spark, read)
     messages = topic.of_topic(request.spark, read)
     try:
         stream(request.spark, messages, request.output, streaming, request.progress, beginnings)
     except (StreamingQueryException, JobError) as failure:
-        raise reach.named(read, str(failure)) or failure from failure
+        raise kafka_preflight.named(read, str(failure)) or failure from failure
 
 
 def batch(request: Request[Options]) -> None:
-    """Write the marts: all of them anew, or, of a part of history, the hours that are in it."""
+    """Replace the marts, or of a part of history only its hours."""
     write = marts.write if request.history.whole else marts.write_parts
     target = Target(
         lambda mart, frame: write(mart, frame, request.output),
         lambda mart: _of_span(marts.read(request.spark, mart, request.output), request.history),
     )
-    spread(request.spark, request.history.rows("replicas"))
+    set_shuffle_partitions(request.spark, request.history.rows("replicas"))
     roll_up(of_history(request.history), target, request.progress.step)
 
 
 def _of_span(minutes: DataFrame, history: History) -> DataFrame:
-    """Those of the hours that are made anew: a mart may have years of others."""
+    """Keep the minutes of the selected hours; a mart may have years of others."""
     first, after = (hour * HOUR for hour in history.hours)
-    # A day is a folder: Spark opens no others.
+    # A day is a folder, so Spark opens no others.
     begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
     return minutes.where((day > first - DAY) & (day < after) & (begins >= first) & (begins < after))
 

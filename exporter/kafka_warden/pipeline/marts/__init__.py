@@ -1,7 +1,4 @@
-"""Marts: what jobs write. One description each, which files, reading, and docs/pipeline-marts.md are made from.
-
-Those of a job stand in the module of its name here, as `MARTS`.
-"""
+"""Marts, the output of jobs. Files and docs/pipeline-marts.md follow the descriptions, `MARTS` of each module."""
 
 from kafka_warden.pipeline.marts.files import place_of, read, write, write_parts
 from kafka_warden.pipeline.marts.mart import Field, Mart

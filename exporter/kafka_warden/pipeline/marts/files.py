@@ -1,10 +1,10 @@
-"""Writes and reads marts. A mart is replaced as a whole, by a rename: nobody reads half of one."""
+"""Writes and reads marts. A mart is replaced by a rename, so readers never see half of one."""
 
 from pathlib import Path
 from typing import Final, cast
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import DoubleType, StructType
 
 from kafka_warden.errors import MartError
@@ -12,15 +12,15 @@ from kafka_warden.pipeline.marts.mart import Mart
 from kafka_warden.pipeline.storage import Storage, address, literal
 
 STAGED: Final = "_new-"
-"""In front of the name of a mart that is being written: Spark and Arrow pass over such folders."""
+"""Prefix of the folder of a mart that is being written; Spark and Arrow ignore such folders."""
 
 
 def write(mart: Mart, frame: DataFrame, output: Path | str) -> None:
     """Replace a mart.
 
     Args:
-        mart: which one.
-        frame: has its columns, in any order; others are left out. A NaN is written as unknown.
+        mart: its description.
+        frame: has its columns in any order; others are dropped. NaN is written as null.
         output: folder of the marts, a path or an address.
 
     Raises:
@@ -30,11 +30,11 @@ def write(mart: Mart, frame: DataFrame, output: Path | str) -> None:
     _write(mart, shaped(mart, frame), staged, "static")
     place = place_of(mart, output)
     if not Storage(frame.sparkSession).replace(staged, place):
-        raise MartError(f"{place}: {staged} could not take its place; look at the rights of the folder")
+        raise MartError(f"{place}: {staged} could not be renamed to it; check the folder's permissions")
 
 
 def write_parts(mart: Mart, frame: DataFrame, output: Path | str) -> None:
-    """Replace those folders of a mart that rows are in, and leave the others as they are. Arguments as in `write`."""
+    """Replace only the folders of a mart that the frame has rows for. Arguments as in `write`."""
     _write(mart, shaped(mart, frame), place_of(mart, output), "dynamic")
 
 
@@ -42,24 +42,24 @@ def read(spark: SparkSession, mart: Mart, output: Path | str) -> DataFrame:
     """Read a mart.
 
     Raises:
-        MartError: it is not there.
+        MartError: it does not exist.
     """
     place = place_of(mart, output)
     if not Storage(spark).exists(place):
-        raise MartError(f"{place}: no such mart; run the job that makes it first (docs/pipeline-marts.md)")
+        raise MartError(f"{place}: no such mart; run its job first (docs/pipeline-marts.md)")
     return spark.read.schema(mart.ddl).parquet(literal(place)).select(*mart.names)
 
 
 def place_of(mart: Mart, output: Path | str) -> str:
-    """Where a mart stands, as Spark takes it."""
+    """Return the folder of a mart, with a scheme."""
     return f"{address(output)}/{mart.name}"
 
 
 def shaped(mart: Mart, frame: DataFrame) -> DataFrame:
-    """Bring the columns into the order of the mart.
+    """Return the columns in the order of the mart.
 
     Raises:
-        MartError: a column is missing or of another type: a mistake of the job.
+        MartError: a column is missing or of another type.
     """
     wanted = cast("StructType", StructType.fromDDL(mart.ddl))
     types = {field.name: field.dataType for field in frame.schema.fields}
@@ -81,7 +81,7 @@ def shaped(mart: Mart, frame: DataFrame) -> DataFrame:
 
 
 def _write(mart: Mart, rows: DataFrame, place: str, overwrite: str) -> None:
-    # One file a folder, not a small one of every task; AQE splits what is large.
-    spread = rows.hint("rebalance", *(F.col(name) for name in mart.partition_by))
-    writer = spread.write.mode("overwrite").option("partitionOverwriteMode", overwrite)
+    # One file per folder instead of one per task; AQE splits large ones.
+    balanced = rows.hint("rebalance", *(F.col(name) for name in mart.partition_by))
+    writer = balanced.write.mode("overwrite").option("partitionOverwriteMode", overwrite)
     writer.partitionBy(*mart.partition_by).parquet(place)

@@ -1,4 +1,4 @@
-"""What the job `forecast` writes."""
+"""Marts of the job `forecast`."""
 
 from typing import Final
 
@@ -13,14 +13,14 @@ _KEY: Final = ("cluster_id", "subject", "what")
 
 FORECASTS: Final = Mart(
     "forecasts",
-    "One row per thing that grows: the day on which it reaches its limit. A day is null where it is not within the"
-    " horizon, or not known; `outcome` tells which.",
+    "One row per series: the day on which it reaches its limit. A day is null if it is beyond the horizon or unknown;"
+    " `outcome` shows which.",
     (
         *_SERIES,
         Field("broker", "int", "", "broker id, null of the cluster"),
         Field("log_dir", "string", "", "log directory, null of all but disks"),
         Field("outcome", "string", "", "`reached`, `within`, `beyond`, `unlimited`, `limit_unknown` or `too_short`"),
-        Field("limit", "double", "of `what`", "the limit; infinite where there is none, null where nobody tells"),
+        Field("limit", "double", "of `what`", "the limit; infinite if there is none, null if unknown"),
         Field("now", "double", "of `what`", "greatest value of the last day"),
         Field("growth_per_day", "double", "of `what`", "of the trend as it is now"),
         Field(
@@ -28,26 +28,26 @@ FORECASTS: Final = Mart(
         ),
         Field("day_low", "timestamp", "", "the early end of the interval"),
         Field("day_high", "timestamp", "", "the late end of the interval"),
-        Field("baseline_day", "timestamp", "", "when a straight line through all days reaches it, however far away"),
+        Field("baseline_day", "timestamp", "", "when a straight line through all days reaches it, if ever"),
         Field("last_day", "timestamp", "", "last day of the history, where the horizon begins"),
-        Field("history_days", "int", "", "days with a value that this stands on"),
-        Field("horizon_days", "int", "", "days that were looked at"),
+        Field("history_days", "int", "", "days with a value"),
+        Field("horizon_days", "int", "", "length of the horizon"),
         Field("level", "double", "ratio", "of the interval"),
-        Field("method", "string", "", "how it was forecast; null where it was not"),
+        Field("method", "string", "", "how it was forecast; null if it was not"),
     ),
     _KEY,
 )
 
 FORECAST_PATHS: Final = Mart(
     "forecast_paths",
-    "One row per thing that grows and day: what was seen of it, then what is expected.",
+    "One row per series and day: first the measured values, then the forecast.",
     (
         *_SERIES,
         Field("day", "timestamp", "", "midnight, UTC, at which the day begins"),
-        Field("seen", "double", "of `what`", "greatest value of that day; null after the last one"),
-        Field("median", "double", "of `what`", "as likely above as below; null up to the last day that was seen"),
-        Field("low", "double", "of `what`", "the lower end of the interval of that day by itself"),
-        Field("high", "double", "of `what`", "the upper end"),
+        Field("seen", "double", "of `what`", "highest measured value of that day; null after the last day"),
+        Field("median", "double", "of `what`", "median forecast; null up to the last measured day"),
+        Field("low", "double", "of `what`", "lower end of that day's interval"),
+        Field("high", "double", "of `what`", "upper end of that day's interval"),
     ),
     (*_KEY, "day"),
 )

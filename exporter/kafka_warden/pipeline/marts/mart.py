@@ -1,4 +1,4 @@
-"""What a mart is."""
+"""The description of a mart."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,10 @@ class Field:
 
     name: str
     type: str
-    """In Spark SQL's words: `double`, `timestamp`, `map<string,bigint>`."""
+    """Of Spark SQL: `double`, `timestamp`, `map<string,bigint>`."""
     unit: str
-    """`bytes`, `bytes/s`, `s`, `ratio`, or nothing."""
+    """`bytes`, `bytes/s`, `s`, `ratio`, or empty."""
     text: str
-    """What it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +21,8 @@ class Mart:
 
     name: str
     about: str
-    """One row per what."""
     columns: tuple[Field, ...]
     key: tuple[str, ...]
-    """Columns that tell rows apart."""
     partition_by: tuple[str, ...] = ()
     """Columns that are folders."""
 

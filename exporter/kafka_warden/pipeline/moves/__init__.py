@@ -1,1 +1,1 @@
-"""What the job `moves` is made of."""
+"""Samples and lifetimes of moves, for the job `moves`."""

@@ -1,15 +1,15 @@
-"""Moves poll by poll: what each row of the table `moves` says, under which limits, and in which life of the move."""
+"""Moves poll by poll: the rows of the table `moves` with their limits and the number of the move's lifetime."""
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas import samples
 from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.ops import COLUMNS
-from kafka_warden.pipeline.timeline import POLL, telling, timeline
+from kafka_warden.pipeline.timeline import POLL, informative_polls, timeline
 
 MOVE: Final = ("cluster_id", "kind", "topic", "topic_id", "partition", "broker")
 PARTITION: Final = (*POLL, "topic", "topic_id", "partition")
@@ -17,39 +17,28 @@ _UNLIMITED: Final = float("inf")
 
 
 def move_samples(history: History) -> DataFrame:
-    """Join each row of `moves` with its poll, its replicas and its brokers, and number the lives of each move.
+    """Join each row of `moves` with its poll, its replicas and its brokers, and number the lifetimes of each move.
 
-    A life ends with the first poll that tells of moves and no longer of this one; a restart of the sidecar, or an hour
-    without a poll, ends none. Besides the columns of both tables: `life`, `of_life_before` (s since the poll before of
-    this life, null in its first), `grown` (bytes), `limit`, `use`, `rate`.
+    A lifetime ends at the first poll that knows the moves and does not list this one; a restart of the sidecar, or an
+    hour without a poll, ends none. Columns besides those of the tables: `life`, its number; `between` (s since the
+    previous poll of this lifetime, null in its first); `grown` (bytes); `limit`; `use`; `rate`.
     """
     polls = timeline(history.table("polls"))
-    told = history.table("moves").drop("schema_version", "time", "clock")
-    rows = told.where(F.col("kind") == REASSIGNMENT).join(_reassignments(polls), [*POLL])
-    between = told.where(F.col("kind") == LOG_DIR).join(_log_dirs(history, polls), [*POLL, "broker"])
-    shown = rows.unionByName(between)
-    brokers = broker_sides(history)
-    hosted = _with_hosts(shown, hosts(history, shown))
-    return _lives(_limited(hosted, brokers).join(_predictions(polls), [*POLL], "left"))
-
-
-def _reassignments(polls: DataFrame) -> DataFrame:
-    return telling(polls.where("reassignments_known"))
-
-
-def _log_dirs(history: History, polls: DataFrame) -> DataFrame:
-    brokers = history.table("brokers").where(F.col("log_dirs").isNotNull()).select(*POLL, "broker")
-    return telling(brokers.join(polls, [*POLL]), ("cluster_id", "broker"))
-
-
-def _predictions(polls: DataFrame) -> DataFrame:
-    return polls.select(*POLL, "predicted", "predicted_bottleneck")
+    answered = history.table("brokers").where(F.col("log_dirs").isNotNull()).select(*POLL, "broker")
+    by_poll = informative_polls(polls.where("reassignments_known"))
+    by_broker = informative_polls(answered.join(polls, [*POLL]), ("cluster_id", "broker"))
+    moves = history.table("moves").drop("schema_version", "time", "clock")
+    reassigned = moves.where(F.col("kind") == REASSIGNMENT).join(by_poll, [*POLL])
+    between = moves.where(F.col("kind") == LOG_DIR).join(by_broker, [*POLL, "broker"])
+    shown = reassigned.unionByName(between)
+    limited = _limited(_with_hosts(shown, hosts(history, shown)), broker_sides(history))
+    return _numbered(limited.join(polls.select(*POLL, "predicted", "predicted_bottleneck"), [*POLL], "left"))
 
 
 def hosts(history: History, shown: DataFrame) -> DataFrame:
-    """Gather the replicas of the partitions that move, at each poll that shows it and at the one after.
+    """Return the replicas of moving partitions, in each poll with the move and in the next one.
 
-    `hosts` maps a broker to its replica; the one after tells how a move ended.
+    `hosts` maps a broker to its replica.
     """
     of_partition = PARTITION[1:]
     now = shown.select(*PARTITION)
@@ -57,7 +46,7 @@ def hosts(history: History, shown: DataFrame) -> DataFrame:
         "cluster_id", F.col("next_run").alias("run"), F.col("next_sequence").alias("sequence"), *of_partition[2:]
     )
     wanted = now.unionByName(then).where(F.col("run").isNotNull()).distinct()
-    # Duplicated rows are alike, and a set takes them once: cheaper than telling them apart before.
+    # `collect_set` drops duplicates cheaper.
     replicas = history.table("replicas", distinct=False).select(
         *PARTITION,
         F.struct(
@@ -88,7 +77,7 @@ def _with_hosts(shown: DataFrame, found: DataFrame) -> DataFrame:
 
 
 def broker_sides(history: History) -> DataFrame:
-    """Limits of each broker in each poll, what counts against them, and where its moving logs lie."""
+    """Return the limits of each broker in each poll, and the traffic that counts against them."""
     limits = F.col("broker_config.limits")
     configs = (
         history.table("configs")
@@ -131,11 +120,11 @@ def _limited(shown: DataFrame, brokers: DataFrame) -> DataFrame:
 
 
 def _listed(named: str, limit: Column) -> Column:
-    """Tell the limit that holds for a replica: none for one that the list does not name."""
+    """Return the limit of a replica: infinite if the list does not name it."""
     return F.when(F.col(named), limit).when(~F.col(named), F.lit(_UNLIMITED))
 
 
-def _lives(shown: DataFrame) -> DataFrame:
+def _numbered(shown: DataFrame) -> DataFrame:
     of_move = Window.partitionBy(*MOVE).orderBy("n")
     since = F.col("n") - F.lag("n").over(of_move)
     numbered = shown.withColumn("fresh", F.when(since == 1, 0).otherwise(1)).withColumn(
@@ -143,7 +132,7 @@ def _lives(shown: DataFrame) -> DataFrame:
     )
     of_life = Window.partitionBy(*MOVE, "life").orderBy("n")
     before = F.last("size", ignorenulls=True).over(of_life.rowsBetween(Window.unboundedPreceding, -1))
-    # One that was seen to begin began with nothing.
+    # A move whose start was seen started with nothing.
     from_nothing = F.when(F.first("previous_at").over(of_life).isNotNull(), F.lit(0.0))
     grown = samples.growth(COLUMNS, F.col("size"), F.coalesce(before, from_nothing))
     between = F.col("at") - F.lag("at").over(of_life)

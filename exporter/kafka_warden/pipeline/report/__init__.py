@@ -1,1 +1,1 @@
-"""One page with what the other jobs found: out of their marts, drawn by matplotlib, without a script."""
+"""One page with the results of the other jobs, from their marts, drawn by matplotlib, without scripts."""

@@ -1,22 +1,19 @@
-"""Alarms that rules would have raised, out of the marts `rules` and `alarms`."""
+"""Alarms that rules would have raised, from the marts `rules` and `alarms`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas import alarms as formulas
 from kafka_warden.formulas.ops import NUMBERS
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report.reading import unix
 
-BY_TIME: Final = "out_of_sync_by_time"
-BY_MESSAGES: Final = "out_of_sync_by_messages"
-"""Names of the two rules that are compared: the second is what Kafka had before 0.9."""
-
 MOST: Final = 2000
-"""Alarms that are drawn; those that lasted longest come first."""
+"""Alarms that are drawn, the longest first."""
 
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "rules": (
@@ -50,7 +47,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a rule with its threshold would have raised in all clusters. None: there is no truth to compare with."""
+    """The alarms of a rule and threshold in all clusters. None: faults are unknown."""
 
     rule: str
     threshold: float | None
@@ -73,7 +70,7 @@ class Rule:
 
     @property
     def recall(self) -> float | None:
-        """Share of the faults that it told of."""
+        """Share of the faults that it detected."""
         if self.events is None or self.missed is None:
             return None
         found: float | None = formulas.recall(NUMBERS, self.events - self.missed, self.missed)
@@ -82,10 +79,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One alarm that would have fired; of one that still does, up to the last poll.
-
-    Times in Unix s; `true_alarm` is None without a truth.
-    """
+    """One alarm that would have fired, until its end or the last poll. Times in Unix s; None: faults are unknown."""
 
     rule: str
     began: float
@@ -94,7 +88,7 @@ class Alarm:
 
 
 def rules_of(rules: DataFrame) -> list[Rule]:
-    """Read the rules, all clusters together: those that are compared first. A sum with an unknown part is unknown."""
+    """Read the rules of all clusters, the two that are compared first. A sum with an unknown part is unknown."""
 
     def whole(name: str) -> Any:
         return F.when(F.count(name) == F.count("*"), F.sum(name)).alias(name)
@@ -117,7 +111,7 @@ def rules_of(rules: DataFrame) -> list[Rule]:
 
 
 def alarms_of(alarms: DataFrame) -> tuple[list[Alarm], int]:
-    """Read the alarms of the rules as they are, and count those that are too many."""
+    """Read the `MOST` longest alarms, without what-ifs, and count the others."""
     firing = alarms.where("would_fire AND NOT what_if")
     order: list[Any] = [F.desc_nulls_first("seconds"), "began", "rule", "cluster_id", F.to_json(F.struct("subject"))]
     rows = firing.orderBy(*order).limit(MOST).select("rule", unix("began"), "seconds", "true_alarm").collect()
@@ -125,8 +119,8 @@ def alarms_of(alarms: DataFrame) -> tuple[list[Alarm], int]:
     return read, firing.count() - len(read) if len(read) == MOST else 0
 
 
-def never_told_by_time(alarms: DataFrame) -> tuple[int, int]:
-    """Count the alarms by messages, and those of them while the rule by time said nothing of the same replica."""
+def missed_by_time(alarms: DataFrame) -> tuple[int, int]:
+    """Count the alarms by messages, and those without an alarm by time of the same replica at that time."""
     firing = alarms.where("would_fire AND NOT what_if").withColumn("about", F.to_json(F.struct("subject")))
     by_messages = firing.where(F.col("rule") == BY_MESSAGES).alias("messages")
     by_time = firing.where(F.col("rule") == BY_TIME).alias("time")
@@ -140,6 +134,6 @@ def never_told_by_time(alarms: DataFrame) -> tuple[int, int]:
 
 
 def pair_of(rules: Sequence[Rule]) -> tuple[Rule, Rule] | None:
-    """The rule by messages and the one by time, as they are, where both have a truth."""
+    """Return the rule by messages and the rule by time if faults are known for both."""
     found = {rule.rule: rule for rule in rules if rule.false_alarms is not None and not rule.what_if}
     return (found[BY_MESSAGES], found[BY_TIME]) if {BY_MESSAGES, BY_TIME} <= found.keys() else None

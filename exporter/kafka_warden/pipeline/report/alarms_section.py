@@ -1,18 +1,17 @@
-"""The section on alarms: what a rule that counts messages would have raised, beside one that goes by time."""
+"""The section on alarms: a rule that counts messages compared with the rule by time."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from matplotlib.axes import Axes
 
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report.alarms import (
-    BY_MESSAGES,
-    BY_TIME,
     MOST,
     Alarm,
     Rule,
     alarms_of,
-    never_told_by_time,
+    missed_by_time,
     pair_of,
     rules_of,
 )
@@ -29,19 +28,19 @@ _TITLE: Final = "False alarms"
 _VERDICTS: Final[tuple[tuple[bool | None, str, Colour], ...]] = (
     (True, "true", BLUE),
     (False, "false", ORANGE),
-    (None, "no truth to say", GREY),
+    (None, "faults unknown", GREY),
 )
 _RULES: Final = (
-    "How many alarms each rule would have raised over this history, against its truth: the faults that really were."
-    " A missed fault is one that the rule said nothing of."
+    "How many alarms each rule would have raised over this history, compared with the known faults."
+    " A missed fault is one that the rule did not detect."
 )
-_UNTRUE: Final = " This history has no truth, so nobody can say which alarms were false."
-_OVER_TIME: Final = "When each rule would have been firing, as it is; what was tried with --what-if is not in it."
+_UNTRUE: Final = " The faults of this history are unknown, so false alarms are, too."
+_OVER_TIME: Final = "When each rule would have been firing, without the trials of --what-if."
 _DRAWN: Final = 25
-"""Rules of a plot."""
+"""Rules in a plot."""
 
 _SHORTEST: Final = 1 / 400
-"""Of the plot's width: what shorter alarms are drawn with, or nobody would see them."""
+"""Share of the plot's width that a short alarm is drawn with, so that it is visible."""
 
 
 def section(marts: Marts) -> Section:
@@ -51,14 +50,14 @@ def section(marts: Marts) -> Section:
         return Section("alarms", _TITLE, "Not known: no mart of rules.", (marts.missing("rules", "backtest"),))
     read = rules_of(rules)
     if not read:
-        nothing = "The mart of rules has none, so no rule was tried on this history."
+        nothing = "The mart of rules is empty: no rule was tried on this history."
         return Section("alarms", _TITLE, nothing, (Said(nothing),))
     parts: list[Part] = [_rules(read)]
     finding = _finding(read)
     if alarms is None:
         parts.append(marts.missing("alarms", "backtest"))
     else:
-        finding = finding or _without_truth(*never_told_by_time(alarms))
+        finding = finding or _without_truth(*missed_by_time(alarms))
         parts.append(_when(*alarms_of(alarms)))
     return Section("alarms", _TITLE, finding or f"{plural(len(read), 'rule')} tried.", tuple(parts))
 
@@ -80,7 +79,7 @@ def _without_truth(by_messages: int, alone: int) -> str:
         return "The rule that counts messages raised no alarm."
     return (
         f"The rule that counts messages raised {plural(by_messages, 'alarm')}; during {alone:,} of them the rule by"
-        " time said nothing of that replica."
+        " time raised none for that replica."
     )
 
 
@@ -92,7 +91,8 @@ def _name(rule: Rule) -> str:
 
 
 def _rules(rules: Sequence[Rule]) -> Shown:
-    telling = _telling(rules) or list(rules[:1])
+    drawn = [rule for rule in rules if rule.alarms or rule.missed or rule.rule in {BY_MESSAGES, BY_TIME}][:_DRAWN]
+    drawn = drawn or list(rules[:1])
     columns = (
         Column("Rule"),
         *(Column(title, number=True) for title in ("Alarms", "True", "False", "Missed", "Precision", "Recall")),
@@ -104,22 +104,17 @@ def _rules(rules: Sequence[Rule]) -> Shown:
             share(rule.precision) if rule.alarms else "none",
             share(rule.recall) if rule.events != 0 else "none",
         )
-        # What is seen without a click is what raised something.
-        for rule in [*telling, *(rule for rule in rules if rule not in telling)]
+        # Rules with alarms come first, where they are visible without a click.
+        for rule in [*drawn, *(rule for rule in rules if rule not in drawn)]
     ]
-    silent = len(rules) - len(telling)
-    how = _RULES + (f" Only in the table: {plural(silent, 'rule')} that raised less or nothing." if silent else "")
+    others = len(rules) - len(drawn)
+    how = _RULES + (f" Only in the table: {plural(others, 'rule')} with fewer alarms or none." if others else "")
     how += "" if any(rule.false_alarms is not None for rule in rules) else _UNTRUE
     note = (
-        "A rule stands with its threshold and for how long it has to hold. Precision: share of its alarms that were"
-        " true. Recall: share of the faults that it told of."
+        "Each rule is listed with its threshold and how long it has to hold. Precision: share of its alarms that were"
+        " true. Recall: share of the faults that it detected."
     )
-    return Shown(Plot("Alarms by rule", how, _bars(telling)), Table("Rules", columns, rows, note), wide=True)
-
-
-def _telling(rules: Sequence[Rule]) -> list[Rule]:
-    """Those that have something to show, and the two that are compared in any case."""
-    return [rule for rule in rules if rule.alarms or rule.missed or rule.rule in {BY_MESSAGES, BY_TIME}][:_DRAWN]
+    return Shown(Plot("Alarms by rule", how, _bars(drawn)), Table("Rules", columns, rows, note), wide=True)
 
 
 def _bars(rules: Sequence[Rule]) -> Html:
@@ -128,7 +123,7 @@ def _bars(rules: Sequence[Rule]) -> Html:
     series: tuple[tuple[str, Colour, list[int]], ...] = (
         ("true alarms", BLUE, [rule.true_alarms or 0 for rule in shown]),
         ("false alarms", ORANGE, [rule.false_alarms or 0 for rule in shown]),
-        ("alarms, no truth to say", GREY, [rule.alarms if rule.false_alarms is None else 0 for rule in shown]),
+        ("alarms, faults unknown", GREY, [rule.alarms if rule.false_alarms is None else 0 for rule in shown]),
         ("missed faults", RED, [rule.missed or 0 for rule in shown]),
     )
     with canvas(1.0 + 0.3 * len(shown)) as (drawn, [axes]):
@@ -197,7 +192,7 @@ def _strips(axes: Axes, alarms: Sequence[Alarm], names: Sequence[str], least: fl
 
 
 def merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Put times together that meet: a broker that is down is an alarm of hundreds of its replicas at once."""
+    """Merge overlapping times: a broker that is down raises alarms for hundreds of replicas at once."""
     found = list[tuple[float, float]]()
     for began, ended in sorted(spans):
         if found and began <= found[-1][1]:

@@ -1,4 +1,4 @@
-"""Puts the page together: reads which clusters there are, then every section."""
+"""Builds the page: reads the clusters, then makes every section."""
 
 from kafka_warden.pipeline.report import alarms_section, limits_section, moves_section, replication_section
 from kafka_warden.pipeline.report.page import Head, page
@@ -6,19 +6,19 @@ from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.replication import SECONDS, Cluster, Span, clusters_of, span_of
 
 HOURS_ENOUGH = 12
-"""From so many hours on the marts by the hour are drawn, before that those by the minute."""
+"""A shorter history is drawn from the marts by minute, a longer one from those by hour."""
 
 
 def build(marts: Marts, title: str, history: str, version: str, made: str, moves: int) -> str:
-    """Read all and write the page.
+    """Return the page as HTML.
 
     Args:
-        marts: What it is made from.
-        title: Of the page.
-        history: The folder of the history, as the user wrote it.
-        version: Of this program.
-        made: When the page was made, as it is to be written; empty for not at all.
-        moves: How many moves are drawn by themselves.
+        marts: of one folder.
+        title: of the page.
+        history: folder of the history, as the user wrote it.
+        version: of this program.
+        made: time of creation to print; empty for none.
+        moves: number of moves with a plot of their own.
     """
     clusters, span = _clusters(marts)
     sections = (
@@ -31,7 +31,7 @@ def build(marts: Marts, title: str, history: str, version: str, made: str, moves
 
 
 def _clusters(marts: Marts) -> tuple[list[Cluster], Span | None]:
-    """Read the clusters and the span of the grain that suits the history; none where no mart by cluster has a row."""
+    """Read the clusters, and the span with the grain that suits the history; none if all marts by cluster are empty."""
     read: dict[str, list[Cluster]] = {}
     for grain in SECONDS:
         cluster = marts.find(f"cluster_{grain}")

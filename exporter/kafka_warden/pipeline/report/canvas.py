@@ -15,14 +15,14 @@ from kafka_warden.pipeline.report.colours import FAINT, GRID, INK, PAPER
 from kafka_warden.pipeline.report.numbers import DAY
 
 WIDTH: Final = 7.6
-"""Inches: of a plot that has the column for itself."""
+"""Inches, of a plot as wide as the page."""
 
 _FORMATS: Final = ("%Y", "%b", "%d", "%H:%M", "%H:%M", "%S")
 _OFFSETS: Final = ("", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M")
-"""ISO 8601 for what the numbers of an axis have in common."""
+"""ISO 8601 for the common part of an axis' times."""
 
 _DURATIONS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 43200, 86400, 172800, 604800, 2592000)
-"""Seconds that people have words for."""
+"""Seconds: round durations for ticks."""
 
 _TICKS: Final = 6
 _FEW_DECADES: Final = 50.0
@@ -37,7 +37,7 @@ _STYLE: Final[Any] = {
     "axes.spines.top": False,
     "axes.titlesize": 10,
     "figure.facecolor": PAPER.light,
-    # What matplotlib measures text with; the browser draws it in the page's font, which is narrower.
+    # For measuring text; the browser uses the page's font, which is narrower.
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "grid.color": GRID.light,
@@ -58,9 +58,9 @@ _STYLE: Final[Any] = {
 
 @contextmanager
 def canvas(height: float, rows: int = 1, width: float = WIDTH) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Give an empty figure of so many rows that share their horizontal axis; sizes in inches.
+    """Yield an empty figure and the axes of its rows, which share their horizontal axis; sizes in inches.
 
-    Draw and write it inside the context: some of the look is asked for only when it is written.
+    Draw and save it inside the context: some of the style is only read when it is saved.
     """
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -70,7 +70,7 @@ def canvas(height: float, rows: int = 1, width: float = WIDTH) -> Iterator[tuple
 
 
 def at(seconds: float) -> float:
-    """Where a time, in Unix s, stands on an axis of times: matplotlib counts days."""
+    """Convert Unix s to a position on an axis of times: matplotlib counts days."""
     return seconds / DAY
 
 
@@ -91,18 +91,18 @@ def units(axis: Any, write: Callable[[float], str]) -> None:
 
 
 def whole(axis: Any) -> None:
-    """Number an axis in whole things."""
+    """Use whole numbers on an axis."""
     axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
 
 
 def logarithmic(axis: Any, low: float, high: float) -> None:
-    """Number a logarithmic axis of sizes, also where it is shorter than a decade."""
+    """Set the ticks of a logarithmic axis, also of one shorter than a decade."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < _FEW_DECADES else (1,)))
     axis.set_minor_formatter(NullFormatter())
 
 
 def durations(axis: Any, low: float, high: float, *, logarithmic: bool) -> None:
-    """Number an axis of seconds at minutes, hours and days, not at thousands of seconds."""
+    """Set the ticks of an axis of seconds at minutes, hours and days."""
     if logarithmic:
         within = [step for step in _DURATIONS if low <= step <= high]
         axis.set_major_locator(FixedLocator(within[:: max(1, -(-len(within) // _TICKS))]))
@@ -112,7 +112,7 @@ def durations(axis: Any, low: float, high: float, *, logarithmic: bool) -> None:
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 5) -> None:
-    """Put the legend above all, where it hides nothing and has the whole width."""
+    """Put the legend above the plot, across the whole width."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=1.4, columnspacing=1.2)
 

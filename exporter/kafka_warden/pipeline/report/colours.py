@@ -1,7 +1,7 @@
-"""The colours of the page and of its plots, by day and by night.
+"""The colours of the page and of its plots, in light and dark mode.
 
-Plots are drawn in the colours of the day. In the page each stands as a variable of CSS, so that one drawing suits both,
-and paper. Colours of data are near those of Okabe and Ito, which colour-blind people tell apart, brighter at night.
+Plots are drawn in light colours. The page replaces each by a CSS variable, so one drawing suits both modes, and paper.
+Data colours are close to the palette of Okabe and Ito, which colour-blind people can distinguish.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """One colour: the name of its CSS variable, and how it looks by day and by night. No two share a `light`."""
+    """The name of a CSS variable, and its value in light and dark mode. `light` is unique."""
 
     name: str
     light: str
@@ -34,4 +34,4 @@ BROWN: Final = Colour("brown", "#7a4a2b", "#c79a78")
 ALL: Final = (PAPER, INK, FAINT, GRID, BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY, BROWN)
 BY_HEX: Final = {colour.light: colour.name for colour in ALL}
 IN_TURN: Final = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, BROWN, RED)
-"""For things that have no colour of their own, such as clusters."""
+"""For subjects without a colour of their own, such as clusters."""

@@ -1,4 +1,4 @@
-"""HTML in which text is text: whatever is not `Html` is escaped, so no name of a topic or a user becomes markup."""
+"""Writes HTML; text that is not `Html` is escaped, so no topic or user name becomes markup."""
 
 import html
 from typing import Final
@@ -7,7 +7,7 @@ _VOID: Final = frozenset({"meta", "br"})
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is already markup."""
 
     __slots__ = ()
 
@@ -23,5 +23,5 @@ def tag(name: str, /, *children: str, **attributes: str) -> Html:
 
 
 def joined(*children: str) -> Html:
-    """Put pieces behind one another, each escaped unless it is markup."""
+    """Concatenate pieces; text is escaped."""
     return Html("".join(child if isinstance(child, Html) else html.escape(child) for child in children))

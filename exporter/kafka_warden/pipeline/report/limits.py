@@ -1,16 +1,16 @@
-"""When limits will be reached, out of the marts `forecasts` and `forecast_paths`."""
+"""When limits will be reached, from the marts `forecasts` and `forecast_paths`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.report.reading import unix
 
 MOST: Final = 200
-"""Forecasts that are read; those that are reached first come first."""
+"""Forecasts that are read, the soonest first."""
 
 _DAYS: Final = ("day", "day_low", "day_high", "baseline_day", "last_day")
 _PLAIN: Final = (
@@ -34,10 +34,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """One limit.
-
-    Days in Unix s, None: not within the horizon or not known, as `outcome` tells; amounts in the unit of `what`.
-    """
+    """One limit. Days in Unix s, None: beyond the horizon or unknown, see `outcome`; amounts in the unit of `what`."""
 
     cluster_id: str
     subject: str
@@ -58,7 +55,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What was seen and then what is expected, day by day (Unix s), with its interval; NaN where it is not."""
+    """Measured and then forecast values by day (Unix s), with the interval; NaN where there is none."""
 
     days: tuple[float, ...]
     seen: tuple[float, ...]
@@ -75,7 +72,7 @@ def forecasts_of(forecasts: DataFrame) -> tuple[list[Forecast], int]:
 
 
 def paths_of(paths: DataFrame, forecasts: Sequence[Forecast]) -> dict[int, Path]:
-    """Read the paths of these forecasts: place among them to its path, for those that have two days or more."""
+    """Read the paths of these forecasts: index to path, for those with two days or more."""
     if not forecasts:
         return {}
     owner = F.coalesce(*(F.when(_of(forecast), F.lit(place)) for place, forecast in enumerate(forecasts)))

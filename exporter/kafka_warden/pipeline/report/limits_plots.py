@@ -1,4 +1,4 @@
-"""Plots of limits: the day each is reached, and the way there."""
+"""Plots of limits: the day each is reached, and the growth towards it."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _SMALL: Final = (3.7, 1.9)
 
 
 def name_of(forecast: Forecast, *, cluster: bool = False) -> str:
-    """Name what is limited, and where it is of interest its cluster."""
+    """Name the forecast's subject, optionally with its cluster."""
     whole, by_broker = forecast.subject == "cluster", forecast.subject.isdecimal()
     subject = "the cluster" if whole else ("broker " if by_broker else "") + short(forecast.subject, 30)
     return f"{forecast.what.replace('_', ' ')} of {subject}" + (
@@ -25,12 +25,12 @@ def name_of(forecast: Forecast, *, cluster: bool = False) -> str:
 
 
 def writer_of(what: str) -> Callable[[float | None], str]:
-    """Return what writes amounts of it with their unit."""
+    """Return the function that formats its amounts."""
     return amount_of_bytes if what.startswith("disk") else rate if what.startswith("bytes") else count
 
 
 def intervals(forecasts: Sequence[Forecast]) -> Html:
-    """Draw the day of each with its interval. `forecasts`: with a day, or an early end of the interval."""
+    """Draw the day of each forecast with its interval. `forecasts`: with `day` or `day_low`."""
     several = len({forecast.cluster_id for forecast in forecasts}) > 1
     shown = forecasts[::-1]
     known = [value for one in shown for value in (one.day, one.day_low, one.day_high) if value is not None]
@@ -49,7 +49,7 @@ def intervals(forecasts: Sequence[Forecast]) -> Html:
             across, up = [x for x, _ in there], [y for _, y in there]
             axes.scatter(across, up, s=size, c=colour.light, marker=marker, label=label, zorder=3)
         axes.set_yticks(range(len(shown)), [name_of(one, cluster=several) for one in shown])
-        # A straight line may lead years away: the table has it.
+        # A straight line's day may be years away; the table has it.
         axes.set_xlim(at(begin - room), at(end + room))
         axes.set_ylim(-0.6, len(shown) - 0.4)
         axes.grid(visible=False, axis="y")
@@ -61,7 +61,7 @@ def intervals(forecasts: Sequence[Forecast]) -> Html:
 
 
 def fan(forecast: Forecast, path: Path, name: str, about: str) -> Html:
-    """Draw what was seen, what is expected and the limit."""
+    """Draw the measured values, the forecast and the limit."""
     days = [at(value) for value in path.days]
     with canvas(_SMALL[1], width=_SMALL[0]) as (drawn, [axes]):
         axes.plot(days, path.seen, color=GREY.light, label="seen")

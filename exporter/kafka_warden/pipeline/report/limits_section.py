@@ -19,7 +19,7 @@ _NO_DAY: Final[Mapping[str, str]] = {
     "limit_unknown": "the limit is unknown",
     "too_short": "too little history",
 }
-"""Outcome of a forecast without a day to what is said instead."""
+"""Outcome of a forecast without a day to its text."""
 
 _DRAWN: Final = 25
 """Bars of the plot of days."""
@@ -28,8 +28,8 @@ _PATHS: Final = 6
 """Paths that are drawn."""
 
 _OVER_TIME: Final = (
-    "What was seen and what is expected of the limits that are reached first. Shaded: the interval. Dashed: the limit."
-    " The dotted lines are the day that is expected, and that of a straight line."
+    "Measured and expected values for the limits that are reached first. Shaded: the interval. Dashed: the limit."
+    " Dotted: the expected day, and the day of a straight line."
 )
 
 
@@ -40,7 +40,7 @@ def section(marts: Marts) -> Section:
         return Section("limits", _TITLE, "Not known: no mart of forecasts.", (marts.missing("forecasts", "forecast"),))
     read, in_all = forecasts_of(forecasts)
     if not read:
-        nothing = "Nothing that grows was in this history."
+        nothing = "This history has nothing to forecast."
         return Section("limits", _TITLE, nothing, (Said(nothing),))
     return Section("limits", _TITLE, _finding(read, in_all), (_days(read), *_paths(marts, read), _listed(read, in_all)))
 
@@ -57,7 +57,7 @@ def _finding(forecasts: Sequence[Forecast], in_all: int) -> str:
 
 
 def _left(forecast: Forecast) -> str:
-    """For how long the limit is not reached yet, from the end of the history."""
+    """Return the time to the limit from the end of the history."""
     if forecast.day is None or forecast.outcome == "reached":
         return "reached" if forecast.outcome == "reached" else _NO_DAY.get(forecast.outcome, forecast.outcome)
     if forecast.last_day is None:
@@ -92,8 +92,8 @@ def _how(forecasts: Sequence[Forecast]) -> str:
     levels = sorted({forecast.level for forecast in forecasts if forecast.level is not None})
     of = " or ".join(map(share, levels)) or "the level that was asked for"
     return (
-        f"The dot is the day by which the limit is as likely reached as not, the bar its interval of {of}. The tick is"
-        " where a straight line through the history has it. A bar without an end goes beyond the horizon."
+        f"The dot is the median day on which the limit is reached, the bar its interval of {of}. The tick is the day of"
+        " a straight line through the history. A bar without an end goes beyond the horizon."
     )
 
 

@@ -1,19 +1,19 @@
-"""Moves as the page needs them, out of the marts `moves` and `move_samples`."""
+"""Moves for the page, from the marts `moves` and `move_samples`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.report.reading import unix
 
 MOST: Final = 1500
-"""Moves that are read, and so dots of a plot and rows of its table; those that took longest come first."""
+"""Moves that are read, the longest first."""
 
 _POINTS: Final = 240
-"""Samples of a move that is drawn; more are put together."""
+"""Points of a move's plot; more samples are combined."""
 
 _TIMES: Final = ("began", "ended")
 _PLAIN: Final = (
@@ -44,7 +44,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The life of one replica that is moved. Times in Unix s, sizes in bytes, rates in bytes/s; None is unknown."""
+    """One move of a replica. Times in Unix s, sizes in bytes, rates in bytes/s; None is unknown."""
 
     cluster_id: str
     topic: str
@@ -74,9 +74,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What holds for all moves, read or not.
+    """Totals of all moves, read or not.
 
-    `bytes_copied` is of those that know theirs, all but `unknown`; `causes`: cause to the seconds of being stuck.
+    `bytes_copied` is unknown for `unknown` of them; `causes`: cause to the seconds stuck by it.
     """
 
     count: int
@@ -89,7 +89,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A move's rate over time: Unix s, bytes/s (NaN where unknown), infinite where there is no limit, stuck or not."""
+    """A move over time: Unix s, rates and limits in bytes/s (NaN: unknown; infinite: no limit), and whether stuck."""
 
     times: tuple[float, ...]
     rates: tuple[float, ...]
@@ -98,7 +98,7 @@ class Samples:
 
 
 def summed_up(moves: DataFrame) -> Fleet:
-    """Put all moves together."""
+    """Sum over all moves."""
     outcomes = {row["outcome"]: row["count"] for row in moves.groupBy("outcome").count().orderBy("outcome").collect()}
     causes = (
         moves.select(F.explode("causes").alias("cause", "seconds")).groupBy("cause").agg(F.sum("seconds").alias("s"))
@@ -114,14 +114,14 @@ def summed_up(moves: DataFrame) -> Fleet:
 
 
 def longest(moves: DataFrame) -> list[Move]:
-    """Read the `MOST` moves that took longest; those that run still count by what they took so far."""
+    """Read the `MOST` longest moves, running ones included."""
     order: list[Any] = [F.desc_nulls_last("seconds"), "cluster_id", "began", "topic", "partition", "broker", "kind"]
     rows = moves.select(*(unix(name) for name in _TIMES), *_PLAIN).orderBy(*order).limit(MOST).collect()
     return [Move(**{**row.asDict(), "causes": dict(row["causes"] or {})}) for row in rows]
 
 
 def chosen(moves: Sequence[Move], most: int) -> list[Move]:
-    """Pick the moves to draw by themselves: the longest stuck, then the worst predicted, then the longest."""
+    """Choose the moves with a plot of their own: the longest stuck, then the worst predicted, then the longest."""
 
     def interest(move: Move) -> tuple[float, float, float]:
         return (move.stuck_seconds or 0.0, abs(move.prediction_error or 0.0), move.seconds or 0.0)
@@ -130,7 +130,7 @@ def chosen(moves: Sequence[Move], most: int) -> list[Move]:
 
 
 def samples_of(samples: DataFrame, moves: Sequence[Move]) -> dict[int, Samples]:
-    """Read the rates of these moves: place among them to its samples, for those that have two or more."""
+    """Read the samples of these moves: index to samples, for those with two or more."""
     if not moves:
         return {}
     owner = F.coalesce(*(F.when(_of(move), F.lit(place)) for place, move in enumerate(moves)))

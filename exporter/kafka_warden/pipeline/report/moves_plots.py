@@ -1,4 +1,4 @@
-"""Plots of moves: what was predicted against what it took, the rate against the throttle, and both over time."""
+"""Plots of moves: predicted against real time, rate against throttle, and both over time."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +16,11 @@ from kafka_warden.pipeline.report.svg import inline
 OUTCOMES: Final[Mapping[str, Colour]] = {"completed": BLUE, "running": GREEN, "cancelled": ORANGE, "unknown": GREY}
 
 _SMALL: Final = (3.7, 1.9)
-"""Inches: of a move's own plot."""
+"""Inches, of a move's own plot."""
 
 
 def predicted(moves: Sequence[Move]) -> Html:
-    """Draw what each completed move took against its prediction. `moves`: with both known and above 0."""
+    """Draw each completed move's real against its predicted time. `moves`: with both known and above 0."""
     points = [(move.predicted_seconds or 0.0, move.seconds or 0.0, move) for move in moves]
     about = f"{len(moves)} moves; on the line a move took what was predicted, above it longer."
     return _against(points, "predicted", "predicted when it began", "took", duration, ("predicted time", about))
@@ -121,7 +121,7 @@ def _shade(axes: Axes, when: Sequence[float], stuck: Sequence[bool]) -> None:
 
 
 def _spans(when: Sequence[float], stuck: Sequence[bool]) -> list[tuple[float, float]]:
-    """From the first sample that is stuck to the next one that is not, or to the last."""
+    """Return each time from a stuck sample to the next one that is not stuck, or to the last."""
     spans, begin = [], None
     for time, is_stuck in zip(when, stuck, strict=True):
         if is_stuck and begin is None:

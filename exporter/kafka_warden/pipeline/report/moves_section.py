@@ -12,25 +12,24 @@ from kafka_warden.pipeline.report.reading import Marts
 
 _TITLE: Final = "Moves"
 _NAME: Final = 28
-"""Letters of a move's name beside a plot; the table of all moves has it whole."""
+"""Longest name of a move beside a plot; the table of all moves has full names."""
 
 _PREDICTED: Final = (
-    "Each dot is a move that completed. Below the line it was quicker than the sidecar's MoveTime at its start, above"
-    " it slower: a throttle that was changed on the way, more produced than before, or a move that was stuck."
+    "Each dot is a completed move. Below the line it was faster than the sidecar's MoveTime at its start, above it"
+    " slower: the throttle was changed meanwhile, more was produced than before, or the move was stuck."
 )
 _THROTTLED: Final = (
-    "Each dot is a move: its mean rate, and the mean of the lower one of its two throttles. A throttle is shared by all"
-    " moves of a broker and by in-sync traffic of the listed partitions, so a dot below the line may still be held by"
-    " it."
+    "Each dot is a move: its mean rate, and the mean of the lower of its two throttles. A throttle is shared by all"
+    " moves of a broker and by in-sync traffic of the listed partitions, so it may also limit a dot below the line."
 )
 _OVER_TIME: Final = (
-    "The moves that were stuck longest, then those that were predicted worst, then the longest."
-    " Shaded: stuck. The dashed line is the lower one of the two throttles."
+    "The moves that were stuck longest, then those with the worst prediction, then the longest."
+    " Shaded: stuck. The dashed line is the lower of the two throttles."
 )
 
 
 def section(marts: Marts, drawn: int) -> Section:
-    """Read and draw the moves, `drawn` of them by themselves."""
+    """Read and draw the moves, `drawn` of them in a plot of their own."""
     moves = marts.find("moves")
     if moves is None:
         return Section("moves", _TITLE, "Not known: no mart of moves.", (marts.missing("moves", "moves"),))
@@ -114,7 +113,7 @@ def _stuck(fleet: Fleet) -> list[Part]:
         return []
     columns = (Column("Cause"), *_numbers("Stuck"))
     rows = [(cause.replace("_", " "), duration(seconds)) for cause, seconds in fleet.causes.items()]
-    how = "For how long moves were stuck, all moves together, by the cause that the sidecar gave."
+    how = "How long moves were stuck, all moves together, by the sidecar's cause."
     plot = Plot("What moves were stuck by", how, moves_plots.causes(fleet.causes))
     return [Shown(plot, Table("Time stuck by cause", columns, rows))]
 

@@ -1,4 +1,4 @@
-"""Numbers with their units, for people; `unknown` where there is none. Times are UTC."""
+"""Formats numbers with their units; None is `unknown`. Times are UTC."""
 
 import math
 from collections.abc import Callable
@@ -15,11 +15,11 @@ DAY: Final = 86400.0
 _LONGEST_NAME: Final = 34
 
 _LAST: Final = 253402300800.0
-"""Unix s: Python has no day from there on, and a line that hardly rises may lead there."""
+"""Unix s of the year 10000, which Python's dates do not reach; a nearly flat line may."""
 
 
 def known(amount: float | None, write: Callable[[float], str]) -> str:
-    """Write an amount, or say that it is unknown."""
+    """Write an amount, or `unknown`."""
     return UNKNOWN if amount is None else write(amount)
 
 
@@ -44,32 +44,32 @@ def share(ratio: float | None) -> str:
 
 
 def count(amount: float | None) -> str:
-    """Write a number of things."""
+    """Write a count."""
     return known(amount, lambda value: "unlimited" if math.isinf(value) else f"{value:,.0f}")
 
 
 def figure(amount: float | None) -> str:
-    """Write a number with what decimals it needs."""
+    """Write a number with three significant digits."""
     return known(amount, lambda value: f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}")  # noqa: PLR2004  # three digits
 
 
 def instant(seconds: float | None) -> str:
-    """Write a time, given in Unix seconds, to the second."""
+    """Write a Unix time to the second."""
     return known(seconds, lambda value: f"{moment(value):%Y-%m-%d %H:%M:%S}")
 
 
 def day(seconds: float | None) -> str:
-    """Write the day of a time that is given in Unix seconds."""
+    """Write the day of a Unix time."""
     return known(seconds, lambda value: f"{moment(value):%Y-%m-%d}" if value < _LAST else "after the year 9999")
 
 
 def moment(seconds: float) -> datetime:
-    """Return the UTC time of Unix seconds, before 1970 too."""
+    """Convert a Unix time, also before 1970."""
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
 
 
 def short(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Shorten a name in its middle, where names of topics differ least."""
+    """Shorten a name in its middle, where topic names differ least."""
     if len(name) <= longest:
         return name
     tail = longest // 2
@@ -77,10 +77,10 @@ def short(name: str, longest: int = _LONGEST_NAME) -> str:
 
 
 def replica_time(seconds: float) -> str:
-    """Write the time that several replicas spent, one with the other."""
+    """Write the summed time of several replicas."""
     return f"{figure(seconds / 3600)} replica hours"
 
 
 def plural(number: int, thing: str) -> str:
-    """Write how many there are of something, with thousands apart."""
+    """Write a count and its noun, with a thousands separator."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

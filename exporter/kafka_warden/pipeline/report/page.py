@@ -1,4 +1,4 @@
-"""The whole page: what it is made of stands at its top, then one section per question."""
+"""The whole page: its source at the top, then one section per question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,20 +14,12 @@ from kafka_warden.pipeline.report.replication import Cluster
 _CSS: Final = Path(__file__).with_name("page.css")
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-"""The page runs no script and asks nobody for anything; the browser holds it to that."""
+"""The browser enforces that the page runs no script and sends no request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the page is made from.
-
-    Attributes:
-        title: Of the page.
-        history: The folder of the history, as the user wrote it.
-        clusters: Those in it, from when to when.
-        version: Of this program.
-        made: When the page was made, as the user wants it written; empty when not at all.
-    """
+    """The source of the page; see `build.build`."""
 
     title: str
     history: str
@@ -56,7 +48,7 @@ def page(head: Head, sections: Sequence[Section]) -> str:
 
 
 def _colours() -> str:
-    """CSS' variables: by day, by night, and on paper, which is always light."""
+    """Return the CSS variables for light mode, dark mode and paper, which is always light."""
     day = "".join(f"--{colour.name}: {colour.light}; " for colour in ALL)
     night = "".join(f"--{colour.name}: {colour.dark}; " for colour in ALL)
     return f":root {{ {day}}}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {night}}} }}\n"
@@ -82,7 +74,7 @@ def _clusters(clusters: Sequence[Cluster]) -> Html:
         return joined(
             tag(
                 "p",
-                "Which clusters, and from when to when, is in the marts of the job rollup, which are not there.",
+                "Clusters and times are unknown: the marts of the job rollup are missing.",
                 class_="missing",
             )
         )
@@ -113,7 +105,7 @@ def _summary(sections: Sequence[Section]) -> Html:
 
 def _foot() -> Html:
     units = (
-        "Bytes in powers of ten; times are UTC; a share is of 100 %. “unknown” is what the history does not have: it is"
-        " never taken for 0. This page needs no network and runs no script."
+        "Bytes are in powers of ten; times are UTC. “unknown” values are missing in the history; they are never taken"
+        " for 0. This page needs no network and runs no script."
     )
     return tag("footer", tag("p", units))

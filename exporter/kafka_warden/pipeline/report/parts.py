@@ -1,4 +1,4 @@
-"""What a page is made of: sections of plots, each with its table beside it."""
+"""The parts of a page: sections of plots, each with its table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Final
 from kafka_warden.pipeline.report.html import Html, joined, tag
 
 AT_ONCE: Final = 9
-"""Rows of a table that are seen without a click, and printed."""
+"""Rows of a table that are visible without a click, and printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; numbers stand to the right."""
+    """A column of a table; numbers are aligned right."""
 
     title: str
     number: bool = False
@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text. `left_out`: what is not in it, as a sentence, or empty."""
+    """Rows of text. `left_out`: a sentence about missing rows, or empty."""
 
     title: str
     columns: tuple[Column, ...]
@@ -28,7 +28,7 @@ class Table:
     left_out: str = ""
 
     def html(self) -> Html:
-        """Write it: the first rows open, the rest behind a click."""
+        """Write the first rows, and the rest behind a click."""
         first = self._table(self.rows[:AT_ONCE], self.title)
         more = self.rows[AT_ONCE:]
         folded = (
@@ -49,7 +49,7 @@ class Table:
             for row in rows
         ]
         table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *body))
-        # Wide tables scroll by themselves, with keys too, so that the page does not.
+        # A wide table scrolls, also by keyboard, instead of the page.
         return tag("div", table, class_="scrolls", tabindex="0", role="region", aria_label=title)
 
 
@@ -59,7 +59,7 @@ def _side(column: Column) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing with a sentence on how to read it."""
+    """A drawing with an explanation."""
 
     title: str
     how: str
@@ -72,14 +72,14 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A plot and the table that says the same."""
+    """A plot and a table with the same data."""
 
     plot: Plot
     table: Table
     wide: bool = False
 
     def html(self) -> Html:
-        """Write both, side by side where there is room, one below the other where the table is wide."""
+        """Write both side by side, or one below the other if the table is wide."""
         beside = tag("div", self.table.html(), class_="beside")
         return tag("div", self.plot.html(), beside, class_="shown wide" if self.wide else "shown")
 
@@ -111,13 +111,13 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What a section cannot show, and what to run for it."""
+    """A missing mart, and the command that makes it."""
 
     text: str
     command: str = ""
 
     def html(self) -> Html:
-        """Write it so that it is not overlooked."""
+        """Write it as a highlighted paragraph."""
         return tag("p", self.text, tag("code", self.command) if self.command else "", class_="missing")
 
 
@@ -126,7 +126,7 @@ Part = Shown | Gallery | Said | Missing | Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page that answers one question. `finding`: its answer in a sentence, for the top of the page."""
+    """A part of the page that answers one question. `finding`: the answer in a sentence, repeated at the top."""
 
     name: str
     title: str

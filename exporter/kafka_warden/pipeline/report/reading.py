@@ -1,10 +1,10 @@
-"""How sections read marts: Unix seconds instead of timestamps, few rows, always in the same order."""
+"""Reads marts for sections."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.report.parts import Missing
 
@@ -14,18 +14,18 @@ class Marts:
     """The marts of one output folder.
 
     Attributes:
-        find: Name to mart; None where the folder does not have it.
-        command: Name of a job to the command that makes its marts there.
+        find: Name to mart; None if it does not exist.
+        command: Name of a job to the command that makes its marts.
     """
 
     find: Callable[[str], DataFrame | None]
     command: Callable[[str], str]
 
     def missing(self, mart: str, job: str) -> Missing:
-        """Say that a mart is not there, and what makes it."""
+        """Report that a mart is missing, with the command that makes it."""
         return Missing(f"There is no mart {mart} in this folder. Make it, then this report again: ", self.command(job))
 
 
 def unix(column: str) -> Column:
-    """Seconds since 1970 of a timestamp or a date, under its own name. Python's times are of this machine's zone."""
+    """Return a timestamp or date as Unix s, under its own name; Spark would return datetimes in the local time zone."""
     return (F.unix_micros(F.col(column).cast("timestamp")) / 1e6).alias(column)

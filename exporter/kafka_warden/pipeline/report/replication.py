@@ -1,7 +1,7 @@
-"""Followers that were not in sync, by what they were held by: out of the marts by cluster and by replica.
+"""Followers that were not in sync, by state, from the marts by cluster and by replica.
 
-A mean number of replicas in a state is their samples in it, divided by the polls of that time; so one that was slow in
-half of the polls of an hour counts half.
+The mean number of replicas in a state is the number of their samples in it, divided by the polls of that time: a
+replica that was slow in half of an hour's polls counts half.
 """
 
 import functools
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.pipeline.report.reading import unix
-from kafka_warden.pipeline.session import kept
+from kafka_warden.pipeline.session import persisted
 
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     name.format(grain): columns
@@ -34,7 +34,7 @@ _STEPS: Final = 120
 """Points of a plot over time."""
 
 TOPICS: Final = 15
-"""Topics that are read; those with the most time come first."""
+"""Topics that are read, those with the most time first."""
 
 STATES: Final = (
     ReplicaState.OFFLINE,
@@ -47,12 +47,12 @@ STATES: Final = (
     ReplicaState.MOVING,
     ReplicaState.UNKNOWN,
 )
-"""Why a follower is not in sync, those that need somebody first."""
+"""Why a follower is not in sync, the most urgent first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What the history has of one cluster. Times in Unix s."""
+    """One cluster's part of the history. Times in Unix s."""
 
     cluster_id: str
     begins: float
@@ -64,7 +64,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When the history begins and ends, in Unix s, how many seconds plots put together, and the grain they read."""
+    """Start and end of the history (Unix s), the step of plots (s), and the grain of the marts that they read."""
 
     begins: float
     ends: float
@@ -74,14 +74,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """T times (Unix s), each of a step's begin.
+    """Values by step.
 
     Attributes:
-        under: Cluster to its under-replicated partitions at their highest in each step; None where it has no poll.
-        states: State to the mean number of replicas in it, of all clusters together.
-        topics: Topic to its replica seconds by state, the highest sum first; at most `TOPICS`.
-        seconds: State to its replica seconds, of all topics.
-        topics_in_all: How many topics had any.
+        times: Start of each step (Unix s).
+        under: Cluster to its highest number of under-replicated partitions in each step; None without a poll.
+        states: State to the mean number of replicas in it in each step, in all clusters.
+        topics: Cluster and topic to replica seconds by state, the highest sum first; at most `TOPICS`.
+        seconds: State to its replica seconds in all topics.
+        topics_in_all: Number of topics with any.
     """
 
     times: tuple[float, ...]
@@ -93,7 +94,7 @@ class Health:
 
 
 def clusters_of(cluster: DataFrame, grain: str) -> list[Cluster]:
-    """Read which clusters the history has, from when to when."""
+    """Read the clusters and their times."""
     rows = cluster.select(unix("start"), *NEEDED["cluster_hour"][:1], *NEEDED["cluster_hour"][2:5]).groupBy(
         "cluster_id"
     )
@@ -115,9 +116,8 @@ def span_of(clusters: Sequence[Cluster], grain: str) -> Span:
 
 
 def health_of(cluster: DataFrame, replica: DataFrame, span: Span) -> Health:
-    """Put states and under-replication together, by step and by topic."""
-    # The marts are read several times, and small enough after this to be kept.
-    with kept(_samples(replica, cluster, span)) as samples:
+    """Sum up states and under-replication, by step and by topic."""
+    with persisted(_samples(replica, cluster, span)) as samples:
         states = samples.groupBy("state", "step").agg(F.sum("seconds").alias("seconds")).collect()
         by_topic = samples.groupBy("cluster_id", "topic", "state").agg(F.sum("seconds").alias("seconds"))
         topics, in_all = _topics(by_topic)
@@ -158,7 +158,7 @@ def _step(span: Span) -> Column:
 
 
 def _samples(replica: DataFrame, cluster: DataFrame, span: Span) -> DataFrame:
-    """Replica seconds by cluster, topic, state and step, of states that are not in sync."""
+    """Return replica seconds by cluster, topic, state and step, of states that are not in sync."""
     states = replica.select("cluster_id", "start", "topic", F.explode(_outside()).alias("state", "samples"))
     bad = (
         states.where("samples > 0")
@@ -172,9 +172,9 @@ def _samples(replica: DataFrame, cluster: DataFrame, span: Span) -> DataFrame:
 
 
 def _outside() -> Column:
-    """Samples by state, as a map. Unknown ones count as far as the replica was outside the ISR by nothing else.
+    """Return samples by state as a map. Unknown ones count only as far as no other state explains being out of sync.
 
-    A sidecar that has just started knows the state of nobody, those in sync included.
+    A sidecar that has just started knows no states, also not of replicas in sync.
     """
     counts = {str(state): F.coalesce(F.col("states")[str(state)], F.lit(0)) for state in STATES}
     unknown = counts.pop(str(ReplicaState.UNKNOWN))

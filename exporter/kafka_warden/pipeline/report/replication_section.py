@@ -35,22 +35,21 @@ _CLUSTERS: Final = 6
 COLOURS: Final[Mapping[str, tuple[Colour, str]]] = {
     ReplicaState.OFFLINE: (RED, "its broker is gone or fenced, or its log directory is offline"),
     ReplicaState.LEADER_UNAVAILABLE: (BROWN, "it has no leader, or the leader does not answer"),
-    ReplicaState.STUCK: (PURPLE, "it gets nothing, though it should"),
+    ReplicaState.STUCK: (PURPLE, "it fetches nothing, though it should"),
     ReplicaState.SLOW: (ORANGE, "it fetches less than is produced"),
-    ReplicaState.THROTTLED: (YELLOW, "a replication throttle binds it"),
-    ReplicaState.RECOVERING: (GREEN, "it catches up"),
+    ReplicaState.THROTTLED: (YELLOW, "a replication throttle limits it"),
+    ReplicaState.RECOVERING: (GREEN, "it is catching up"),
     ReplicaState.BOOTSTRAPPING: (SKY, "it is new and copies its first bytes"),
     ReplicaState.MOVING: (BLUE, "a reassignment moves it on purpose"),
-    ReplicaState.UNKNOWN: (GREY, "too few polls to judge it, or its broker did not answer"),
+    ReplicaState.UNKNOWN: (GREY, "there are too few polls, or its broker did not answer"),
 }
-"""State to its colour and what it means; judgement of the sidecar, poll by poll."""
+"""State to its colour and meaning."""
 
 _BY_STATE: Final = (
-    "Above: under-replicated partitions, each cluster at its highest in the step. Below: how many followers were in"
-    " each state on average, all clusters together. States are the sidecar's own, so what is moved on purpose stands"
-    " apart from what is wrong."
+    "Above: under-replicated partitions, the maximum of each cluster and step. Below: the mean number of followers in"
+    " each state, all clusters together. Intended moves and problems are different states."
 )
-_BY_TOPIC: Final = "Replica hours that followers of a topic were in each state: two replicas for three hours are six."
+_BY_TOPIC: Final = "Replica hours of a topic's followers in each state: two replicas for three hours are six."
 
 
 def section(marts: Marts, span: Span | None) -> Section:
@@ -94,7 +93,7 @@ def _states(health: Health, span: Span) -> Shown:
         )
         for state, seconds in sorted(health.seconds.items(), key=lambda pair: -pair[1])
     ]
-    note = f"“At most” is the mean of the worst step of {plural(span.step // 60, 'minute')}."
+    note = f"“At most” is the mean in the worst step of {plural(span.step // 60, 'minute')}."
     return Shown(
         Plot("Under-replication by cause", _BY_STATE, _drawn(health, span)), Table("By state", columns, rows, note)
     )

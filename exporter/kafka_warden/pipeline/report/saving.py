@@ -1,4 +1,4 @@
-"""Writes the page where the marts are: into a folder, or by Hadoop's file systems to an address."""
+"""Writes the page to the folder of the marts, or by Hadoop's file systems to an address."""
 
 from pathlib import Path
 from typing import Final
@@ -13,10 +13,10 @@ FILE: Final = "report.html"
 
 
 def save(spark: SparkSession, text: str, output: Path | str) -> str:
-    """Replace the page in a folder, made if need be, and return its place. Who reads meets the old one or the new one.
+    """Replace the page atomically, create its folder if it is missing, and return its path.
 
     Raises:
-        MartError: It cannot be written there.
+        MartError: the page cannot be written.
     """
     address = urlsplit(str(output))
     if address.scheme in {"", "file"}:
@@ -34,7 +34,5 @@ def _to_folder(text: str, folder: Path) -> str:
         staged.write_text(text, encoding="utf-8")
         staged.replace(place)
     except OSError as failure:
-        raise MartError(
-            f"{place}: cannot be written: {failure.strerror}; look at the rights of the folder"
-        ) from failure
+        raise MartError(f"{place}: cannot be written: {failure.strerror}; check the folder's permissions") from failure
     return str(place)

@@ -1,7 +1,6 @@
-"""A matplotlib figure as SVG that lives inside a page: its colours follow the page's, its dots have tips.
+"""A matplotlib figure as SVG inside a page: with the page's colours, and tooltips.
 
-matplotlib writes a document with its own fonts, ids and colours. Inside a page the ids of two plots would meet, and a
-dark page would have black text. So the tree is gone over once, and ElementTree escapes what is written again.
+matplotlib's ids would collide between plots, and its text would be black on a dark page, so the tree is rewritten.
 """
 
 import io
@@ -25,18 +24,18 @@ _REFERENCE: Final = re.compile(r"url\(#([^)]*)\)")
 _NEARLY: Final = re.compile(r"(\d+\.\d\d)\d+")
 
 Tips = Mapping[str, Sequence[str]]
-"""Group (matplotlib's `gid`) to the text of each of its marks, in the order in which they were drawn."""
+"""Group (matplotlib's `gid`) to the tooltip of each of its marks, in drawing order."""
 
 
 def inline(figure: Figure, name: str, title: str, about: str, tips: Tips | None = None) -> Html:
-    """Write a figure as an element of a page.
+    """Return a figure as an element of a page.
 
     Args:
-        figure: What was drawn. Its marks of a group that has tips have to be as many as those.
-        name: Tells this plot's ids from those of all others in the page.
-        title: What the plot is, for those who cannot see it.
-        about: What is seen in it, for the same.
-        tips: What a mark says under the pointer.
+        figure: as drawn; a group has as many marks as tips.
+        name: prefix of the plot's ids, unique in the page.
+        title: name of the plot for screen readers.
+        about: description for screen readers.
+        tips: tooltips.
     """
     root = ET.fromstring(_drawn(figure))  # noqa: S314  # written by matplotlib just now
     for unwanted in (*root.findall(f"{{{_SVG}}}metadata"), *_stylesheets(root)):
@@ -58,7 +57,7 @@ def _drawn(figure: Figure) -> str:
 
 
 def _stylesheets(root: ET.Element) -> list[ET.Element]:
-    # A style element rules the whole page, wherever it stands; the page has the same rule for plots only.
+    # A style element would apply to the whole page; page.css has the same rule for plots only.
     return [child for child in root.findall(f"{{{_SVG}}}defs") if child.find(f"{{{_SVG}}}style") is not None]
 
 
@@ -82,7 +81,7 @@ def _adapt(element: ET.Element, name: str) -> None:
         element.set("style", _coloured(_FONT.sub(_sized, style)))
     for position in ("d", "x", "y", "transform"):
         if places := element.get(position):
-            # A hundredth of a point is nothing to see, and makes the page a third smaller.
+            # Two decimals are enough and make the page a third smaller.
             element.set(position, _NEARLY.sub(r"\1", places.replace("\n", "")))
     if element.text and not element.text.strip():
         element.text = None

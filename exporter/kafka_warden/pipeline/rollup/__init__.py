@@ -1,1 +1,1 @@
-"""Minutes and hours of history: the same functions for all of it at once and for hours that a stream has touched."""
+"""Minutes and hours of history, with the same functions for the whole history and for a stream."""

@@ -1,21 +1,21 @@
-"""`broker_minute` and `broker_hour`: what a broker hosts and leads, and what its throttles let through."""
+"""`broker_minute` and `broker_hour`: a broker's replicas, leaders and throttled traffic."""
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.samples import share
 from kafka_warden.pipeline.ops import COLUMNS
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, only_if, start_of, whole_sum, with_whole
+from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, start_of, sum_or_null, with_whole
 
 KEY: Final = ("cluster_id", "start", "broker")
 SIDES: Final = ("leader", "follower")
 
 
 def broker_polls(samples: Samples) -> DataFrame:
-    """Join what is known of each broker in each poll."""
+    """Join the rows of each broker in each poll."""
     own = samples["brokers"].select(
         *(*POLL, "broker", "gone", "replicas", "leaders", "counted", "lag_messages", "lag_bytes"),
         F.aggregate(F.map_values("out_of_sync"), F.lit(0).cast("bigint"), lambda a, b: a + b).alias("out_of_sync"),
@@ -27,16 +27,15 @@ def broker_polls(samples: Samples) -> DataFrame:
         F.col("broker"),
         *(F.col("broker_config.limits")[side]["value"].alias(f"{side}_limit") for side in SIDES),
     )
-    led = _led(samples)
     key = [*POLL, "broker"]
-    joined = own.join(limits, key, "left").join(led, key, "left")
-    # A broker that leads nothing has no row there, and takes nothing in.
+    joined = own.join(limits, key, "left").join(_led(samples), key, "left")
+    # A broker without leaders has no row in `_led`.
     nothing = (F.col("leaders") == 0) & F.col("bytes_in").isNull()
     return joined.withColumn("bytes_in", F.when(nothing, F.lit(0.0)).otherwise(F.col("bytes_in")))
 
 
 def windows(polls: DataFrame, grain: Grain) -> DataFrame:
-    """Make the windows of brokers."""
+    """Aggregate polls by broker and window."""
     return (
         polls.withColumn("start", start_of(grain))
         .groupBy(*KEY)
@@ -53,20 +52,20 @@ def windows(polls: DataFrame, grain: Grain) -> DataFrame:
 
 
 def _led(samples: Samples) -> DataFrame:
-    """Bytes into what each broker leads, in each poll; null where rows of the poll are missing."""
+    """Return the bytes in of each broker's leaders in each poll; null if rows of the poll are missing."""
     counts = (
         samples["partitions"]
         .groupBy(*POLL, F.col("leader").alias("broker"))
-        .agg(F.count("*").alias("found"), whole_sum(F.col("bytes_in")).alias("bytes_in"))
+        .agg(F.count("*").alias("found"), sum_or_null(F.col("bytes_in")).alias("bytes_in"))
     )
-    told = with_whole(counts, samples["polls"], "partitions")
-    return told.select(*POLL, "broker", only_if(F.col("whole"), F.col("bytes_in")).alias("bytes_in"))
+    checked = with_whole(counts, samples["polls"], "partitions")
+    return checked.select(*POLL, "broker", F.when(F.col("whole"), F.col("bytes_in")).alias("bytes_in"))
 
 
 def _rate(side: str) -> Column:
-    """What passes a side's throttle: in-sync traffic of listed replicas, and what adding ones copy; throttle-law.md."""
-    nobody = F.coalesce(F.col(f"{side}_load.flows"), F.lit(0)) == 0
-    copied = F.coalesce(F.col(f"{side}_catch_up"), F.when(nobody, F.lit(0.0)))
+    """Return a side's throttled traffic: of listed replicas in sync, and of catch-up (throttle-law.md)."""
+    no_flows = F.coalesce(F.col(f"{side}_load.flows"), F.lit(0)) == 0
+    copied = F.coalesce(F.col(f"{side}_catch_up"), F.when(no_flows, F.lit(0.0)))
     return F.col(f"{side}_floor") + copied
 
 

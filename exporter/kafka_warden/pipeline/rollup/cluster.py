@@ -3,22 +3,17 @@
 from typing import Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.ops import no
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, mean_and_max, only_if, start_of, whole_sum
+from kafka_warden.pipeline.rollup.windows import Grain, mean_and_max, start_of, sum_or_null
 
 KEY: Final = ("cluster_id", "start")
 
 
 def cluster_polls(samples: Samples, partitions: DataFrame) -> DataFrame:
-    """Join what is known of a cluster in each poll.
-
-    Args:
-        samples: rows.
-        partitions: of `topics.partition_polls`.
-    """
+    """Join the rows of each cluster in each poll. `partitions`: of `topics.partition_polls`."""
     own = samples["polls"].select(
         *POLL,
         F.col("partitions").alias("counted"),
@@ -29,19 +24,19 @@ def cluster_polls(samples: Samples, partitions: DataFrame) -> DataFrame:
     listed = ~F.coalesce(F.col("gone"), no())
     brokers = samples["brokers"].groupBy(*POLL).agg(F.count_if(listed).alias("brokers"))
     sums = partitions.groupBy(*POLL).agg(
-        whole_sum(F.col("bytes_in")).alias("bytes_in"),
-        whole_sum(F.col("under_replicated")).cast("bigint").alias("under_replicated"),
+        sum_or_null(F.col("bytes_in")).alias("bytes_in"),
+        sum_or_null(F.col("under_replicated")).cast("bigint").alias("under_replicated"),
     )
     tokens = samples["quotas"].groupBy(*POLL).agg(F.min("tokens").alias("mutation_tokens"))
     joined = own
     for each in (brokers, sums, tokens):
         joined = joined.join(each, list(POLL), "left")
-    known = only_if(F.col("under_replicated_known"), F.col("under_replicated"))
+    known = F.when(F.col("under_replicated_known"), F.col("under_replicated"))
     return joined.withColumn("under_replicated", known)
 
 
 def windows(polls: DataFrame, grain: Grain) -> DataFrame:
-    """Make the windows of clusters."""
+    """Aggregate polls by cluster and window."""
     return (
         polls.withColumn("start", start_of(grain))
         .groupBy(*KEY)

@@ -1,9 +1,9 @@
-"""`replica_minute` and `replica_hour`: nothing is summed up over replicas here, so nothing is withheld."""
+"""`replica_minute` and `replica_hour`. Nothing is summed over replicas, so missing rows do no harm."""
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.pipeline.rollup.windows import Grain, mean_and_max, start_of
@@ -14,7 +14,7 @@ _COUNTS: Final = ("samples", "known_samples", "late_samples", "out_of_sync_sampl
 
 
 def minutes(replicas: DataFrame) -> DataFrame:
-    """Make the minutes of samples."""
+    """Aggregate samples by replica and minute."""
     is_out = F.col("following") & ~F.col("in_isr")
     grouped = replicas.withColumn("start", start_of(Grain.MINUTE)).groupBy(*KEY)
     counted = grouped.agg(
@@ -32,7 +32,7 @@ def minutes(replicas: DataFrame) -> DataFrame:
 
 
 def hours(minutes: DataFrame) -> DataFrame:
-    """Make the hours of minutes: a sixth of the rows, and less, where a poll is made every 10 s."""
+    """Aggregate minutes to hours: at most a sixth of the samples' rows with a poll every 10 s."""
     hour = F.timestamp_seconds(F.floor(F.unix_seconds("start") / Grain.HOUR.seconds) * Grain.HOUR.seconds)
     known = F.col("known_samples")
     total = F.sum(F.when(known > 0, F.col("lag_bytes_mean") * known))
@@ -54,7 +54,7 @@ def _column(state: str) -> str:
 
 
 def _with_states(counted: DataFrame) -> DataFrame:
-    """Put the counts by state into one map. Until then they are columns: Spark adds those up in place."""
+    """Combine the counts by state into one map. Until then they are columns, which Spark aggregates in place."""
     pairs: list[Column] = []
     for state in STATES:
         pairs += [F.lit(str(state)), F.col(_column(state))]

@@ -1,19 +1,19 @@
-"""What a roll-up takes of history: a few columns of six tables, one row per key and poll."""
+"""The input of a roll-up: some columns of six tables, one row per key and poll."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.history import History, row_key
 from kafka_warden.pipeline.session import shuffle_partitions
 
 Samples = Mapping[str, DataFrame]
-"""Table to its rows, each once, with the columns of `COLUMNS`."""
+"""Table to its rows without duplicates, with the columns of `COLUMNS`."""
 
 POLL: Final = ("cluster_id", "run", "sequence", "time")
-"""What the rows of one poll have in common."""
+"""The columns that all rows of a poll share."""
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "replicas": (
@@ -33,42 +33,42 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "quotas": ("kind", "process", "node", "user", "client_id", "tokens"),
     "polls": ("partitions", "under_replicated_known", "min_isr_known", "rows"),
 }
-"""Table to the columns besides those of the poll, the table's key among them."""
+"""Table to its columns besides `POLL`, including its key."""
 
 REPLICA: Final = ("cluster_id", "topic", "topic_id", "partition", "broker")
-"""What tells replicas apart."""
+"""The key of a replica."""
 
 TEXTS: Final = {"replicas": ("state",)}
-"""Table to its columns of text which are not of its key; duplicates have the same."""
+"""Table to its text columns outside its key."""
 
 KINDS: Final = {"configs": "broker", "quotas": "mutation"}
-"""Table to the kind of its rows that are taken, of those that have several."""
+"""Table to the only kind of rows that is read."""
 
 
 def of_history(history: History) -> Samples:
-    """Take them of files. Files of all tables are checked before the first row is read.
+    """Read the samples of files. All files are checked before the first row is read.
 
     Raises:
-        HistoryFileError: one that names the file and says what is wrong with it.
+        HistoryFileError: names the file and what is wrong with it.
     """
     tables = {name: narrowed(name, history.table(name, distinct=False)) for name in COLUMNS}
-    # One shuffle of the largest table by far: duplicates of a replica meet there, and so do the polls of its minutes.
-    # Of a given number, since Spark joins parts by their size when packed, until the rows of one spill.
+    # One shuffle of the largest table serves duplicates and minutes. The number is explicit: Spark would merge
+    # partitions by their compressed size until the rows of one spill.
     tables["replicas"] = tables["replicas"].repartition(shuffle_partitions(history.spark), *REPLICA)
     return {name: distinct(name, rows) for name, rows in tables.items()}
 
 
 def narrowed(name: str, rows: DataFrame) -> DataFrame:
-    """Take the columns of a table, and of `configs` and `quotas` the rows that are needed."""
+    """Return the columns of `COLUMNS` and the rows of `needed`."""
     return needed(name, rows).select(*POLL, *COLUMNS[name])
 
 
 def needed(name: str, rows: DataFrame) -> DataFrame:
-    """Leave out what no mart is made of: configurations of topics, quotas that are no controller mutation bean."""
+    """Return the rows that marts use: no topic configs, and only the quotas of controller mutation beans."""
     return rows.where(F.col("kind") == KINDS[name]) if name in KINDS else rows
 
 
 def distinct(name: str, rows: DataFrame) -> DataFrame:
-    """Take duplicates away."""
-    # Of a text that is no part of the key Spark could keep the first one only by sorting all rows.
+    """Drop duplicates."""
+    # Text columns are part of the key here; otherwise Spark sorts all rows to keep the first text.
     return rows.dropDuplicates([*row_key(name), *TEXTS.get(name, ())])

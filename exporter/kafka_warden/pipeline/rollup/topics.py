@@ -3,36 +3,36 @@
 from typing import Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, only_if, start_of, whole_sum, with_whole
+from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, start_of, sum_or_null, with_whole
 
 KEY: Final = ("cluster_id", "start", "topic")
 _KNOWN: Final = {"under_replicated": "under_replicated_known", "under_min_isr": "min_isr_known"}
-"""Which polls can tell, of the counts of which not all can."""
+"""Count to the column of `polls` that is true in polls that know it."""
 
 
 def partition_polls(samples: Samples) -> DataFrame:
-    """Sum up over the partitions of a topic, in each poll; null where rows of it are missing, or it cannot tell."""
+    """Sum over a topic's partitions in each poll; null if rows of the poll are missing, or it does not know."""
     counts = (
         samples["partitions"]
         .groupBy(*POLL, "topic")
         .agg(
             F.count("*").alias("found"),
             F.count("*").alias("partitions"),
-            whole_sum(F.col("bytes_in")).alias("bytes_in"),
+            sum_or_null(F.col("bytes_in")).alias("bytes_in"),
             F.count_if("under_replicated").alias("under_replicated"),
             F.count_if("under_min_isr").alias("under_min_isr"),
             F.count_if("offline").alias("offline"),
         )
     )
-    return _withheld(counts, samples["polls"], "partitions")
+    return _complete(counts, samples["polls"], "partitions")
 
 
 def replica_polls(samples: Samples) -> DataFrame:
-    """Sum up over the replicas of a topic, in each poll; null where rows of the poll are missing."""
-    # What follows nobody leads, or is the only replica of its partition.
+    """Sum over a topic's replicas in each poll; null if rows of the poll are missing."""
+    # A replica that does not follow leads, or is the only one of its partition.
     leads, follows = ~F.col("following"), F.col("following")
     all_lead = F.count_if(leads) == F.count_if(F.col("position") == 0)
     counts = (
@@ -41,15 +41,15 @@ def replica_polls(samples: Samples) -> DataFrame:
         .agg(
             F.count("*").alias("found"),
             F.count("*").alias("replicas"),
-            only_if(all_lead, whole_sum(F.col("size").cast("double"), leads)).alias("bytes_stored"),
-            whole_sum(F.col("lag_bytes"), follows).alias("lag_bytes"),
+            F.when(all_lead, sum_or_null(F.col("size").cast("double"), leads)).alias("bytes_stored"),
+            sum_or_null(F.col("lag_bytes"), follows).alias("lag_bytes"),
         )
     )
-    return _withheld(counts, samples["polls"], "replicas")
+    return _complete(counts, samples["polls"], "replicas")
 
 
 def windows(partitions: DataFrame, replicas: DataFrame, grain: Grain) -> DataFrame:
-    """Make the windows of topics."""
+    """Aggregate polls by topic and window."""
     of_partitions = (
         partitions.withColumn("start", start_of(grain))
         .groupBy(*KEY)
@@ -73,9 +73,10 @@ def windows(partitions: DataFrame, replicas: DataFrame, grain: Grain) -> DataFra
     return of_partitions.join(of_replicas, list(KEY), "full")
 
 
-def _withheld(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
+def _complete(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
     names = [name for name in counts.columns if name not in (*POLL, "topic", "found")]
     known = {name: flag for name, flag in _KNOWN.items() if name in names}
-    told = with_whole(counts, polls, table, *known.values())
-    values = {name: only_if(F.col(known[name]), F.col(name)) if name in known else F.col(name) for name in names}
-    return told.select(*POLL, "topic", *(only_if(F.col("whole"), value).alias(name) for name, value in values.items()))
+    checked = with_whole(counts, polls, table, *known.values())
+    values = {name: F.when(F.col(known[name]), F.col(name)) if name in known else F.col(name) for name in names}
+    columns = [F.when(F.col("whole"), value).alias(name) for name, value in values.items()]
+    return checked.select(*POLL, "topic", *columns)

@@ -1,10 +1,10 @@
-"""Words that all marts of a roll-up share: windows, and aggregates that say nothing where a part is unknown."""
+"""Windows, and aggregates that are null if a part is unknown."""
 
 from enum import StrEnum
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.ops import no, yes
 from kafka_warden.pipeline.rollup.samples import POLL
@@ -14,25 +14,25 @@ DAY: Final = 86400
 
 
 class Grain(StrEnum):
-    """How long a window is."""
+    """The length of a window."""
 
     MINUTE = "minute"
     HOUR = "hour"
 
     @property
     def seconds(self) -> int:
-        """Its length."""
+        """Its length in seconds."""
         return 60 if self is Grain.MINUTE else HOUR
 
 
 def start_of(grain: Grain) -> Column:
-    """When the window of a row begins: by its wall clock, and by no time zone of a session."""
+    """Return the start of a row's window, independent of the session's time zone."""
     length = grain.seconds
     return F.timestamp_seconds(F.floor(F.col("time") / length) * length)
 
 
 def with_folders(marts: DataFrame) -> DataFrame:
-    """Add the day and the hour of day in which windows begin, UTC: the folders of a mart."""
+    """Add `date` and `hour` (UTC) of each window's start: the folders of a mart."""
     seconds = F.unix_seconds("start")
     return marts.withColumns(
         {
@@ -42,45 +42,32 @@ def with_folders(marts: DataFrame) -> DataFrame:
     )
 
 
-def whole_sum(value: Column, counted: Column | None = None) -> Column:
-    """The sum where no part of it is unknown, else null; 0 of nothing.
-
-    Args:
-        value: what is summed up.
-        counted: rows that are part of it; all when not given.
-    """
+def sum_or_null(value: Column, counted: Column | None = None) -> Column:
+    """Return the sum of the rows that are `counted` (default: all), null if one is unknown, 0 of no rows."""
     part = yes() if counted is None else counted
     known = F.count_if(part & value.isNull()) == 0
     return F.when(known, F.coalesce(F.sum(F.when(part, value)), F.lit(0).cast("double")))
 
 
-def only_if(condition: Column, value: Column) -> Column:
-    """The value where the condition holds, else null."""
-    return F.when(condition, value)
-
-
 def last(value: Column) -> Column:
-    """What the last poll of a window tells, also where that is unknown. Two processes may poll at one time."""
+    """Return the value of a window's last poll, also if it is unknown. Two runs may poll at the same time."""
     return F.max_by(value, F.struct("time", "run", "sequence"))
 
 
 def mean_and_max(name: str, value: Column | None = None) -> list[Column]:
-    """The mean and the greatest of a window, `NAME_mean` and `NAME_max`; of the column `name` if none is given."""
+    """Return `NAME_mean` and `NAME_max` of a value, by default of the column `name`."""
     of = F.col(name) if value is None else value
     return [F.avg(of).alias(f"{name}_mean"), F.max(of).alias(f"{name}_max")]
 
 
 def with_whole(counts: DataFrame, polls: DataFrame, table: str, *flags: str) -> DataFrame:
-    """Tell for each row whether its poll is there with all rows of a table: a sum without some would be wrong.
+    """Add `whole`: whether all rows of a table are there in the poll. Otherwise sums would be wrong.
 
     Args:
-        counts: `found`, the rows of the table that each row here was made of.
+        counts: with `found`, the number of the table's rows in each row.
         polls: of `samples.COLUMNS`.
         table: its name.
-        flags: columns of `polls` that are wanted, too.
-
-    Returns:
-        `counts` with the flags and `whole`; false where nobody knows how many rows there should be.
+        flags: columns of `polls` to add.
     """
     expected = polls.select(*POLL, *flags, F.col("rows")[table].alias("expected"))
     found = F.sum("found").over(Window.partitionBy(*POLL))

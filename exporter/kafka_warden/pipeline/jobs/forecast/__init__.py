@@ -7,22 +7,22 @@ from typing import Any, Final
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.jobs.forecast.fold import forecasts, paths, replayed
+from kafka_warden.pipeline.jobs.forecast.fold import forecast_series, forecasts, paths
 from kafka_warden.pipeline.jobs.forecast.options import Options
 from kafka_warden.pipeline.jobs.forecast.series import series
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from kafka_warden.pipeline.session import kept, spread
+from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 
 MOST_DAYS: Final = 366
-"""Of the horizon: further away there is nothing but width."""
+"""The longest horizon: beyond it, intervals are too wide to use."""
 
 
 def run(request: Request[Options]) -> None:
     """Write the marts `forecasts` and `forecast_paths`."""
     options = request.options
-    spread(request.spark, request.history.rows("replicas"))
-    with kept(replayed(series(request.history, options), options)) as rows:
+    set_shuffle_partitions(request.spark, request.history.rows("replicas"))
+    with persisted(forecast_series(series(request.history, options), options)) as rows:
         with request.progress.step("forecast: days to limits"):
             write(FORECASTS, forecasts(rows, options), request.output)
         with request.progress.step("forecast: paths"):
@@ -31,24 +31,21 @@ def run(request: Request[Options]) -> None:
 
 def add_flags(command: ArgumentParser) -> None:
     """Add the flags of this job."""
-    command.add_argument("--horizon", default="90", metavar="DAYS", help="days to look ahead (default: 90)")
-    command.add_argument("--level", default="90%", metavar="SHARE", help="of the interval (default: 90%%)")
-    command.add_argument(
-        "--network", metavar="RATE", help="what one broker's network carries; else as the history has it"
-    )
-    command.add_argument("--max-broker-partitions", metavar="N", help="limit of replicas of a broker; else the same")
-    command.add_argument("--max-partitions", metavar="N", help="limit of partitions of the cluster; else the same")
-    command.add_argument(
-        "--disk-share", default="100%", metavar="SHARE", help="of a disk that counts as full (default: 100%%)"
-    )
-    command.add_argument("--seed", default="1", metavar="N", help="of the draws; the same gives the same (default: 1)")
+    add = command.add_argument
+    add("--horizon", default="90", metavar="DAYS", help="days to look ahead (default: 90)")
+    add("--level", default="90%", metavar="SHARE", help="of the interval (default: 90%%)")
+    add("--network", metavar="RATE", help="capacity of one broker's network (default: from the history)")
+    add("--max-broker-partitions", metavar="N", help="limit of replicas of a broker (default: from the history)")
+    add("--max-partitions", metavar="N", help="limit of partitions of the cluster (default: from the history)")
+    add("--disk-share", default="100%", metavar="SHARE", help="share of a disk that counts as full (default: 100%%)")
+    add("--seed", default="1", metavar="N", help="of the random draws (default: 1)")
 
 
 def read_flags(parsed: Namespace) -> Options:
-    """Read them.
+    """Read the flags.
 
     Raises:
-        ConfigError: a value cannot be used.
+        ConfigError: an unusable value.
     """
     return Options(**read_values(vars(parsed), _FLAGS))
 
@@ -63,7 +60,7 @@ def _horizon(text: object) -> int:
 def _level(text: object) -> float:
     share = values.share(text)
     if share == 1:
-        raise ValueError("expected less than 100%: of that no interval can be sure")
+        raise ValueError("expected less than 100%: no interval is certain")
     return share
 
 

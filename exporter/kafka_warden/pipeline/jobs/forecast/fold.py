@@ -1,6 +1,6 @@
-"""Every series through `kafka_warden.formulas.forecast`: a series is a fold over its days, so it goes to Python whole.
+"""Forecasts every series with `kafka_warden.formulas.forecast`, a fold over its days in Python.
 
-That is some hundred numbers per broker, whatever the history has; all that is large stays in Spark.
+A series has one number per day, so Python gets little data however large the history is.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.forecast import METHOD, Forecast, forecast
 from kafka_warden.formulas.forecast_trend import Kind
@@ -30,16 +30,16 @@ SCHEMA: Final = f"{_OF_SERIES}, {_OF_PATH}"
 """A row of the series, then one for each day of its path: `at` is null in the first."""
 
 LAST_BASELINE: Final = 366 * 1000
-"""Days after 1970 that a straight line is followed to: later ones are no date that anybody reads."""
+"""Days after 1970 up to which the straight line is followed."""
 
 
-def replayed(days: DataFrame, options: Options) -> DataFrame:
+def forecast_series(days: DataFrame, options: Options) -> DataFrame:
     """Forecast every series. `days`: columns of `series.COLUMNS`; returns those of `SCHEMA`."""
     return days.groupBy("cluster_id", "subject", "what").applyInPandas(_fold(options), SCHEMA)
 
 
 def forecasts(rows: DataFrame, options: Options) -> DataFrame:
-    """Pick the rows of the series, as the mart has them."""
+    """Return the mart `forecasts`."""
     given = {
         "horizon_days": F.lit(options.horizon),
         "level": F.lit(options.level),
@@ -49,7 +49,7 @@ def forecasts(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def paths(rows: DataFrame) -> DataFrame:
-    """Pick the rows of the paths, as the mart has them."""
+    """Return the mart `forecast_paths`."""
     return rows.where(F.col("at").isNotNull()).withColumn("day", _midnight("at"))
 
 
@@ -66,42 +66,34 @@ def _fold(options: Options) -> Callable[[Any], Any]:
         kind = KINDS[first["what"]]
         found = forecast(days, values, limit, kind, horizon=options.horizon, level=options.level, seed=options.seed)
         head = {name: first[name] for name in SERIES} | _head(found, limit, days)
-        return _frame([head, *_seen(head, days, values), *_ahead(head, found)])
+        key = {name: head[name] for name in SERIES}
+        past = [{**key, "at": day, "seen": value} for day, value in zip(days.tolist(), values.tolist(), strict=True)]
+        return _frame([head, *past, *_ahead(key, found)])
 
     return fold
 
 
 def _head(found: Forecast, limit: float | None, days: Any) -> dict[str, Any]:
     baseline = found.baseline_day
-    return {
+    same = ("now", "growth_per_day", "day", "day_low", "day_high", "history_days")
+    return {name: getattr(found, name) for name in same} | {
         "outcome": str(found.outcome),
         "limit": limit,
-        "now": found.now,
-        "growth_per_day": found.growth_per_day,
-        "day": found.day,
-        "day_low": found.day_low,
-        "day_high": found.day_high,
         "baseline_day": None if baseline is None or baseline > LAST_BASELINE else baseline,
         "last_day": int(days[-1]) if len(days) else None,
-        "history_days": found.history_days,
     }
 
 
-def _seen(head: dict[str, Any], days: Any, values: Any) -> list[dict[str, Any]]:
-    key = {name: head[name] for name in SERIES}
-    return [{**key, "at": day, "seen": value} for day, value in zip(days.tolist(), values.tolist(), strict=True)]
-
-
-def _ahead(head: dict[str, Any], found: Forecast) -> list[dict[str, Any]]:
-    if found.band is None:
+def _ahead(key: dict[str, Any], found: Forecast) -> list[dict[str, Any]]:
+    band = found.band
+    if band is None:
         return []
-    key, band = {name: head[name] for name in SERIES}, found.band
     columns = zip(*(part.tolist() for part in (band.days, band.median, band.low, band.high)), strict=True)
     return [{**key, "at": day, "median": median, "low": low, "high": high} for day, median, low, high in columns]
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:
-    """Whole numbers that may be missing as such: a float would lose them, and Arrow refuses it."""
+    """Build the frame with nullable integers: Arrow refuses floats for them."""
     types = {"bigint": "Int64", "int": "Int32", "double": "float64", "string": "object"}
     columns = {}
     for column in SCHEMA.split(", "):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A limit that is `None` is the one that the history has."""
+    """A limit that is None is taken from the history."""
 
     horizon: int = 90
-    """Days after the last one of the history."""
+    """Days."""
     level: float = 0.9
     """Of the interval, above 0 and below 1."""
     network: float | None = None
@@ -16,5 +16,5 @@ class Options:
     max_broker_partitions: int | None = None
     max_partitions: int | None = None
     disk_share: float = 1.0
-    """Of a disk's size that counts as its limit."""
+    """Of a disk's size."""
     seed: int = 1

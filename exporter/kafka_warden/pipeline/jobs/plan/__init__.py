@@ -1,4 +1,4 @@
-"""`plan`: the throttle for a reassignment, from what the history says is produced. Prints; changes nothing."""
+"""`plan`: the throttle for a reassignment, from the produce rates in the history. Prints; changes nothing."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -16,7 +16,7 @@ from kafka_warden.pipeline.jobs.plan.options import Options
 from kafka_warden.pipeline.jobs.plan.rows import row
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.plan import PLANS
-from kafka_warden.pipeline.session import spread
+from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.plan.files import read_targets, write_rollback
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
@@ -31,38 +31,39 @@ from kafka_warden.planning.text import move_text, table
 _Plan = tuple[Percentile, MovePlan]
 
 SHARES: Final = (0.5, 0.95, 0.99)
-"""Percentiles that every plan shows beside the one that is chosen."""
+"""Percentiles that every plan shows besides the chosen one."""
 NAMED_BROKERS: Final = 3
-"""In the commands, where no bootstrap servers are given."""
-
-
+"""In the commands, if no bootstrap servers are given."""
 IMPOSSIBLE: Final = 1
-"""Exit code of a plan that cannot be as asked, or is of nothing that is planned; that of `kafka-warden plan`."""
+"""Exit code of an impossible plan, or of one that plans nothing; as of `kafka-warden plan`."""
 
 
 def run(request: Request[Options]) -> int:
-    """Print the plan, write the mart `plans`; return 0 where the plan that is printed in full is possible, else 1.
+    """Print the plan and write the mart `plans`; return 0 if the plan that is printed in full is possible, else 1.
 
     Raises:
-        ConfigError: what is asked for does not go with the history.
+        ConfigError: the options do not fit the history.
         ReassignmentError: the file cannot be planned.
-        IncompleteError: the history does not tell enough.
+        IncompleteError: the history has no complete poll.
     """
     options = request.options
     targets = read_targets(options.reassignment)
-    spread(request.spark, request.history.rows("replicas"))
+    set_shuffle_partitions(request.spark, request.history.rows("replicas"))
     with request.progress.step("plan: the last poll"):
         found = latest(request.history, options.cluster)
     goal = _goal(options, found)
     limit = options.max_broker_partitions
     most = found.parameters.max_broker_partitions if limit is None else float(limit)
-    with request.progress.step("plan: what is produced"):
+    with request.progress.step("plan: produce rates"):
         assumed = percentiles(request.history, found, sorted({*SHARES, options.percentile}))
     try:
         plans = [(one, plan_move(found.snapshot, targets, one.rates, goal, most)) for one in assumed]
     except ReassignmentError as failure:
         raise ReassignmentError(f"{options.reassignment}: {failure}") from None
-    where = _where(options, found)
+    known = [each for each in found.snapshot.brokers.values() if not each.gone and not each.fenced]
+    servers = ",".join(f"{each.host}:{each.port}" for each in known[:NAMED_BROKERS])
+    rollback = ROLLBACK if options.rollback is None else str(options.rollback)
+    where = Where(options.bootstrap or servers, str(options.reassignment), rollback, options.secured)
     chosen = next(each for each in plans if each[0].share == options.percentile)
     sys.stdout.write(_text(plans, chosen, options, found, where))
     rows = [row(plan, one, move_document(plan, one, where), options) for one, plan in plans]
@@ -74,15 +75,8 @@ def _goal(options: Options, found: Latest) -> Goal:
     parameters = found.parameters
     network = parameters.network_bytes_per_second if options.network is None else options.network
     if options.share is not None and network is None:
-        raise ConfigError("--max-network-share: a share of what? Give --network 125MB/s, what one broker's carries")
+        raise ConfigError("--max-network-share: give --network too, the capacity of one broker's network: 125MB/s")
     return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, options.share, network)
-
-
-def _where(options: Options, found: Latest) -> Where:
-    known = [each for each in found.snapshot.brokers.values() if not each.gone and not each.fenced]
-    servers = ",".join(f"{each.host}:{each.port}" for each in known[:NAMED_BROKERS])
-    rollback = ROLLBACK if options.rollback is None else str(options.rollback)
-    return Where(options.bootstrap or servers, str(options.reassignment), rollback, options.secured)
 
 
 def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest, where: Where) -> str:
@@ -110,30 +104,25 @@ def _line(one: Percentile, plan: MovePlan) -> tuple[str, ...]:
 
 
 def add_flags(command: ArgumentParser) -> None:
-    """Add the flags of this job, which are those of `kafka-warden plan` where they mean the same."""
-    command.add_argument("--reassignment", required=True, metavar="FILE", help="JSON of kafka-reassign-partitions")
-    command.add_argument("--deadline", metavar="DURATION", help="to be done within; else moves.deadline as it was set")
-    command.add_argument("--max-network-share", metavar="SHARE", help="of one broker's network, such as 30%%")
-    command.add_argument(
-        "--network", metavar="RATE", help="what that carries; else network.bytes_per_second as it was set"
-    )
-    command.add_argument("--max-broker-partitions", metavar="N", help="else limits.max_broker_partitions as it was set")
-    command.add_argument(
-        "--percentile", default="95%", metavar="SHARE", help="of polls, for the plan in full (default: 95%%)"
-    )
-    command.add_argument("--cluster", metavar="ID", help="where the history has several")
-    command.add_argument("--rollback", metavar="FILE", help="write today's assignment there, for the rollback")
-    command.add_argument(
-        "--bootstrap-servers", metavar="HOST:PORT,...", help="for the commands; else brokers as they were"
-    )
-    command.add_argument("--secured", action="store_true", help="the commands need properties of a principal")
+    """Add the flags of this job, with the names and meanings of `kafka-warden plan`."""
+    add = command.add_argument
+    add("--reassignment", required=True, metavar="FILE", help="JSON of kafka-reassign-partitions")
+    add("--deadline", metavar="DURATION", help="of the move (default: the sidecar's moves.deadline)")
+    add("--max-network-share", metavar="SHARE", help="of one broker's network, such as 30%%")
+    add("--network", metavar="RATE", help="its capacity (default: the sidecar's network.bytes_per_second)")
+    add("--max-broker-partitions", metavar="N", help="default: the sidecar's limits.max_broker_partitions")
+    add("--percentile", default="95%", metavar="SHARE", help="of polls, for the plan in full (default: 95%%)")
+    add("--cluster", metavar="ID", help="required if the history has several")
+    add("--rollback", metavar="FILE", help="write today's assignment to this file, for a rollback")
+    add("--bootstrap-servers", metavar="HOST:PORT,...", help="for the commands (default: brokers in the history)")
+    add("--secured", action="store_true", help="the commands need client properties")
 
 
 def read_flags(parsed: Namespace) -> Options:
-    """Read them.
+    """Read the flags.
 
     Raises:
-        ConfigError: a value cannot be used.
+        ConfigError: an unusable value.
     """
     return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(vars(parsed), _FLAGS).items()})
 
@@ -152,4 +141,4 @@ _FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "secured": bool,
 }
 
-JOB: Final = Job("plan", "the throttle for a reassignment, from what is produced", add_flags, read_flags, run)
+JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", add_flags, read_flags, run)

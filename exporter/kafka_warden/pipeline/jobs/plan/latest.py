@@ -1,11 +1,11 @@
-"""The cluster as it was in its last whole poll, and what was produced to it since its history began."""
+"""A cluster in its last complete poll, and its produce rates over the history."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError, HistoryRowsError, IncompleteError
 from kafka_warden.history.restore import parameters_of, snapshot_of
@@ -16,15 +16,15 @@ from kafka_warden.pipeline.timeline import timeline
 from kafka_warden.planning.inbound import Percentile
 
 TRIED: Final = 10
-"""Polls that are looked at for a whole one: the last may be still under way to the disk."""
+"""Polls that are tried: the last ones may not be completely written yet."""
 ACCURACY: Final = 10_000
-"""Of a percentile: one in so many polls off at most, in memory that does not grow with them."""
+"""Of Spark's `percentile_approx`: the error is at most 1 / ACCURACY of the polls."""
 RESTORED: Final = "restored"
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """A cluster."""
+    """A cluster in its last complete poll."""
 
     snapshot: Snapshot
     parameters: Parameters
@@ -33,11 +33,11 @@ class Latest:
 
 
 def latest(history: History, cluster: str | None) -> Latest:
-    """Restore the last whole poll of a cluster.
+    """Restore the last complete poll of a cluster.
 
     Raises:
         ConfigError: there are several clusters, or not this one.
-        IncompleteError: none of the last polls is whole.
+        IncompleteError: none of the last polls is complete.
     """
     polls = history.table("polls")
     mine = timeline(polls.where(F.col("cluster_id") == _cluster(polls, cluster)))
@@ -48,11 +48,11 @@ def latest(history: History, cluster: str | None) -> Latest:
             return _restored(history, poll.asDict())
         except HistoryRowsError as failure:
             problem = problem or str(failure)
-    raise IncompleteError(f"none of the last {len(last)} polls is whole: {problem}")
+    raise IncompleteError(f"none of the last {len(last)} polls is complete: {problem}")
 
 
 def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tuple[Percentile, ...]:
-    """Tell what each partition had at most in a share of its polls; a topic that was made anew begins anew."""
+    """Return percentiles of each partition's inbound rate; the rates of a topic's former ids do not count."""
     cluster = found.snapshot.cluster_id
     rows = history.table("partitions").where((F.col("cluster_id") == cluster) & F.col("bytes_in").isNotNull())
     polls, first, last = rows.agg(F.countDistinct("run", "sequence"), F.min("time"), F.max("time")).collect()[0]
@@ -64,7 +64,7 @@ def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tup
 
 
 def _by_row(found: Latest, named: Sequence[Any], shares: int) -> Floats:
-    """(P, shares) rates in the rows of the snapshot."""
+    """Return the rates in the order of the snapshot, of shape (P, shares)."""
     partitions, topics = found.snapshot.partitions, found.snapshot.topics
     keys = zip(partitions.topic.tolist(), partitions.number.tolist(), strict=True)
     row_of = {(topics[topic], number): row for row, (topic, number) in enumerate(keys)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is `None` is what the history has."""
+    """None stands for the value in the history."""
 
     reassignment: Path
     deadline: float | None = None
@@ -17,11 +17,11 @@ class Options:
     """Bytes per second of one broker."""
     max_broker_partitions: int | None = None
     percentile: float = 0.95
-    """That is printed in full."""
+    """The plan that is printed in full."""
     cluster: str | None = None
-    """Its id, where the history has several."""
+    """Its id."""
     rollback: Path | None = None
     bootstrap: str | None = None
     """`host:port,...` for the commands."""
     secured: bool = False
-    """The cluster wants properties of a principal."""
+    """The commands need client properties."""

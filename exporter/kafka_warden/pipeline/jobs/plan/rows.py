@@ -12,9 +12,9 @@ from kafka_warden.planning.plan import MovePlan
 
 
 def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], options: Options) -> tuple[Any, ...]:
-    """Make the row, in the order of the mart."""
+    """Return the row, in the order of the mart."""
     seen, choice = plan.snapshot, plan.choice
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "cluster_id": seen.cluster_id,
         "percentile": 100 * assumed.share,
         "as_of": datetime.fromtimestamp(seen.time, UTC),
@@ -35,13 +35,8 @@ def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], options: 
         "document": json.dumps(document, allow_nan=False),
     }
     if choice is not None:
-        told |= {
-            "needed": choice.needed,
-            "lower_bound": choice.lower_bound,
-            "upper_bound": choice.upper_bound,
-            "least_deadline": choice.least_deadline,
-        }
+        values |= {name: getattr(choice, name) for name in ("needed", "lower_bound", "upper_bound", "least_deadline")}
     if plan.last is not None:
         load, _ = plan.last
-        told |= {"bottleneck_broker": load.broker, "bottleneck_side": str(load.side)}
-    return tuple(told.get(name) for name in PLANS.names)
+        values |= {"bottleneck_broker": load.broker, "bottleneck_side": str(load.side)}
+    return tuple(values.get(name) for name in PLANS.names)

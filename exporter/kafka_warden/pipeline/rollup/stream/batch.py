@@ -1,15 +1,15 @@
-"""One batch of a stream: what it brings, beside what is there of its hours, makes these hours anew.
+"""One batch of a stream: it rewrites every hour for which it has rows, from all rows of that hour.
 
-Spark's own windows and watermark are not used: with them a duplicate can be known, or an hour that is still open shown,
-and not both; one clock that is ahead closes the hours of every cluster; and what is late is dropped without a word.
+Spark's own windows and watermarks are not used. They can drop duplicates or show an open hour, but not both; one fast
+clock closes the hours of every cluster; and late rows are dropped silently.
 
-Every step puts a whole thing in a place that is named after the batch or the hour. So a batch that was killed anywhere
-and is made again, as Spark does after a restart with the same rows, leaves what it would have left.
+Every step is idempotent: it replaces a folder named after the batch or the hour. After a kill at any moment Spark
+repeats the batch with the same rows, which has the same result.
 
-1. Rows go to `rows/window=HOUR/batch=N`; those of hours that are closed to `late/batch=N`.
-2. Of each hour that is touched all rows are read, duplicates taken away, and its part of every mart is written.
-3. The books of the batch are written (`books.py`).
-4. The batch after it, which Spark begins when this one is done, deletes the rows of hours that are closed by then.
+1. Rows are written to `rows/window=HOUR/batch=N`, rows of closed hours to `late/batch=N`.
+2. All rows of each open hour are read, duplicates are dropped, and the hour is replaced in every mart.
+3. The progress is written (`stream_progress.py`).
+4. The next batch deletes the rows of hours that are closed by then.
 """
 
 import math
@@ -23,31 +23,32 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import JobError, KafkaWardenError, NewerSchemaError
 from kafka_warden.history.parquet.footers import check_file
 from kafka_warden.history.schema import VERSION
 from kafka_warden.pipeline import marts
-from kafka_warden.pipeline.failures import told
+from kafka_warden.pipeline.failures import error_text
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.rollup import Target, roll_up
 from kafka_warden.pipeline.rollup.samples import COLUMNS, distinct
-from kafka_warden.pipeline.rollup.stream.books import HOUR, Books, Read, Shelf
 from kafka_warden.pipeline.rollup.stream.rows import MESSAGE, PLACE, UNREADABLE, table_of
-from kafka_warden.pipeline.session import kept, spread
+from kafka_warden.pipeline.rollup.stream.stream_progress import HOUR, ProgressStore, Read, StreamProgress
+from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.storage import Storage, literal
 
 ROWS: Final = "rows"
 LATE: Final = "late"
-BOOKS: Final = "books"
+PROGRESS: Final = "books"
+"""Folders of the checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What a batch brings of one table and hour."""
+    """A batch's rows of one table and hour."""
 
     table: str
     hour: int
@@ -57,12 +58,12 @@ class Brought:
     """Unix seconds."""
 
     def is_late(self, watermark: float) -> bool:
-        """Tell whether its hour is closed."""
+        """Return whether its hour is closed."""
         return (self.hour + 1) * HOUR <= watermark
 
 
 class Batches:
-    """Makes the batches of one stream, for `foreachBatch`."""
+    """Processes the batches of one stream, for `foreachBatch`."""
 
     def __init__(
         self,
@@ -73,18 +74,18 @@ class Batches:
         progress: Progress,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Say where things are.
+        """Set the folders.
 
         Args:
-            spark: what reads and writes besides the stream.
-            checkpoint: folder of what is remembered, an address.
-            output: folder of marts.
+            spark: a session.
+            checkpoint: folder of the stream's state, an address.
+            output: folder of marts, an address.
             delay: seconds for which an hour stays open after the newest row is past it.
-            progress: told of each batch.
-            now: Unix seconds of this machine.
+            progress: reports each batch.
+            now: the clock, in Unix seconds.
         """
         self.failure: KafkaWardenError | None = None
-        """What a batch failed with; Spark only hands on its text."""
+        """The error of a batch; Spark only passes on its text."""
         self._spark = spark
         self._checkpoint = checkpoint
         self._output = output
@@ -94,35 +95,31 @@ class Batches:
         self._storage = Storage(spark)
         self._swept = False
         self._beginnings: Mapping[int, int] = {}
-        self._shelf = Shelf(self._storage, f"{checkpoint}/{BOOKS}")
+        self._store = ProgressStore(self._storage, f"{checkpoint}/{PROGRESS}")
 
     def begin(self, offsets: Mapping[int, int]) -> None:
-        """Take note of where a topic begins at this start.
-
-        Args:
-            offsets: of the first message of each partition.
-        """
-        self._shelf.open(offsets)
+        """Set each partition's first offset at this start."""
+        self._store.open(offsets)
         self._beginnings = offsets
 
     def __call__(self, rows: DataFrame, number: int) -> None:
-        """Make one batch."""
+        """Process one batch."""
         try:
             hourly = rows.withColumn("window", F.floor(F.col("time") / HOUR))
-            with self._progress.step(f"batch {number}"), kept(hourly) as batch:
-                books = self._make(batch, number)
-            self._progress.say(self._told(books))
+            with self._progress.step(f"batch {number}"), persisted(hourly) as batch:
+                state = self._process(batch, number)
+            self._progress.say(self._summary(state))
         except KafkaWardenError as failure:
             self.failure = failure
             raise
         except (PySparkException, Py4JError) as failure:
-            self.failure = JobError(f"rollup: batch {number}: Spark gave up: {told(failure)}")
+            self.failure = JobError(f"rollup: batch {number}: Spark failed: {error_text(failure)}")
             raise
 
-    def _make(self, rows: DataFrame, number: int) -> Books:
+    def _process(self, rows: DataFrame, number: int) -> StreamProgress:
         check(rows)
         self._sweep()
-        before = self._shelf.before(number).passed(self._beginnings).read(read(rows))
+        before = self._store.before(number).passed(self._beginnings).read(read(rows))
         watermark = before.watermark(self._delay)
         self._forget(watermark)
         brought = bring(rows)
@@ -133,31 +130,28 @@ class Batches:
             self._stage(rows.where(F.col("window").isin(hours)), number)
             self._roll_up(hours)
         if late:
-            closed = sorted({each.hour for each in late})
-            self._set_aside(rows.where(F.col("window").isin(closed)), number)
-        books = before.after(
+            late_rows = rows.where(F.col("window").isin(sorted({each.hour for each in late})))
+            late_rows.coalesce(1).write.mode("overwrite").parquet(f"{self._checkpoint}/{LATE}/batch={number}")
+        state = before.after(
             number,
             min(max((each.newest for each in taken), default=-math.inf), self._now()),
             sum(each.rows for each in taken),
             {table: sum(each.rows for each in late if each.table == table) for table in {each.table for each in late}},
             rows.where(F.col("table") == UNREADABLE).count(),
         )
-        self._shelf.put(books)
-        return books
+        self._store.put(state)
+        return state
 
     def _stage(self, rows: DataFrame, number: int) -> None:
-        kept = rows.drop(*PLACE).withColumn("batch", F.lit(number)).hint("rebalance", "window")
-        writer = kept.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+        staged = rows.drop(*PLACE).withColumn("batch", F.lit(number)).hint("rebalance", "window")
+        writer = staged.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         writer.partitionBy("window", "batch").parquet(f"{self._checkpoint}/{ROWS}")
-
-    def _set_aside(self, rows: DataFrame, number: int) -> None:
-        rows.coalesce(1).write.mode("overwrite").parquet(f"{self._checkpoint}/{LATE}/batch={number}")
 
     def _roll_up(self, hours: Sequence[int]) -> None:
         folder = f"{self._checkpoint}/{ROWS}"
         reader = self._spark.read.option("basePath", folder)
         rows = reader.parquet(*(literal(f"{folder}/window={hour}") for hour in hours))
-        spread(self._spark, rows.count())
+        set_shuffle_partitions(self._spark, rows.count())
         samples = {name: distinct(name, table_of(rows, name)) for name in COLUMNS}
 
         def put(mart: Mart, frame: DataFrame) -> None:
@@ -176,7 +170,7 @@ class Batches:
                 self._storage.delete(f"{folder}/{name}")
 
     def _sweep(self) -> None:
-        """Delete, once, what a process that was killed had begun to write: Spark writes it beside, and forgets it."""
+        """Delete, once, the staging folders that a killed process left behind; Spark does not."""
         folders = [f"{self._checkpoint}/{ROWS}", *(marts.place_of(mart, self._output) for mart in MARTS)]
         for folder in folders if not self._swept else ():
             for name in self._storage.names(folder):
@@ -184,23 +178,23 @@ class Batches:
                     self._storage.delete(f"{folder}/{name}")
         self._swept = True
 
-    def _told(self, books: Books) -> str:
-        parts = [f"{books.rows} rows so far"]
-        if math.isfinite(books.newest):
-            closed = datetime.fromtimestamp(books.watermark(self._delay) // HOUR * HOUR, UTC)
+    def _summary(self, state: StreamProgress) -> str:
+        parts = [f"{state.rows} rows so far"]
+        if math.isfinite(state.newest):
+            closed = datetime.fromtimestamp(state.watermark(self._delay) // HOUR * HOUR, UTC)
             parts.append(f"hours before {closed:%Y-%m-%dT%H:%MZ} are closed")
-        if books.late:
-            late = ", ".join(f"{count} of {table}" for table, count in books.late.items())
+        if state.late:
+            late = ", ".join(f"{count} of {table}" for table, count in state.late.items())
             parts.append(f"TOO LATE and in no mart: {late}; they are in {self._checkpoint}/{LATE}")
-        if books.unreadable:
-            parts.append(f"{books.unreadable} messages are no history, and were passed by")
-        if books.lost:
-            parts.append(f"LOST: {books.lost} messages that the topic let go of before they were read are in no mart")
-        return f"batch {books.batch}: {'; '.join(parts)}"
+        if state.unreadable:
+            parts.append(f"{state.unreadable} messages are not history and were skipped")
+        if state.lost:
+            parts.append(f"LOST: {state.lost} messages that the topic deleted before they were read are in no mart")
+        return f"batch {state.batch}: {'; '.join(parts)}"
 
 
 def bring(rows: DataFrame) -> list[Brought]:
-    """Count what a batch brings."""
+    """Count a batch's rows by table and hour."""
     counts = (
         rows.where(~F.col("table").isin(UNREADABLE, MESSAGE))
         .groupBy("table", "window")
@@ -210,7 +204,7 @@ def bring(rows: DataFrame) -> list[Brought]:
 
 
 def read(rows: DataFrame) -> list[Read]:
-    """Tell which messages a batch has; none of files."""
+    """Return the offsets of a batch's messages; none of files."""
     places = rows.where(F.col("table") == MESSAGE).groupBy("partition")
     found = places.agg(F.min("offset"), F.max("offset"), F.count("*")).collect()
     return [Read(*row) for row in found]
@@ -220,8 +214,8 @@ def check(rows: DataFrame) -> None:
     """Check the files of a batch, and the versions of its rows.
 
     Raises:
-        HistoryFileError: one that names the file and says what is wrong with it.
-        NewerSchemaError: a message of a newer version.
+        HistoryFileError: names the file and what is wrong with it.
+        NewerSchemaError: a message has a newer version.
     """
     files: list[Any] = rows.where(F.col("file").isNotNull()).select("table", "file").distinct().collect()
     for table, file in sorted(files):
@@ -234,7 +228,7 @@ def check(rows: DataFrame) -> None:
 
 
 def within(hours: Sequence[int]) -> Column:
-    """The folders of some hours, so that Spark opens no others."""
+    """Return a condition on the folders of some hours, so that Spark opens no others."""
     moments = [datetime.fromtimestamp(hour * HOUR, UTC) for hour in hours]
     pairs = F.struct("date", "hour").isin([F.struct(F.lit(at.date()), F.lit(at.hour)) for at in moments])
     return F.col("date").isin([at.date() for at in moments]) & F.col("hour").isin([at.hour for at in moments]) & pairs

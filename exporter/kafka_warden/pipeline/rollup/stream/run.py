@@ -1,4 +1,4 @@
-"""Runs the stream until it is stopped, or until there is nothing more to take."""
+"""Runs the stream until it is stopped, or until all existing input is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,25 +10,24 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.stream.batch import Batches
-from kafka_warden.pipeline.session import spread
+from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.pipeline.storage import address
 
 SPARK: Final = "spark"
-"""Spark's own part of the checkpoint: which files and offsets each batch is of."""
+"""Spark's folder of the checkpoint: the files and offsets of each batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """How to run it."""
+    """Options of a stream."""
 
     checkpoint: Path | str
-    """Folder of what is remembered."""
     delay: float
     """Seconds for which an hour stays open after the newest row is past it."""
     every: float
-    """Seconds between the begins of two batches; 0 is one after the other."""
+    """Seconds between the starts of two batches; 0: without a pause."""
     until_done: bool
-    """End when all that is there is taken."""
+    """End when all existing input is read."""
 
 
 def stream(
@@ -39,22 +38,22 @@ def stream(
     progress: Progress,
     beginnings: Mapping[int, int] | None = None,
 ) -> None:
-    """Roll up what arrives.
+    """Roll up a stream.
 
     Args:
         spark: a session.
         rows: of `rows.of_files` or `rows.of_messages`.
         output: folder of marts.
-        streaming: how.
-        progress: told of each batch.
-        beginnings: of a topic, the offset of the first message of each partition; none of files.
+        streaming: options.
+        progress: reports each batch.
+        beginnings: of a topic, the first offset of each partition.
 
     Raises:
-        KafkaWardenError: what a batch failed with.
-        StreamingQueryException: Spark gave up; the next start goes on where this one was.
+        KafkaWardenError: a batch failed.
+        StreamingQueryException: Spark failed; the next start continues from here.
     """
-    # What is counted of a batch has few groups; the roll-up itself says how many parts it wants.
-    spread(spark, 0)
+    # Counts of a batch have few groups; the roll-up sets its own number.
+    set_shuffle_partitions(spark, 0)
     checkpoint = address(streaming.checkpoint)
     batches = Batches(spark, checkpoint, address(output), streaming.delay, progress)
     if beginnings is not None:

@@ -1,4 +1,4 @@
-"""The topic of history as a stream, through Spark's own connector."""
+"""The topic of history as a stream, through Spark's Kafka connector."""
 
 import re
 from dataclasses import dataclass
@@ -15,27 +15,22 @@ _ADDRESS: Final = re.compile(r"kafka://([^/]+)/([^/]+)")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Where it is, and how to get there."""
+    """A topic and how to read it."""
 
     servers: str
     """`HOST:PORT,HOST:PORT`."""
     name: str
     properties: dict[str, str]
-    """Of Java's clients."""
+    """As for Java clients."""
     accept_loss: bool = False
-    """Go on where messages are gone before they were read, and count them."""
+    """Count messages that were deleted unread, and continue."""
 
     @classmethod
     def at(cls, place: str, properties: Path | None, *, accept_loss: bool = False) -> Self:
-        """Read an address and a file of client properties.
-
-        Args:
-            place: `kafka://HOST:PORT,.../TOPIC`.
-            properties: file of client properties, in the form of Java's clients.
-            accept_loss: see there.
+        """Read an address, `kafka://HOST:PORT,.../TOPIC`, and a file of client properties.
 
         Raises:
-            ConfigError: the address or the file cannot be used.
+            ConfigError: an unusable address or file.
         """
         found = _ADDRESS.fullmatch(place)
         if found is None:
@@ -50,7 +45,7 @@ class Topic:
 
 
 def is_topic(place: str) -> bool:
-    """Tell whether an input is a topic: `kafka://HOST:PORT,.../TOPIC`."""
+    """Return whether an input is a topic: `kafka://HOST:PORT,.../TOPIC`."""
     return place.startswith("kafka://")
 
 
@@ -59,7 +54,7 @@ def of_topic(spark: SparkSession, topic: Topic) -> DataFrame:
 
     Args:
         spark: a session with the connector's jars.
-        topic: that is there (`reach.beginnings`).
+        topic: exists (`kafka_preflight.beginnings`).
     """
     options = {f"kafka.{key}": value for key, value in topic.properties.items()}
     options |= {"kafka.bootstrap.servers": topic.servers, "subscribe": topic.name, "startingOffsets": "earliest"}
@@ -68,7 +63,7 @@ def of_topic(spark: SparkSession, topic: Topic) -> DataFrame:
 
 
 def read_properties(file: Path) -> dict[str, str]:
-    """Read properties of Java's form, one `key=value` a line.
+    """Read a properties file of Java's form, one `key=value` per line.
 
     Raises:
         ConfigError: the file cannot be read, or a line has another form.

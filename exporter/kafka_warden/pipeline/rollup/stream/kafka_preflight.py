@@ -1,4 +1,4 @@
-"""Whether the topic can be read, and from where, asked before Spark tries for minutes; and what its failures mean."""
+"""Checks that the topic can be read before Spark retries for minutes; turns Kafka's failures into our errors."""
 
 import re
 from typing import Any, Final
@@ -19,24 +19,24 @@ from kafka_warden.pipeline.rollup.stream.topic import Topic
 WITHIN: Final = 30
 """Seconds that the brokers have to answer."""
 
-_PATIENCE: Final = "default.api.timeout.ms"
+_API_TIMEOUT: Final = "default.api.timeout.ms"
 _CONNECTOR: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 
 _LOST: Final = ("KafkaIllegalStateException", "OffsetOutOfRangeException", "KAFKA_DATA_LOSS")
 _AWAY: Final = ("errors.TimeoutException", "errors.DisconnectException", "errors.NetworkException")
 _MISSING: Final = ("errors.UnknownTopicOrPartitionException", "errors.InvalidTopicException")
 _DENIED: Final = ("AuthenticationException", "AuthorizationException")
-"""Ends of the names of Java's classes."""
+"""Suffixes of Java class names."""
 
 
 def beginnings(spark: SparkSession, topic: Topic) -> dict[int, int]:
-    """Ask the brokers for the topic: the first offset of each partition, or the next one where it is empty.
+    """Ask the brokers for the first offset of each partition, or the next one of an empty partition.
 
     Raises:
-        ConfigError: there are no jars of the connector, or Java's client does not take the properties.
+        ConfigError: the connector's jars are missing, or Java's client rejects the properties.
         KafkaWardenError: as `named`.
     """
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # the client that the connector brings, and no second one
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # Java's client, which the connector includes
     _check_connector(spark, jvm)
     try:
         admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(_properties(jvm, topic))
@@ -57,27 +57,22 @@ def beginnings(spark: SparkSession, topic: Topic) -> dict[int, int]:
 
 
 def named(topic: Topic, failure: str) -> KafkaWardenError | None:
-    """Name what a failure of Kafka's client or of the connector means.
-
-    Args:
-        topic: what was read.
-        failure: its text, with the names of Java's classes.
-    """
+    """Return the error for a failure of Kafka's client or of the connector, by the Java class names in its text."""
     if any(name in failure for name in _LOST):
         return MessagesLostError(
-            f"{topic.place}: messages were deleted before they were read{_which(failure)}, or the topic was made again."
-            " --accept-loss goes on with those that are there, and counts the others"
+            f"{topic.place}: messages were deleted before they were read{_which(failure)}, or the topic was created"
+            " again. --accept-loss counts the lost messages and continues with the others"
         )
     if any(name in failure for name in _DENIED):
         return TopicDeniedError(
-            f"{topic.place}: {_first(failure, _DENIED)}; see --kafka-properties, the principal needs Read and Describe"
+            f"{topic.place}: {_first(failure, _DENIED)}; check --kafka-properties; the principal needs Read, Describe"
         )
     if any(name in failure for name in _MISSING):
-        return TopicMissingError(f"{topic.place}: the brokers have no such topic; make it, as docs/history.md says")
+        return TopicMissingError(f"{topic.place}: there is no such topic; create it as in docs/history.md")
     if any(name in failure for name in _AWAY):
         return TopicUnreachableError(
-            f"{topic.place}: no broker answers: {_first(failure, _AWAY)}; is it up, and does its listener want what"
-            " --kafka-properties says? The next start goes on where this one was"
+            f"{topic.place}: no broker answers: {_first(failure, _AWAY)}; check that one is up and that"
+            " --kafka-properties fits its listener. The next start continues from here"
         )
     return None
 
@@ -88,13 +83,13 @@ def _which(failure: str) -> str:
 
 
 def _first(failure: str, names: tuple[str, ...]) -> str:
-    """What the first of these exceptions says."""
+    """Return the message of the first of these exceptions."""
     line = next(line for line in failure.splitlines() if any(name in line for name in names))
     return line.rpartition("Exception: ")[2].strip().rstrip(".")
 
 
 def _causes(failure: Py4JJavaError) -> list[str]:
-    """Class and message of an exception and of what caused it, the outermost first."""
+    """Return class and message of an exception and of its causes, the outermost first."""
     found, cause = [], failure.java_exception
     while cause is not None:
         found.append(str(cause.toString()).splitlines()[0])
@@ -105,9 +100,9 @@ def _causes(failure: Py4JJavaError) -> list[str]:
 def _properties(jvm: Any, topic: Topic) -> Any:
     made = jvm.java.util.Properties()
     given = {**topic.properties, "bootstrap.servers": topic.servers}
-    # Java refuses one that is shorter than request.timeout.ms.
+    # Java rejects one that is shorter than request.timeout.ms.
     if "request.timeout.ms" not in given:
-        given.setdefault(_PATIENCE, f"{1000 * WITHIN}")
+        given.setdefault(_API_TIMEOUT, f"{1000 * WITHIN}")
     for key, value in given.items():
         made.setProperty(key, value)
     return made

@@ -1,7 +1,6 @@
-"""What a stream remembers from one batch to the next: how far it is, and what came too late.
+"""A stream's progress: how far it is, and how many rows were late or lost.
 
-A file per batch, written when all else of the batch is. A batch that is made again reads what the one before left, so
-that it decides as it did the first time.
+One file per batch, written last. A repeated batch reads the file of the batch before, so it decides as the first time.
 """
 
 import json
@@ -19,38 +18,38 @@ _BEGINNING: Final = "beginning.json"
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a batch read of one partition of a topic."""
+    """A batch's messages of one partition of a topic."""
 
     partition: int
     first: int
     last: int
-    """Offsets, both included."""
+    """Offsets, inclusive."""
     messages: int
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class StreamProgress:
     """After one batch."""
 
     batch: int = -1
     newest: float = -math.inf
-    """Unix seconds of the newest row, and not after the clock of this machine: no clock ahead closes what is now."""
+    """Unix seconds of the newest row, at most this machine's time: a fast clock must not close the current hour."""
     rows: int = 0
-    """Rows that were taken, duplicates included."""
+    """Rows in time, duplicates included."""
     late: dict[str, int] = field(default_factory=dict)
-    """Table to rows that came after their hour was closed, duplicates included."""
+    """Table to rows of closed hours, duplicates included."""
     unreadable: int = 0
-    """Messages that were none of ours."""
+    """Messages that are not history."""
     offsets: dict[str, int] = field(default_factory=dict)
     """Partition of the topic to the offset after the last message that was read."""
     lost: int = 0
-    """Messages that the topic let go of before they were read."""
+    """Messages that the topic deleted before they were read."""
 
     def watermark(self, delay: float) -> float:
-        """Hours that end at or before this time, in Unix seconds, are closed."""
+        """Return the Unix time up to which hours are closed."""
         return self.newest - delay
 
-    def after(self, batch: int, newest: float, rows: int, late: Mapping[str, int], unreadable: int) -> "Books":
+    def after(self, batch: int, newest: float, rows: int, late: Mapping[str, int], unreadable: int) -> "StreamProgress":
         """Add a batch."""
         tables = {*self.late, *late}
         return replace(
@@ -62,12 +61,8 @@ class Books:
             unreadable=self.unreadable + unreadable,
         )
 
-    def passed(self, beginnings: Mapping[int, int]) -> "Books":
-        """Count what a topic let go of before anybody read it. A partition that is younger than the stream begins at 0.
-
-        Args:
-            beginnings: of each partition, the offset of its first message now.
-        """
+    def passed(self, beginnings: Mapping[int, int]) -> "StreamProgress":
+        """Count messages that were deleted unread, given each partition's first offset; a new partition starts at 0."""
         lost, offsets = self.lost, dict(self.offsets)
         for partition, first in beginnings.items():
             expected = offsets.get(str(partition), 0)
@@ -75,70 +70,66 @@ class Books:
             offsets[str(partition)] = max(first, expected)
         return replace(self, lost=lost, offsets=offsets)
 
-    def read(self, read: Sequence[Read]) -> "Books":
-        """Add what a batch read of a topic, and count what is missing in front of it and in between.
+    def read(self, read: Sequence[Read]) -> "StreamProgress":
+        """Add a batch's messages, and count those that are missing before and between them.
 
         Raises:
-            MessagesLostError: offsets went back: the topic is another one.
+            MessagesLostError: an offset is smaller than before: the topic was created again.
         """
         lost, offsets = self.lost, dict(self.offsets)
         for part in read:
             expected = offsets.get(str(part.partition), 0)
             if part.first < expected:
                 raise MessagesLostError(
-                    f"partition {part.partition} of the topic begins anew, at offset {part.first} after {expected}: it"
-                    " was deleted and made again; give --checkpoint a new folder, and --output one for its marts"
+                    f"partition {part.partition} of the topic restarted at offset {part.first} after {expected}: the"
+                    " topic was deleted and created again; use new folders for --checkpoint and --output"
                 )
             lost += part.last + 1 - expected - part.messages
             offsets[str(part.partition)] = part.last + 1
         return replace(self, lost=lost, offsets=offsets)
 
 
-class Shelf:
-    """The books of all batches that still matter: the last one, and the one before it."""
+class ProgressStore:
+    """The progress files of the last two batches."""
 
     def __init__(self, storage: Storage, folder: str) -> None:
-        """Keep them in a folder, an address."""
+        """Use a folder, an address."""
         self._storage = storage
         self._folder = folder
 
     def open(self, offsets: Mapping[int, int]) -> None:
-        """Note, once and before the first batch, where a topic begins: what is gone by then is no loss.
-
-        Args:
-            offsets: of the first message of each partition.
-        """
+        """Store, once and before the first batch, each partition's first offset: earlier messages are not lost."""
         if not self._is_begun() and not self._batches():
             first = {str(partition): offset for partition, offset in offsets.items()}
-            self._write(f"{self._folder}/{_BEGINNING}", Books(offsets=first))
+            self._write(f"{self._folder}/{_BEGINNING}", StreamProgress(offsets=first))
 
-    def before(self, batch: int) -> Books:
-        """Find the books of the last batch before this one, or of the beginning.
+    def before(self, batch: int) -> StreamProgress:
+        """Read the progress of the last batch before this one, or of the start.
 
         Raises:
-            CheckpointError: they cannot be read.
+            CheckpointError: the file is damaged.
         """
         earlier = [self._file(number) for number in self._batches() if number < batch]
         if not earlier and not self._is_begun():
-            return Books()
+            return StreamProgress()
         file = earlier[-1] if earlier else f"{self._folder}/{_BEGINNING}"
         try:
             found = json.loads(self._storage.read(file))
-            return Books(**{**found, "newest": float(found["newest"])})
+            return StreamProgress(**{**found, "newest": float(found["newest"])})
         except (ValueError, TypeError, KeyError) as problem:
             raise CheckpointError(
                 f"{file}: damaged ({problem}); delete the whole checkpoint, and the roll-up starts at the beginning"
             ) from problem
 
-    def put(self, books: Books) -> None:
-        """Keep the books of a batch, and let go of those that no restart needs."""
-        self._write(self._file(books.batch), books)
+    def put(self, progress: StreamProgress) -> None:
+        """Store the progress of a batch, and delete files that no restart needs."""
+        self._write(self._file(progress.batch), progress)
         for number in self._batches():
-            if number < books.batch - 1:
+            if number < progress.batch - 1:
                 self._storage.delete(self._file(number))
 
-    def _write(self, file: str, books: Books) -> None:
-        self._storage.write(file, json.dumps({**asdict(books), "newest": str(books.newest)}))
+    def _write(self, file: str, progress: StreamProgress) -> None:
+        self._storage.write(file, json.dumps({**asdict(progress), "newest": str(progress.newest)}))
 
     def _is_begun(self) -> bool:
         return _BEGINNING in self._storage.names(self._folder)

@@ -1,9 +1,9 @@
-"""Lives of moves: what the samples of one life come to, and how it ended."""
+"""Combines the samples of each move: from the first poll that lists it to the first that no longer does."""
 
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas import samples
 from kafka_warden.history.tables.moves import LOG_DIR
@@ -18,13 +18,13 @@ UNKNOWN: Final = "unknown"
 """Values of `outcome`."""
 
 
-def lives(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
-    """Put the samples of each life together.
+def move_lifetimes(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
+    """Aggregate the samples of each move's lifetime.
 
     Args:
         shown: `moves.samples.move_samples`.
         hosts: `moves.samples.hosts`: replicas by partition and poll.
-        placed: `poll`, `broker` and its column `placed`: where the logs of brokers lay.
+        placed: `POLL`, `broker` and its column `placed`: the log directory of each log.
 
     Returns:
         The columns of the mart `moves`, times as Unix s.
@@ -32,7 +32,11 @@ def lives(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
     summed = shown.groupBy(*MOVE, "life").agg(*_whole(), *_first_and_last(), *_stuck())
     summed = summed.withColumn("causes", _by_cause(F.col("pairs")))
     ended = _with_ends(summed, hosts, placed).withColumn("outcome", _outcome())
-    return ended.withColumns(_end_of_log()).withColumns(_times()).withColumns(_errors())
+    done = F.col("outcome") == COMPLETED
+    whole = samples.relative_error(COLUMNS, F.col("predicted_seconds"), F.col("seconds"))
+    rest = samples.relative_error(COLUMNS, F.col("eta_first"), F.col("ended") - F.col("eta_first_at"))
+    errors = {"prediction_error": F.when(done, whole), "eta_error": F.when(done, rest)}
+    return ended.withColumns(_end_of_log()).withColumns(_times()).withColumns(errors)
 
 
 def _whole() -> list[Column]:
@@ -53,7 +57,7 @@ def _whole() -> list[Column]:
 
 
 def _first(name: str) -> Column:
-    """Take the first value of a life that is known."""
+    """Return the first known value."""
     return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("n")))
 
 
@@ -101,7 +105,7 @@ def _by_cause(pairs: Column) -> Column:
 
 
 def _with_ends(summed: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
-    """Look at the partition, and at its broker's directories, in the first poll without the move."""
+    """Join the partition's replicas and the broker's directories in the first poll without the move."""
     after = [F.col(name).alias(f"next_{name}" if name in POLL[1:] else name) for name in PARTITION]
     at_end = hosts.select(*after, "hosts")
     directories = placed.select(
@@ -115,7 +119,7 @@ def _with_ends(summed: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFr
 
 def _outcome() -> Column:
     target = F.col("hosts")[F.col("broker")]
-    # A replica that is still being added has no row of its own once it leads: then it is in sync.
+    # A replica that is still marked as adding, but is in sync, has completed: it may even lead.
     reassigned = (
         F.when(F.col("hosts").isNull(), UNKNOWN)
         .when(target.isNull(), CANCELLED)
@@ -133,7 +137,7 @@ def _outcome() -> Column:
 
 
 def _end_of_log() -> dict[str, Column]:
-    """Count what was copied after the last poll that showed the move."""
+    """Add the bytes that were copied after the last poll with the move."""
     size = F.col("hosts")[F.col("broker")]["size"]
     added = samples.growth(COLUMNS, size, F.col("last_size"))
     has_end = (F.col("outcome") == COMPLETED) & (F.col("kind") != LOG_DIR)
@@ -151,10 +155,3 @@ def _times() -> dict[str, Column]:
         "rate_mean": samples.mean_rate(COLUMNS, F.col("bytes_copied"), seconds),
         "stalled_seconds": F.when(F.col("stalled_known") > 0, F.coalesce("stalled_sum", F.lit(0.0))),
     }
-
-
-def _errors() -> dict[str, Column]:
-    done = F.col("outcome") == COMPLETED
-    whole = samples.relative_error(COLUMNS, F.col("predicted_seconds"), F.col("seconds"))
-    rest = samples.relative_error(COLUMNS, F.col("eta_first"), F.col("ended") - F.col("eta_first_at"))
-    return {"prediction_error": F.when(done, whole), "eta_error": F.when(done, rest)}
