@@ -1,4 +1,4 @@
-"""Fixtures for the JMX client: real JVMs with a JMX port, and sessions that end with their test."""
+"""Fixtures: links to scripted brokers; real JVMs with a JMX port, and sessions that end with their test."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -9,7 +9,10 @@ import pytest
 from kafka_warden.clients.jmx import process
 from kafka_warden.clients.jmx.protocol import Question
 from kafka_warden.clients.jmx.session import JmxSession
+from kafka_warden.clients.kafka.network import Network
 from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, compile_java
+from tests.clients.linking import Client
+from tests.support.scripted import ScriptedCluster, VirtualClock
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +56,12 @@ def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
 def session(make_session: MakeSession) -> JmxSession:
     """A session that asks for the number of a process."""
     return make_session()
+
+
+@pytest.fixture
+def client(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Client]:
+    """Without a link."""
+    made = Client(brokers, clock, Network(clock))
+    yield made
+    made.close()
+    made.network.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ssl
 import struct
 import traceback
 from collections import Counter, deque
@@ -88,7 +89,10 @@ class Brokers:
             async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
                 await self._serve(broker, reader, writer)
 
-            server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24)
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if node.certificate else None
+            if tls is not None:
+                tls.load_cert_chain(node.certificate, node.key)
+            server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24, ssl=tls)
             self._listeners[broker] = server
             node.port = server.sockets[0].getsockname()[1]
 
@@ -125,7 +129,7 @@ class Brokers:
         finally:
             del self._connections[connection.number]
             writer.close()
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await writer.wait_closed()
 
     async def _read(self, reader: asyncio.StreamReader) -> Request:
@@ -213,7 +217,7 @@ class Brokers:
             api_keys=[
                 ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
                 for key, (low, high) in known.items()
-                if low <= high
+                if low <= high and (not refused or key == request.key)  # KIP-511
             ],
             throttle_time_ms=rule.throttle_ms,
         )

@@ -83,7 +83,7 @@ class ScriptedCluster:
         return answer["answer"]
 
     def brokers(self, *brokers: Mapping[str, Any]) -> None:
-        """Add brokers or change them: `id`, `fenced`, `config`."""
+        """Add brokers or change them; the fields are those of `description.Broker`."""
         self.ports |= {int(broker): port for broker, port in self.do("brokers", brokers=brokers).items()}
 
     def controller(self, node: int = 100) -> int:

@@ -36,6 +36,12 @@ class Topic:
     config: dict[str, str] = field(default_factory=dict)
     tiered: int = -1
     """The highest offset in remote storage, -1 for none."""
+    config_error: int = 0
+    """The error code of its configuration."""
+    listed: bool = True
+    """Whether the metadata has it; its logs stay."""
+    logged: bool = True
+    """Whether log directories have it."""
 
     def __post_init__(self) -> None:
         """Fill in what follows from the rest, and turn the keys of JSON objects back into numbers."""
@@ -66,6 +72,9 @@ class Broker:
     host: str = "127.0.0.1"
     fenced: bool = False
     config: dict[str, str] = field(default_factory=dict)
+    certificate: str = ""
+    """PEM files of a certificate and its key, for a port that speaks TLS."""
+    key: str = ""
 
 
 class Description:

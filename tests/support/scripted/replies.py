@@ -34,7 +34,7 @@ def metadata(cluster: Description) -> Any:
         ],
         cluster_id=cluster.cluster_id,
         controller_id=min((broker.id for broker in cluster.brokers.values() if not broker.fenced), default=-1),
-        topics=[_topic(cluster, topic) for topic in cluster.topics.values()],
+        topics=[_topic(cluster, topic) for topic in cluster.topics.values() if topic.listed],
     )
 
 
@@ -111,7 +111,7 @@ def log_dirs(cluster: Description, broker: int, request: Any, version: int) -> P
         hosted = [
             partition
             for partition, replicas in enumerate(topic.replicas)
-            if broker in replicas and (asked is None or partition in asked.get(topic.name, ()))
+            if topic.logged and broker in replicas and (asked is None or partition in asked.get(topic.name, ()))
         ]
         if not hosted:
             continue
@@ -133,11 +133,11 @@ def configs(cluster: Description, request: Any) -> Any:
     kind = DescribeConfigsResponse.DescribeConfigsResult
     results = []
     for resource in request.resources:
-        values, source = _values(cluster, resource)
+        values, source, error = _values(cluster, resource)
         wanted = values if resource.configuration_keys is None else resource.configuration_keys
         results.append(
             kind(
-                error_code=0 if values is not None else UNKNOWN_PARTITION,
+                error_code=error,
                 resource_type=resource.resource_type,
                 resource_name=resource.resource_name,
                 configs=[
@@ -158,13 +158,17 @@ def configs(cluster: Description, request: Any) -> Any:
     return DescribeConfigsResponse(results=results)
 
 
-def _values(cluster: Description, resource: Any) -> tuple[Mapping[str, str] | None, int]:
+def _values(cluster: Description, resource: Any) -> tuple[Mapping[str, str] | None, int, int]:
+    """Return the values of a resource, their source, and the error code."""
     name = resource.resource_name
-    if resource.resource_type == TOPIC:
-        return (cluster.topics[name].config if name in cluster.topics else None), 1
-    if name == str(cluster.controller):
-        return CONTROLLER_DEFAULTS, 5
-    return (cluster.brokers[int(name)].config if int(name) in cluster.brokers else None), 2
+    if resource.resource_type == TOPIC and name in cluster.topics:
+        topic = cluster.topics[name]
+        return (None if topic.config_error else topic.config), 1, topic.config_error
+    if resource.resource_type != TOPIC and name == str(cluster.controller):
+        return CONTROLLER_DEFAULTS, 5, 0
+    if resource.resource_type != TOPIC and int(name) in cluster.brokers:
+        return cluster.brokers[int(name)].config, 2, 0
+    return None, 2, UNKNOWN_PARTITION
 
 
 def quotas(cluster: Description) -> Any:
