@@ -8,6 +8,7 @@ from typing import Any
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import Snapshot, Source, SourceStatus
 from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.settings.secrets import Secret
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -40,7 +41,7 @@ class Polling:
         return snapshot
 
     def down(self) -> dict[str, str]:
-        """Return the sources that the last poll did not get, each with the latest reason; brokers by id."""
+        """Return the sources that did not answer in the last poll, with their broker, and all their reasons so far."""
         return {
             f"{source}{broker}": ",".join(status.errors)
             for (source, broker), status in self.poller.status.items()
@@ -52,20 +53,24 @@ class Polling:
         return int(self.brokers.do("received").get(CONNECTED, 0))
 
     def status(self, source: Source, broker: str = "") -> SourceStatus:
-        """Return how a source fares."""
+        """Return the status of a source."""
         found: SourceStatus = self.poller.status[source, broker]
         return found
 
 
 @contextmanager
 def polling(
-    brokers: ScriptedCluster, clock: VirtualClock, properties: Mapping[str, str] | None = None, **settings: Any
+    brokers: ScriptedCluster,
+    clock: VirtualClock,
+    properties: Mapping[str, str] | None = None,
+    jmx: JmxQuestions | None = None,
+    **settings: Any,
 ) -> Iterator[Polling]:
     """A poller that has not polled yet."""
     kafka = {"bootstrap.servers": brokers.bootstrap, **(properties or {})}
     secrets = {"sasl.password": Secret("secret")} if properties and "sasl.mechanism" in properties else {}
     poller = Poller(
-        PollerSettings(interval=INTERVAL, deadline=DEADLINE, **settings), translate(kafka, secrets), None, clock
+        PollerSettings(interval=INTERVAL, deadline=DEADLINE, **settings), translate(kafka, secrets), jmx, clock
     )
     try:
         yield Polling(brokers, clock, poller)

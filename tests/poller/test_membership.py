@@ -64,3 +64,14 @@ def test_rows_follow_topics_that_come_and_go(polled: Polling) -> None:
     snapshot = polled.poll()
     assert snapshot.topics == ("0", "b")
     assert snapshot.replicas.end.tolist() == [9, 9, 7, 7]
+
+
+def test_logs_are_compared_when_all_are_asked_about(polled: Polling) -> None:
+    """Once a minute: replicas without a log, and logs of no replica."""
+    polled.brokers.topic("lost", [[1, 2]], logged=False)
+    polled.brokers.topic("stray", [[1, 2]], listed=False)
+    compared = polled.poll(61.0).log_gaps
+    assert [{name for name, _, _ in compared[broker].missing or ()} for broker in (1, 2, 3)] == [{"lost"}] * 2 + [set()]
+    assert [compared[broker].stray for broker in (1, 2, 3)] == [{("stray", 0)}] * 2 + [set()]
+    assert {gaps.at for gaps in compared.values()} == {polled.clock.monotonic()}
+    assert polled.poll().log_gaps == compared

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from kafka_warden.formulas.tiered import NOTHING_TIERED
+from kafka_warden.model import UNKNOWN
 from kafka_warden.poller.tables import YOUNG
 from tests.poller.polling import Polling
 
@@ -61,12 +63,41 @@ def test_all_brokers_are_asked_at_once(polled: Polling) -> None:
     assert snapshot.replicas.end.min() == 100
 
 
-def test_remote_storage_is_asked_about_right_after_the_ends(polled: Polling) -> None:
-    """In every poll, by one more request to each leader, once it is known that the topic has remote storage."""
-    polled.brokers.topic("a", [[1, 2], [2, 1]], end=100, tiered=49, config={"remote.storage.enable": "true"})
+@pytest.fixture
+def tiered(polled: Polling) -> Polling:
+    """With remote storage for topic `a`, led by brokers 1 and 2, and none for `b`, led by broker 3."""
+    polled.brokers.topic("a", [[1, 2], [2, 3]], end=100, tiered=49, config={"remote.storage.enable": "true"})
+    polled.brokers.topic("b", [[3, 1]], end=100)
     settle(polled)
+    return polled
+
+
+def test_remote_storage_is_asked_about_right_after_the_ends(tiered: Polling) -> None:
+    """In every poll, by one more request to each leader of a topic that is known to have it."""
     for _ in range(2):
-        snapshot = polled.poll()
-        assert snapshot.partitions.tiered.tolist() == [49, 49]
-        asked = [each for each in polled.brokers.seen("ListOffsets") if each["broker"] != 3]
-        assert sides(asked) == ["followers"] * 2 + ["leaders"] * 4
+        snapshot = tiered.poll()
+        assert snapshot.partitions.tiered.tolist() == [49, 49, UNKNOWN]
+        assert sides(tiered.brokers.seen("ListOffsets")) == ["followers"] * 3 + ["leaders"] * 5
+    tiered.brokers.topic("a", [[1, 2], [2, 3]], end=100, config={"remote.storage.enable": "true"})
+    assert tiered.poll().partitions.tiered.tolist() == [NOTHING_TIERED, NOTHING_TIERED, UNKNOWN]
+
+
+def test_a_broker_before_kafka_3_9_is_not_asked_about_remote_storage(tiered: Polling) -> None:
+    """It does not know that timestamp."""
+    for broker in (1, 2, 3):
+        tiered.brokers.do("versions", broker=broker, versions={"ListOffsets": (1, 8)})
+        tiered.brokers.do("disconnect", broker=broker)
+    snapshot = tiered.poll()
+    assert snapshot.partitions.tiered.tolist() == [UNKNOWN] * 3
+    assert snapshot.replicas.end.tolist() == [100] * 6
+    assert sides(tiered.brokers.seen("ListOffsets")) == ["followers"] * 3 + ["leaders"] * 3
+
+
+def test_a_broker_that_hangs_at_remote_storage_is_down_and_keeps_its_ends(tiered: Polling) -> None:
+    """It has answered for them; what is in remote storage is unknown, and no further question is asked."""
+    tiered.brokers.rule(1, "ListOffsets", side="leaders", hang=True)
+    tiered.brokers.rule(1, "ListOffsets", side="leaders", times=1)
+    snapshot = tiered.poll()
+    assert snapshot.partitions.tiered.tolist() == [UNKNOWN, 49, UNKNOWN]
+    assert snapshot.replicas.end.tolist() == [100] * 6
+    assert tiered.down() == dict.fromkeys(("offsets1", "log_dirs1", "configs1"), "timeout")
