@@ -5,11 +5,13 @@ Disks fill along a line whose slope changes now and then (1 day in 90, by some 1
 of the day and one of the week. All have noise that lasts, and what follows the history is unknown.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
+from kafka_warden.formulas.forecast import Forecast
 from kafka_warden.formulas.forecast_trend import Kind
 from kafka_warden.formulas.ops import Floats, Longs
 
@@ -36,6 +38,64 @@ class Grown:
     limit: float
     reached: int | None
     """The day on which it was, `None` where that is after the horizon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A forecast and the true day. A day that is not within the horizon counts as its end.
+
+    Attributes:
+        kind: What grows.
+        reached: The true day, None where that is after the horizon.
+        last: The last day of the history.
+        said: The forecast.
+    """
+
+    kind: Kind
+    reached: int | None
+    last: int
+    said: Forecast
+
+    @property
+    def covered(self) -> bool:
+        """Whether the true day is in the interval."""
+        low, true, high = (
+            np.inf if day is None else day for day in (self.said.day_low, self.reached, self.said.day_high)
+        )
+        return bool(low <= true <= high)
+
+    @property
+    def width(self) -> float:
+        """Days of the interval within the horizon."""
+        return self._cut(self.said.day_high) - self._cut(self.said.day_low)
+
+    def error(self, day: int | None) -> float:
+        """Days that a day is off."""
+        return abs(self._cut(day) - self._cut(self.reached))
+
+    def _cut(self, day: int | None) -> float:
+        end = float(self.last + 1 + HORIZON)
+        return end if day is None else min(float(day), end)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures of docs/pipeline-forecast.md: share that is covered; median days of width, error and baseline error."""
+
+    covered: float
+    width: float
+    off: float
+    line_off: float
+
+    @classmethod
+    def of(cls, tried: Sequence[Tried]) -> Self:
+        """Compute them."""
+        return cls(
+            float(np.mean([one.covered for one in tried])),
+            float(np.median([one.width for one in tried])),
+            float(np.median([one.error(one.said.day) for one in tried])),
+            float(np.median([one.error(one.said.baseline_day) for one in tried])),
+        )
 
 
 def grown(seed: int) -> Grown:
