@@ -41,7 +41,7 @@ def _is_number(value: object) -> bool:
 
 
 def read_secured(cluster: Cluster, pattern: str, attribute: str) -> dict[str, float]:
-    """One attribute of all beans that match a pattern, by broker and bean; through the sidecar's own reader.
+    """One attribute of all beans that match a pattern, by broker and bean, by the reader of the sidecar.
 
     jmxquery would show the password to `ps`.
     """

@@ -14,7 +14,7 @@ TO_AGREE: Final = 2
 """Polls that must agree before a state is shown."""
 
 TO_KNOW: Final = 3
-"""Samples that a replica must have told before it is judged."""
+"""Samples of a replica that its state needs."""
 
 LARGEST_OVERHEAD: Final = 1.1
 """Bytes in the log per byte of payload, at most, where records are of 1000 bytes and in batches."""
@@ -64,9 +64,9 @@ class Follower:
             polls += 1 if polls or cause(page) else 0
             if now == state and polls:
                 break
-            assert now in {first, state, *on_the_way}, f"on the way to {state or 'nothing'}: {told(seen)}"
+            assert now in {first, state, *on_the_way}, f"on the way to {state or 'nothing'}: {in_short(seen)}"
         self.story += seen
-        print(f"{self.topic}-{self.partition} on {self.broker}: {told(seen)}: {polls} polls after its cause was seen")
+        print(f"{self.topic}-{self.partition} on {self.broker}: {in_short(seen)}: {polls} polls after its cause")
         return Reached(page, polls)
 
     def stays(self, state: str, polls: int = 3) -> list[Page]:
@@ -83,7 +83,7 @@ class Follower:
             self.story.append(self.state(page))
             if not self.story[-1]:
                 return
-            assert self.story[-1] == state, told(self.story)
+            assert self.story[-1] == state, in_short(self.story)
             yield page
 
     def numbers(self, page: Page) -> str:
@@ -117,8 +117,8 @@ class Limits:
         """Ask a broker."""
         window = ("replication.quota.window.num", "replication.quota.window.size.seconds")
         keys = ("replica.lag.time.max.ms", "replica.fetch.wait.max.ms", *window)
-        told = {key: float(value or math.nan) for key, value in cluster.admin.broker_config(1, keys).items()}
-        return cls(told[keys[0]] / 1000, told[keys[1]] / 1000, told[window[0]] * told[window[1]])
+        found = {key: float(value or math.nan) for key, value in cluster.admin.broker_config(1, keys).items()}
+        return cls(found[keys[0]] / 1000, found[keys[1]] / 1000, found[window[0]] * found[window[1]])
 
     @property
     def slack(self) -> float:
@@ -130,13 +130,13 @@ class Limits:
         return math.ceil(seconds / INTERVAL) + 1 + TO_AGREE
 
 
-def told(states: Collection[str]) -> str:
+def in_short(states: Collection[str]) -> str:
     """A story in short: every state with the polls in a row that it was shown."""
     return ", ".join(f"{state or '-'} x {len(list(run))}" for state, run in groupby(states))
 
 
 def count_by_state(page: Page, broker: int) -> dict[str, float]:
-    """Followers outside the ISR that a broker hosts, by state, without the states that nobody is in."""
+    """Followers outside the ISR that a broker hosts, by state, without counts of 0."""
     counts = page.by("state", "broker_out_of_sync_replicas", broker=broker)
     return {state: count for state, count in counts.items() if count}
 

@@ -15,7 +15,7 @@ class Forwarder:
         host, port = target.rsplit(":", 1)
         self._target = (host, int(port))
         self._listener = socket.socket()
-        self._listener.bind(("127.0.0.1", 0))  # taken and not listening: nobody else gets it, and it refuses
+        self._listener.bind(("127.0.0.1", 0))  # bound and not listening: no other process gets it, and it refuses
         self._open: list[socket.socket] = []
 
     @property

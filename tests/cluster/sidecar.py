@@ -188,7 +188,7 @@ class Sidecar:
         return self.wait(lambda _: True, timeout, "another poll came to its end")
 
     def whole_page(self, timeout: float = SLOW_MACHINE) -> Page:
-        """The first page of a later poll in which everybody answered: all that is asked, and nothing is missing."""
+        """The first page of a later poll in which every source answered."""
         return self.wait(lambda page: not page.down(), timeout, "every source answers")
 
     def pages(self, timeout: float = SLOW_MACHINE) -> Iterator[Page]:

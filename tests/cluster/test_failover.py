@@ -22,7 +22,7 @@ TOKENS = "kafka.server:type=ControllerMutation,client-id=batch/tokens"
 def test_tokens_are_those_of_the_controller_that_took_over(
     make_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    """Killed, the first takes its tokens with it; paused and back, the second keeps a bucket that nobody fills."""
+    """The first is killed and its tokens are gone; the second is paused, comes back and keeps an old bucket."""
     cluster = make_cluster(brokers=1, controllers=3, tiered=False)
     cluster.admin.set_client_quota(client_id="batch", values={"controller_mutation_rate": RATE})
     first = cluster.active_controller()
@@ -60,7 +60,7 @@ def test_tokens_are_those_of_the_controller_that_took_over(
             page = sidecar.whole_page()
             assert_tokens_follow(page, mutation, BURST - 200, third, **BATCH)
         stale = read_beans(cluster.jmx_controllers[second], TOKENS).values[TOKENS]
-        print(f"controller {second} still tells of {stale:.1f} tokens; {third} is active")
+        print(f"controller {second} still has {stale:.1f} tokens; {third} is active")
         assert abs(stale - page.one("controller_mutation_tokens", **BATCH)) > 1
 
 
@@ -80,7 +80,7 @@ def _next_controller(cluster: Cluster, last: int) -> int:
 
 
 def _assert_no_tokens_of(sidecar: Sidecar, controller: int) -> None:
-    """From the page on that names the new controller no client has tokens, since nobody asked it for anything."""
+    """From the page on that names the new controller no client has tokens until its first request."""
     page = sidecar.wait(lambda page: page.all("controller_info") == {(str(controller),): 1})
     for polls in range(1, 6):
         print(f"poll {polls} that knows controller {controller}: tokens {page.all('controller_mutation_tokens')}")
@@ -104,7 +104,7 @@ def _assert_a_refusal_is_felt(cluster: Cluster, sidecar: Sidecar, mutation: Muta
     felt = page.one("client_request_throttle_seconds", broker=1, **BATCH)
     delay = (100 - BURST) / RATE
     least, most = delay - (refused.before - mutation.after), delay - (refused.after - mutation.before)
-    print(f"told to wait for {felt:.2f} s, by the formula {least:.2f} to {most:.2f}")
+    print(f"throttled for {felt:.2f} s, by the formula {least:.2f} to {most:.2f}")
     assert least <= felt <= most
     assert page.one("controller_mutation_tokens", **BATCH) < 0
     assert page.get("controller_mutation_throttle_seconds", **BATCH) is None

@@ -42,7 +42,7 @@ def test_a_stopped_broker_costs_its_own_numbers_only(cluster: Cluster, tmp_path:
             _assert_series_of(page, before, brokers=(1, 3))
             cluster.resume(2)
             cluster.wait_ready(2)
-            # Whoever is asked for the metadata may learn that it is back later than who said that it is ready.
+            # The broker that answers Metadata may learn later than another one that it is back.
             sidecar.wait(
                 lambda page: not any(2 in page.silent(source) for source in ("offsets", "log_dirs", "configs"))
             )
@@ -77,7 +77,7 @@ def test_a_killed_broker_is_refused_then_fenced_and_comes_back(cluster: Cluster,
 
 
 def test_a_cluster_that_is_down_at_the_start_and_later(cluster: Cluster, tmp_path: Path) -> None:
-    """The page is up and says so, with no number that nobody told; ready is 503 until the first good poll."""
+    """The page is up and says so, with no number of brokers; ready is 503 until the first good poll."""
     nodes = (*cluster.broker_ids, *cluster.controller_ids)
     for node in nodes:
         cluster.kill(node)

@@ -59,7 +59,7 @@ def test_history_has_what_the_page_showed(cluster: Cluster, tmp_path: Path) -> N
         compare(page, next(tables for tables in kept if tables["polls"]["time"] == [page.time]))
     for before, again in zip(kept, replay(kept), strict=True):
         assert differences(before, in_order_of(before, rows(again)), but=("run",)) == []
-    print(f"{len(kept)} polls of {len(runs)} processes judged again alike")
+    print(f"{len(kept)} polls of {len(runs)} processes evaluated again, with the same result")
 
 
 def consume(cluster: Cluster, topic: str, partitions: list[int]) -> list[bytes]:

@@ -46,7 +46,7 @@ def _follow(cluster: Cluster, folder: Path, throttle: int) -> None:
     size = _size(cluster, 1)
     with Sidecar(configuration(cluster), folder) as sidecar:
         watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "everybody answers")
+        watch.until(lambda page: not page.down(), "every source answers")
         cluster.admin.reassign({(TOPIC, 0): [2]}, throttle=throttle)
         pages: list[Page] = []
 

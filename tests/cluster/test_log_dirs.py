@@ -39,7 +39,7 @@ def cluster(two_dirs: Cluster) -> Iterator[Cluster]:
 
 @pytest.mark.full_kafka
 def test_topics_that_come_and_go_leave_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """Metadata and disks are told at two times, and each of these topics is in one before the other: nobody is told."""
+    """Brokers answer for metadata and disks at two times, with different topics: both counts stay 0."""
     with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
         pages = []
@@ -86,7 +86,7 @@ def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -
     cluster.stop(2)
     cluster.admin.delete_topic("gone")
     shutil.rmtree(_folder(cluster, 2, "keep-0"))
-    # Kafka tells strays by the topic id inside the folder, so it takes this one for a log of its own.
+    # Kafka finds strays by the topic id inside the folder, so it takes this one for a log of its own.
     kept = _folder(cluster, 2, "keep-1")
     shutil.copytree(kept, kept.with_name("strange-0"))
 

@@ -66,7 +66,7 @@ def test_a_move_ends_as_the_plan_says(make_cluster: Callable[..., Cluster], tmp_
 
 
 def test_nothing_is_changed_and_brokers_see_only_requests_that_read(cluster: Cluster, tmp_path: Path) -> None:
-    """While a move of somebody else stands still: it is told, --additional is needed, and all stays as it was."""
+    """While another move stands still: the plan names it, --additional is needed, and nothing changes."""
     cluster.admin.create_topic("mine", assignment={0: [1, 2]})
     cluster.admin.create_topic("other", assignment={0: [1]})
     for topic in ("mine", "other"):

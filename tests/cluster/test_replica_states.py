@@ -23,7 +23,7 @@ LEADER, BROKER = 1, 2
 
 
 def test_offline_while_its_broker_is_dead(cluster: Cluster, tmp_path: Path) -> None:
-    """From the second poll on that sees its broker fenced until it is back; every number tells of when it died."""
+    """From the second poll on that sees its broker fenced until it is back; every age counts from its death."""
     limits, missing = Limits.of(cluster), 1500
     cluster.admin.create_topic("dead", assignment={0: [LEADER, BROKER], 1: [3, BROKER], 2: [3, LEADER]})
     cluster.load.produce("dead", records=300, partitions=range(3))
@@ -143,8 +143,8 @@ def test_throttled_when_a_throttle_holds_it_back(cluster: Cluster, tmp_path: Pat
     assert count_by_state(after, BROKER) == {}
 
 
-def test_leader_unavailable_when_nobody_leads(cluster: Cluster, tmp_path: Path) -> None:
-    """The last in-sync replica is dead and the follower that lacks records may not lead: nobody can catch up."""
+def test_leader_unavailable_without_a_leader(cluster: Cluster, tmp_path: Path) -> None:
+    """The last in-sync replica is dead and the follower that lacks records may not lead: no replica can catch up."""
     cluster.admin.create_topic("headless", assignment={0: [3, BROKER]})
     cluster.load.produce("headless", records=300)
 
@@ -156,7 +156,7 @@ def test_leader_unavailable_when_nobody_leads(cluster: Cluster, tmp_path: Path) 
         cluster.load.produce("headless", records=700)
         follower.until("offline", _fenced, on_the_way={"unknown"})
         cluster.kill(3)
-        wait_for(lambda: cluster.admin.describe("headless")[0].leader == -1, what="nobody leads")
+        wait_for(lambda: cluster.admin.describe("headless")[0].leader == -1, what="there is no leader")
         cluster.start(BROKER)
         reached = follower.until("leader_unavailable", lambda page: not _fenced(page), timeout=120)
         pages = follower.stays("leader_unavailable")
@@ -175,7 +175,7 @@ def test_leader_unavailable_when_nobody_leads(cluster: Cluster, tmp_path: Path) 
 
 
 def test_a_burst_of_large_batches_raises_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """More messages at once than any threshold of messages would stand: nobody is anything but in sync."""
+    """More messages at once than any threshold of messages would stand: every replica stays in sync."""
     burst, bursts = 50_000, 4
     cluster.admin.create_topic("bursts", partitions=3, replication_factor=3)
     produced: list[dict[int, int]] = []
@@ -251,7 +251,7 @@ def _fenced(page: Page) -> bool:
 
 
 def _answers(follower: Follower, page: Page) -> bool:
-    """The broker is back and told its end, and the leader, too."""
+    """The broker is back, and both it and the leader have answered."""
     return not _fenced(page) and BROKER not in page.silent("offsets")
 
 

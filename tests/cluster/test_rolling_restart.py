@@ -63,7 +63,7 @@ class Truth:
 
 @pytest.mark.full_kafka
 def test_a_rolling_restart_raises_nothing_but_what_is_true(cluster: Cluster, tmp_path: Path) -> None:
-    """Out of sync is who is missing from the brokers' own ISR, offline whose broker is down; nobody is slow."""
+    """Out of sync is who is missing from the brokers' own ISR, offline whose broker is down; no replica is slow."""
     cluster.admin.create_topic(TOPIC, partitions=PARTITIONS, replication_factor=3, config={"min.insync.replicas": 2})
     pages: list[Page] = []
     failures: list[BaseException] = []
@@ -71,7 +71,7 @@ def test_a_rolling_restart_raises_nothing_but_what_is_true(cluster: Cluster, tmp
     def restart() -> None:
         try:
             cluster.rolling_restart()
-        except BaseException as failure:  # noqa: BLE001  told below
+        except BaseException as failure:  # noqa: BLE001  asserted below
             failures.append(failure)
 
     with (
@@ -79,7 +79,7 @@ def test_a_rolling_restart_raises_nothing_but_what_is_true(cluster: Cluster, tmp
         cluster.load.background(TOPIC, 300_000, partitions=range(PARTITIONS)) as producer,
         _watched(cluster) as truth,
     ):
-        sidecar.wait(lambda page: not page.silent("offsets"), what="every broker tells its ends")
+        sidecar.wait(lambda page: not page.silent("offsets"), what="every broker answers")
         restarting = threading.Thread(target=restart)
         restarting.start()
         for page in sidecar.pages(300):

@@ -107,7 +107,7 @@ def test_a_wrong_jmx_password_costs_jmx_only_and_the_right_one_is_found(scram: C
         _assert_complete(sidecar.whole_page(), scram)
 
 
-def test_a_stranger_learns_why_it_is_told_nothing(scram: Cluster, tmp_path: Path) -> None:
+def test_a_principal_without_rights_sees_the_reason(scram: Cluster, tmp_path: Path) -> None:
     """A principal without ACLs is up where Kafka asks for none, and elsewhere the reason is authorization."""
     with Sidecar(configuration(scram, "stranger"), tmp_path) as sidecar:
         refused = {("reassignments", ""), ("quorum", ""), ("quotas", ""), ("log_dirs", "1"), ("configs", "1")}
@@ -120,7 +120,7 @@ def test_a_stranger_learns_why_it_is_told_nothing(scram: Cluster, tmp_path: Path
 
 @pytest.mark.parametrize("listener", ["EXPIRED", "MISNAMED"])
 def test_a_bad_certificate_is_refused(scram: Cluster, tmp_path: Path, listener: str) -> None:
-    """A broker whose certificate has expired, or is another host's, is told no password: the reason is tls."""
+    """A broker whose certificate has expired, or is another host's, gets no password: the reason is tls."""
     kafka = {"bootstrap.servers": scram.listener_bootstrap(listener)}
     with Sidecar(configuration(scram, "monitor", kafka=kafka), tmp_path, ready=False) as sidecar:
         page = _wait_for_errors(sidecar, "metadata", "tls", 1)
@@ -129,7 +129,7 @@ def test_a_bad_certificate_is_refused(scram: Cluster, tmp_path: Path, listener: 
 
 
 def _assert_complete(page: Page, cluster: Cluster) -> None:
-    """Every source answered, of every node, and what each tells is on the page."""
+    """Every source answered, for every node, and its numbers are in `/metrics`."""
     brokers = set(cluster.broker_ids)
     assert {source for source, _ in page.up()} == EVERY_SOURCE
     assert page.down() == set()

@@ -28,7 +28,7 @@ RUNS, STOPS = 0.05, 0.45
 
 @pytest.fixture(scope="module")
 def small_cluster(no_process_left: None) -> Iterator[Cluster]:
-    """Nobody is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
+    """No broker is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
     settings = ClusterSettings(
         brokers=2,
         tiered=False,
@@ -79,7 +79,7 @@ def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: P
 
 
 def test_stuck_while_it_stands_still(small: Cluster, tmp_path: Path) -> None:
-    """A follower under SIGSTOP that nobody fences: unknown while in the ISR, then stuck until it runs again."""
+    """A follower under SIGSTOP that is not fenced: unknown while in the ISR, then stuck until it runs again."""
     limits = Limits.of(small)
     small.admin.create_topic("hung", assignment={0: [LEADER, BROKER]})
 
@@ -139,7 +139,7 @@ def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> Non
 
 
 def test_leader_unavailable_while_the_leader_hangs(small: Cluster, tmp_path: Path) -> None:
-    """Nobody fences a leader under SIGSTOP: its follower outside the ISR cannot catch up, and that is not its fault."""
+    """A leader under SIGSTOP is not fenced: its follower outside the ISR cannot catch up, and that is not its fault."""
     small.admin.create_topic("mute", assignment={0: [LEADER, BROKER]})
     small.load.produce("mute", records=100, record_size=RECORD)
 
@@ -206,7 +206,7 @@ def _seen_for(follower: Follower, seconds: float) -> Page:
 
 
 def _leaving(cluster: Cluster, topic: str) -> Callable[[], float]:
-    """Watch the ISR from now on; what is returned waits for the follower to be dropped, and tells when it was."""
+    """Watch the ISR from now on; the returned function waits for the follower to be dropped, and returns the time."""
     left: list[float] = []
     thread = threading.Thread(target=lambda: left.append(_left_at(cluster, topic)), daemon=True)
     thread.start()

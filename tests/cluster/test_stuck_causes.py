@@ -27,9 +27,9 @@ TURNS = 5
 FETCH = 1 << 20
 """`replica.fetch.max.bytes`."""
 MEASURED = 25.0
-"""Seconds until turns can be reckoned with what was measured: 12 s and a poll after a change, then 12 s of a slope."""
+"""Seconds until turns are computed from measured rates: 12 s and a poll after a change, then 12 s of a slope."""
 TWO_WINDOWS = 6.0
-"""Seconds. Whoever made a new minimum since then is not stuck, but for facts."""
+"""Seconds. A move with a new minimum since then is not stuck, unless a fact says so."""
 AT_ONCE = 2
 """Polls, from the first one on that can see a fact."""
 SESSION_MS = 30_000
@@ -67,7 +67,7 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
         _drop_out(cluster, "kept", leader=1, broker=2)
         with Sidecar(configuration(cluster), tmp_path) as sidecar:
             watch = Watch(sidecar)
-            watch.until(lambda page: not page.down(), "everybody answers")
+            watch.until(lambda page: not page.down(), "every source answers")
             cluster.admin.reassign({("damaged", 0): [2]}, throttle=MEGABYTE)
             watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
             _cut_indices(cluster, "damaged", 2)
@@ -102,21 +102,21 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_path: Path) -> None:
-    """Between the same two brokers: the one is stuck once everybody had five turns, the other one never is."""
+    """Between the same two brokers: the one is stuck once both had five turns, the other one never is."""
     throttle = 2 * MEGABYTE
     _fill(cluster, "rotten", [1], 5)
     _fill(cluster, "sound", [1], 120)
     with rotten(cluster, "rotten", 1, MEGABYTE) as repair, Sidecar(configuration(cluster), tmp_path) as sidecar:
         watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "everybody answers")
+        watch.until(lambda page: not page.down(), "every source answers")
         cluster.admin.reassign({("rotten", 0): [2], ("sound", 0): [2]}, throttle=throttle)
         watch.causes["rotten"] = {"no_progress"}
         watch.until(causes, "one is stuck")
         stalled = _stalled(watch.page, ("rotten", 0, 2))
         rate = watch.page.one("reassignment_bytes_per_second", topic="sound", partition=0, broker=2)
         turns = TURNS * 2 * FETCH / min(rate, throttle)
-        print(f"stuck after {stalled:.1f} s; two windows are {TWO_WINDOWS:g} s, five turns of everybody {turns:.1f} s")
-        # The rate that turns are reckoned with may have been another one some polls ago.
+        print(f"stuck after {stalled:.1f} s; two windows are {TWO_WINDOWS:g} s, five turns of both {turns:.1f} s")
+        # The rate of this computation may have been another one some polls ago.
         assert TWO_WINDOWS <= stalled <= max(TWO_WINDOWS, MEASURED, 1.5 * turns) + 4 * INTERVAL
         watch.for_polls(3, "the other one gets on")
         assert _stalled(watch.page, ("sound", 0, 2)) < TWO_WINDOWS
@@ -126,13 +126,13 @@ def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_pa
         watch.for_polls(3, "both get on")
 
 
-def test_facts_are_told_at_once(cluster: Cluster, tmp_path: Path) -> None:
+def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:
     """A throttle of 0, a target that is down, and no leader: within two polls of those that can see it."""
     for topic, leader in {"blocked": 1, "orphan": 1, "headless": 3}.items():
         _fill(cluster, topic, [leader], 25)
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "everybody answers")
+        watch.until(lambda page: not page.down(), "every source answers")
         cluster.admin.reassign({("blocked", 0): [2]}, throttle=MEGABYTE)
         watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
         watch.causes["blocked"] = {"throttle_blocked"}
@@ -172,7 +172,7 @@ def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
     _fill(patient, "hanging", [1], 40)
     with Sidecar(configuration(patient), tmp_path) as sidecar:
         watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "everybody answers")
+        watch.until(lambda page: not page.down(), "every source answers")
         patient.admin.reassign({("hanging", 0): [2]}, throttle=MEGABYTE)
         watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
         for broker, cause in {1: "leader_unresponsive", 2: "target_down"}.items():
@@ -197,7 +197,7 @@ def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tm
     patient.load.produce("spread", bytes=4 * MEGABYTE, record_size=10_000, partitions=numbers)
     with Sidecar(configuration(patient), tmp_path) as sidecar:
         watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "everybody answers")
+        watch.until(lambda page: not page.down(), "every source answers")
         patient.admin.reassign({("spread", number): [3] for number in numbers}, throttle=MEGABYTE)
         watch.until(lambda page: len(page.all("reassignment_bytes_remaining")) == len(numbers), "the moves are seen")
         wait_for(lambda: len(_placed(patient, "spread", 3)) == len(numbers))
@@ -358,7 +358,7 @@ def _resize(log_dir: Path, megabytes: float) -> None:
 
 
 def _prefer(cluster: Cluster, topic: str, broker: int, log_dir: Path) -> None:
-    """Tell a broker where to put a replica that it does not have yet: it says that it has none, and remembers."""
+    """Set where a broker will put a replica that it does not have yet; it answers that it has none."""
     with pytest.raises(AdminError, match="ReplicaNotAvailable"):
         cluster.admin.move_log_dir(broker, (topic, 0), str(log_dir))
 

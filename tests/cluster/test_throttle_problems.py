@@ -140,7 +140,7 @@ def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster
     ends: list[tuple[float, float]] = []
 
     def looked(page: Page) -> bool:
-        """Look at the move under the throttle; tell whether the other one is stuck."""
+        """Check the move under the throttle; return whether the other one is stuck."""
         assert page.get("reassignment_never_ends", **named) in (None, 0)
         eta = page.get("reassignment_eta_seconds", **named)
         if eta is not None:
@@ -170,7 +170,7 @@ def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster
         watch.until(lambda page: page["reassigning_partitions"] == 0, "nothing moves")
 
 
-def test_a_throttle_that_nobody_took_away(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_throttle_that_stays_after_its_move(cluster: Cluster, tmp_path: Path) -> None:
     """Left behind once the grace is over; without lists the rates are idle; when all is cleared, all is well."""
     cluster.admin.create_topic("over", assignment={0: [1]})
     cluster.load.produce("over", bytes=12 * MEGABYTE, record_size=10_000)

@@ -26,12 +26,12 @@ OVERDUE, STALLED = "topic_remote_copy_overdue_bytes", "topic_remote_copy_stalled
 
 
 def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: Path) -> None:
-    """What is overdue grows, since when is told, the quota is named without a break, and all of it ends."""
+    """Overdue bytes and their age grow, the quota is named without a break, and all of it ends."""
     _follow_a_low_copy_quota(cluster, tmp_path, overdue=8 * MIB)
 
 
 @pytest.mark.full_kafka
-def test_kafka_3_9_tells_what_is_overdue_too(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
+def test_kafka_3_9_shows_overdue_bytes_too(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     """`ListOffsets -5` came with 3.9, the quotas with 3.8."""
     _follow_a_low_copy_quota(make_cluster(brokers=2, version="3.9.1"), tmp_path, overdue=4 * MIB)
 
@@ -46,7 +46,7 @@ def _follow_a_low_copy_quota(cluster: Cluster, folder: Path, overdue: float) -> 
         with cluster.load.background(TOPIC, inbound):
             low = sidecar.pages_until(lambda page: (page.get(OVERDUE, topic=TOPIC) or 0) >= overdue)
         still = sidecar.wait(lambda page: page.get("partition_bytes_in_per_second", topic=TOPIC, partition=0) == 0)
-        _assert_overdue_is_what_the_brokers_tell(cluster, sidecar)
+        _assert_overdue_is_that_of_the_brokers(cluster, sidecar)
         cluster.admin.alter_broker_config("", {COPY_QUOTA: None})
         after = sidecar.pages_until(lambda page: page.get(OVERDUE, topic=TOPIC) == 0 and not _problems(page))
 
@@ -99,7 +99,7 @@ def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tm
 
 @pytest.mark.full_kafka
 def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """A broker that has just begun to lead tells `-5` late: what was copied is not overdue because of that.
+    """A broker that has just begun to lead answers `-5` late: what was copied is not overdue because of that.
 
     Its remote log manager looks once in an interval, which is 30 s by default.
     """
@@ -111,7 +111,7 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
         cluster.load.produce(topic, bytes=6 * MIB)
     for topic in topics:
         wait_for(partial(_is_copied, cluster, topic), what="the segments are copied")
-    told: dict[str, list[int]] = {topic: [] for topic in topics}
+    offsets: dict[str, list[int]] = {topic: [] for topic in topics}
 
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         sidecar.wait(lambda page: page.all(OVERDUE) == {(topic,): 0 for topic in topics})
@@ -124,8 +124,8 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
         for page in sidecar.pages(2 * SLOW_MACHINE):
             pages.append(page)
             for topic in topics:
-                told[topic].append(_tiered(cluster, topic))
-            if min(offsets[-1] for offsets in told.values()) > 0:
+                offsets[topic].append(_tiered(cluster, topic))
+            if min(each[-1] for each in offsets.values()) > 0:
                 break
         for topic in topics:
             cluster.load.produce(topic, bytes=2 * MIB)
@@ -133,8 +133,8 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
         pages.append(sidecar.wait(lambda page: page.all(OVERDUE) == {(topic,): 0 for topic in topics}))
 
     overdue = {topic: [page.get(OVERDUE, topic=topic) for page in pages] for topic in topics}
-    print(f"latest tiered offsets as the leader told them: {told}\noverdue: {overdue}")
-    assert min(told["alone"]) == -1
+    print(f"latest tiered offsets by the leader: {offsets}\noverdue: {overdue}")
+    assert min(offsets["alone"]) == -1
     assert {amount for amounts in overdue.values() for amount in amounts} <= {0, None}
     assert {key for page in pages for key in _problems(page)} == set()
 
@@ -173,7 +173,7 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
 
 @pytest.mark.full_kafka
 def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path) -> None:
-    """A consumer that reads what is no longer local is held back; once it has read all, nobody is."""
+    """A consumer that reads what is no longer local is held back; once it has read all, no client is."""
     cluster.admin.alter_broker_config("", {FETCH_QUOTA: 150_000})
     _create(cluster, TOPIC, [1, 2])
     cluster.load.produce(TOPIC, bytes=8 * MIB)
@@ -197,7 +197,7 @@ def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path
     assert before.get("tiered_storage_problem_seconds", broker=1, problem="fetch_held_back") in {0, None}
     assert any(waits)
     seen = {key for page in [*held, *pages, *after] for key in _problems(page)}
-    # Nobody has a consumer_byte_rate, so one client may exhaust what all of them share, as it does here.
+    # No client has a consumer_byte_rate, so one client may exhaust what all of them share, as it does here.
     assert seen == {("1", "fetch_held_back"), *((str(b), "client_fetch_quota_above") for b in cluster.broker_ids)}
     assert _are_growing(
         [page.get("tiered_storage_problem_seconds", broker=1, problem="fetch_held_back") for page in pages]
@@ -217,7 +217,7 @@ def _is_copied(cluster: Cluster, topic: str) -> bool:
     return _tiered(cluster, topic) > 5 * 1000
 
 
-def _assert_overdue_is_what_the_brokers_tell(cluster: Cluster, sidecar: Sidecar) -> None:
+def _assert_overdue_is_that_of_the_brokers(cluster: Cluster, sidecar: Sidecar) -> None:
     """The page against the brokers' own offsets and size, while nothing is produced and perhaps one segment copied."""
     before = _tiered(cluster)
     page = sidecar.whole_page()

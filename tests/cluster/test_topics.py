@@ -11,7 +11,7 @@ from tests.cluster.sidecar import Sidecar, configuration
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 
-def test_a_topic_made_anew_with_fewer_partitions_is_another_topic(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_topic_recreated_with_fewer_partitions_is_another_topic(cluster: Cluster, tmp_path: Path) -> None:
     """After delete and create within a poll no series of an old partition is left, and no lag spans the two topics."""
     cluster.admin.create_topic("phoenix", partitions=4, replication_factor=3)
     cluster.load.produce("phoenix", records=2000, partitions=range(4))
@@ -32,8 +32,8 @@ def test_a_topic_made_anew_with_fewer_partitions_is_another_topic(cluster: Clust
         assert "Traceback" not in sidecar.log
 
 
-def test_what_a_dead_follower_told_does_not_outlive_its_topic(cluster: Cluster, tmp_path: Path) -> None:
-    """Of a topic made anew under the name, its lag is unknown: the end that it told was that of the other topic."""
+def test_the_end_of_a_dead_follower_ends_with_its_topic(cluster: Cluster, tmp_path: Path) -> None:
+    """In a topic that was recreated its lag is unknown: the known end is that of the other topic."""
     cluster.admin.create_topic("phoenix", assignment={0: [1, 2]})
     cluster.load.produce("phoenix", records=500)
 

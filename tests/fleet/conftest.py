@@ -29,7 +29,7 @@ class Fleet:
 
 
 def silent(polls: int) -> None:
-    """Take progress, and tell nobody."""
+    """Ignore progress."""
 
 
 @pytest.fixture(scope="session")

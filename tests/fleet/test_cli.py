@@ -15,14 +15,14 @@ QUICK = ["--brokers", "3", "--partitions", "4", "--days", "0.01", "--workers", "
 def test_it_writes_history_and_truth_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """There are history and truth, nothing else, progress on the error output and one line at the end."""
     code = main(["--out", str(tmp_path), *QUICK, "--clusters", "2", "--bursts", "1000"])
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
 
     assert code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["history", "truth"]
     assert len(read(tmp_path / "history", "polls")) == 28
-    assert len(told.out.splitlines()) == 1
-    assert "2 clusters, 28 polls from 2026-01-05 00:00" in told.out
-    assert "100%  28 of 28 polls" in told.err
+    assert len(printed.out.splitlines()) == 1
+    assert "2 clusters, 28 polls from 2026-01-05 00:00" in printed.out
+    assert "100%  28 of 28 polls" in printed.err
     calm = [json.loads(line) for line in (tmp_path / "truth/calm.json").read_text(encoding="utf-8").splitlines()]
     assert len({row["cluster_id"] for row in calm}) == 2
     assert {path.name for path in (tmp_path / "truth").iterdir()} == {

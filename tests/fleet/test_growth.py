@@ -58,7 +58,7 @@ def test_partitions_are_made_as_the_curve_says(grown: Grown) -> None:
 
 
 def test_bytes_are_those_of_the_curve(grown: Grown) -> None:
-    """What brokers take in and hold in the last week is what the hours and the curves say, but for the noise."""
+    """What brokers take in and hold in the last week is what the hours and the curves say, except noise."""
     _, seen, drawn = grown
     curves, hours = drawn.curves, drawn.hours
     assert hours is not None

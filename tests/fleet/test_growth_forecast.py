@@ -48,7 +48,7 @@ def compound(near: None) -> list[Tried]:
 
 
 def _tried(seeds: range = range(SEEDS), **other: float) -> Iterator[Tried]:
-    """Of each fleet but those that have reached their limit: nothing is ahead of them."""
+    """Of each fleet except those that have reached their limit."""
     for seed in seeds:
         settings = Settings(seed=seed, horizon=float(HORIZON), **{**PRESETS["growth"], **other})
         yield from (each for each in _of_fleet(settings) if each.said.outcome is not Outcome.REACHED)

@@ -31,7 +31,7 @@ def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
 
 
 def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
-    """The rows of a run, judged again from its first poll, give exactly the verdicts that were written."""
+    """The rows of a run, evaluated again from its first poll, give exactly the verdicts that were written."""
     kept = [written(tables) for tables in polls(fleet.history, end=SETTINGS.start + 2 * 3600)]
 
     again = [rows(poll) for poll in replay(kept)]
@@ -118,21 +118,21 @@ def test_moves_end_as_the_truth_says(fleet: Fleet, kind: str) -> None:
         assert (mine[-1]["remaining_bytes"] > 0.3 * move.bytes_at_start) == (move.outcome == "cancelled")
 
 
-def test_moves_run_as_the_sidecar_foretells(fleet: Fleet) -> None:
+def test_moves_run_as_the_sidecar_predicts(fleet: Fleet) -> None:
     """The ETA that it shows soon after the start of a plain throttled move is when the truth says that it ended."""
     truth, seen, errors = fleet.written.truths[0], fleet.rows("moves"), []
     for move in truth.moves:
         key = (move.topic, move.partition, move.broker)
-        told = [
+        early = [
             row
             for row in seen
             if (row["topic"], row["partition"], row["broker"]) == key
             and move.began + 150 < row["time"] < move.began + 250
         ]
         plain = move.cause is None and move.outcome == "completed" and math.isfinite(move.limit)
-        if plain and told and told[0]["eta"] is not None and move.ended is not None:
-            took = move.ended - told[0]["time"]
-            errors.append(abs(told[0]["eta"] - took) / took)
+        if plain and early and early[0]["eta"] is not None and move.ended is not None:
+            took = move.ended - early[0]["time"]
+            errors.append(abs(early[0]["eta"] - took) / took)
 
     assert len(errors) >= 3
     assert median(errors) < 0.15

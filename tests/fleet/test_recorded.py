@@ -1,6 +1,6 @@
-"""The recording `fleet/recorded`: it can be read, is judged again alike, agrees with its truth, and names no machine.
+"""The recording `fleet/recorded`: readable, evaluated again alike, like its truth, without machine names.
 
-Where its verdicts differ as a formula was changed on purpose, record it anew: docs/fleet.md says how.
+Where its verdicts differ as a formula was changed on purpose, record it again: docs/fleet.md says how.
 """
 
 import itertools
@@ -36,7 +36,7 @@ def kept(table: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["time"])
 
 
-def told(name: str) -> list[dict[str, Any]]:
+def truth(name: str) -> list[dict[str, Any]]:
     """Lines of one file of the truth."""
     return [json.loads(line) for line in (RECORDED / "truth" / f"{name}.json").read_text().splitlines()]
 
@@ -51,7 +51,7 @@ def younger() -> set[tuple[str, str]]:
     return found
 
 
-def test_it_is_small_and_tells_of_no_machine() -> None:
+def test_it_is_small_and_names_no_machine() -> None:
     """Half a megabyte at most; no path but of the cluster's own folder, no address but loopback."""
     files = [file for file in RECORDED.rglob("*") if file.is_file()]
     text = " ".join(str(read(HISTORY, table.name).to_pylist()) for table in TABLES)
@@ -73,8 +73,8 @@ def test_polls_judged_again_give_the_same() -> None:
         assert [each for each in differences(was, in_order_of(was, now)) if each not in since] == []
 
 
-def test_nobody_was_too_busy() -> None:
-    """A poll every two seconds, but for the restart of the sidecar, and every one could tell of moves and throttles."""
+def test_no_poll_was_late() -> None:
+    """A poll every two seconds, except at the restart of the sidecar, each with moves and throttle lists."""
     found = kept("polls")
     times = [row["time"] for row in found]
     gaps = sorted(later - earlier for earlier, later in itertools.pairwise(times))
@@ -87,9 +87,9 @@ def test_nobody_was_too_busy() -> None:
 
 @pytest.mark.parametrize("name", ["orders", "audit", "payments"])
 def test_moves_are_those_of_the_truth(name: str) -> None:
-    """Each is in every poll from its begin to its end, and ended as is told."""
+    """Each is in every poll from its begin to its end, and ended as the truth says."""
     seen, times = kept("moves"), [row["time"] for row in kept("polls")]
-    for move in (move for move in told("moves") if move["topic"] == name):
+    for move in (move for move in truth("moves") if move["topic"] == name):
         mine = [
             row for row in seen if all(row[key] == move[key] for key in ("topic", "topic_id", "partition", "broker"))
         ]
@@ -102,9 +102,9 @@ def test_moves_are_those_of_the_truth(name: str) -> None:
 
 
 def test_faults_and_what_looks_like_one_are_in_it() -> None:
-    """Followers of the paused broker are late by few records; a burst brings many, and nobody is late."""
-    down = next(fault for fault in told("faults") if fault["kind"] == "broker_down")
-    burst = next(calm for calm in told("calm") if calm["kind"] == "burst")
+    """Followers of the paused broker are late by few records; a burst brings many, and no follower is late."""
+    down = next(fault for fault in truth("faults") if fault["kind"] == "broker_down")
+    burst = next(calm for calm in truth("calm") if calm["kind"] == "burst")
     late = [row for row in kept("replicas") if row["late"] and not row["adding"]]
     bursting = [row for row in kept("replicas") if burst["began"] <= row["time"] <= burst["ended"]]
 

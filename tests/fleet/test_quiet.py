@@ -9,13 +9,13 @@ from fleet.simulation import Simulation
 from kafka_warden.derive import Memory, derive
 from kafka_warden.model import UNKNOWN, Snapshot
 
-CALM = Settings(seed=2, partitions=30, days=0.1, faults=0, bursts=0, restarts=0, moves=0)
+QUIET = Settings(seed=2, partitions=30, days=0.1, faults=0, bursts=0, restarts=0, moves=0)
 
 
 def test_a_healthy_cluster_is_judged_healthy() -> None:
     """No follower is late or out of sync, none lacks more than what is on its way, nothing moves."""
     memory: Memory | None = None
-    simulation = Simulation(CALM, 0)
+    simulation = Simulation(QUIET, 0)
     for sight in simulation.sights():
         memory, derived = derive(sight.snapshot, memory, simulation.world.plan.parameters)
 
@@ -28,7 +28,7 @@ def test_a_healthy_cluster_is_judged_healthy() -> None:
 
 def test_logs_only_grow_and_replicas_lie_apart() -> None:
     """Ends never fall, starts follow retention, and the replicas of a partition are on brokers of several racks."""
-    seen = [sight.snapshot for sight in Simulation(CALM, 0).sights()]
+    seen = [sight.snapshot for sight in Simulation(QUIET, 0).sights()]
     racks = {broker.id: broker.rack for broker in seen[0].brokers.values()}
 
     for before, after in pairwise(seen):
