@@ -164,18 +164,14 @@ class _Measurement:
                 snapshot = self.once()
                 inbound = self._add(snapshot)
         if not snapshot.reassignments_known:
-            raise IncompleteError(f"the moves in progress are unknown: {_fault(snapshot, Source.REASSIGNMENTS)}")
+            status = snapshot.status.get((Source.REASSIGNMENTS, NO_BROKER))
+            errors = dict(status.errors) if status is not None else {}
+            reason = max(errors, key=lambda name: errors[name], default="unknown")
+            hint = "; docs/security.md lists the required ACLs" if reason == "authorization" else ""
+            raise IncompleteError(f"the moves in progress are unknown: {reason}{hint}")
         return snapshot, inbound
 
     def _add(self, snapshot: Snapshot) -> Inbound:
         self._memory, derived = derive(snapshot, self._memory, self._parameters)
         self._inbound = step(self._inbound, snapshot, derived.bytes_in)
         return self._inbound
-
-
-def _fault(snapshot: Snapshot, source: Source) -> str:
-    """Return the most frequent reason of a failed source."""
-    status = snapshot.status.get((source, NO_BROKER))
-    reasons = dict(status.errors) if status is not None else {}
-    worst = max(reasons, key=lambda name: reasons[name], default="unknown")
-    return f"{worst}; docs/security.md lists the required ACLs" if worst == "authorization" else worst

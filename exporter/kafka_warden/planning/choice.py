@@ -56,11 +56,6 @@ class Choice:
     """The lowest of them; `None` without a network, or if one is unknown."""
 
     @property
-    def possible(self) -> bool:
-        """Whether a throttle meets deadline and share."""
-        return self.limit is not None
-
-    @property
     def assumed_limit(self) -> float:
         """The limit for which times are predicted: the one to set, or the highest that the share allows."""
         return float(self.limit) if self.limit is not None else self.most

@@ -52,22 +52,21 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
         return ()
     throttle = [] if plan.limit is None else ["--throttle", str(plan.limit)]
     additional = ["--additional"] if plan.additional else []
+    again = ["--execute", "--additional", "--throttle", "BYTES"]
     file, back = ["--reassignment-json-file", where.file], ["--reassignment-json-file", where.rollback]
     found = [
         ("begin", "start the move", ["--execute", *additional, *throttle, *file]),
         ("watch", "list the moves in progress", ["--list"]),
-        (
-            "throttle",
-            "during the move: set another throttle, in bytes per second",
-            ["--execute", "--additional", "--throttle", "BYTES", *file],
-        ),
+        ("throttle", "during the move: set another throttle, in bytes per second", [*again, *file]),
         _cancel(plan, file),
         ("verify", "at the end: repeat until it reports that the throttle was removed", ["--verify", *file]),
         *_rollback(plan.rollback_plan, back),
     ]
-    if plan.limit is None:
-        found = [entry for entry in found if entry[0] != "throttle"]
-    return tuple(Command(purpose, about, _line(where, REASSIGN, options)) for purpose, about, options in found)
+    return tuple(
+        Command(purpose, about, _line(where, REASSIGN, options))
+        for purpose, about, options in found
+        if purpose != "throttle" or plan.limit is not None
+    )
 
 
 def _cancel(plan: MovePlan, file: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -102,25 +101,14 @@ def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:
     """Return the commands that check the result."""
     if not plan.changed or problems(plan):
         return ()
-    found = [
-        Command(
-            "under_replicated",
-            "all replicas are in sync: prints nothing",
-            _line(where, TOPICS, ["--describe", "--under-replicated-partitions"]),
-        )
-    ]
+    in_sync = _line(where, TOPICS, ["--describe", "--under-replicated-partitions"])
+    found = [Command("under_replicated", "all replicas are in sync: prints nothing", in_sync)]
     if plan.limit is not None:
+        about = "no broker has a throttled.rate; --verify cannot remove it from a broker that is down"
+        lists = _line(where, TOPICS, ["--describe", "--topics-with-overrides"])
         found += [
-            Command(
-                "rates_left",
-                "no broker has a throttled.rate; --verify cannot remove it from a broker that is down",
-                _line(where, CONFIGS, ["--describe", "--entity-type", "brokers"]),
-            ),
-            Command(
-                "lists_left",
-                "no topic has throttled.replicas",
-                _line(where, TOPICS, ["--describe", "--topics-with-overrides"]),
-            ),
+            Command("rates_left", about, _line(where, CONFIGS, ["--describe", "--entity-type", "brokers"])),
+            Command("lists_left", "no topic has throttled.replicas", lists),
         ]
     return (*found, *_elect(plan, where))
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -127,30 +127,20 @@ def _measured(inbound: InboundRates) -> dict[str, Any]:
 
 
 def _throttle(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
-    choice = plan.choice
-    values: Mapping[str, float | None] = {
-        "bytes_per_second": None if choice is None else choice.limit,
-        "needed_bytes_per_second": None if choice is None else choice.needed,
-        "allowed_bytes_per_second": plan.goal.most,
-        "least_deadline_seconds": None if choice is None else choice.least_deadline,
-        "least_network_share": None if choice is None else choice.least_share,
-        "lower_bound_bytes_per_second": None if choice is None else choice.lower_bound,
-        "upper_bound_bytes_per_second": None if choice is None else choice.upper_bound,
-    }
-    unknown = dict.fromkeys(values, NOTHING_COPIED)
-    if choice is not None:
-        bound = NO_NETWORK if plan.goal.network is None else UNKNOWN_INBOUND
-        unknown |= {
-            "bytes_per_second": CONTRADICTION,
-            "least_network_share": NO_NETWORK,
-            "lower_bound_bytes_per_second": UNKNOWN_INBOUND,
-            "upper_bound_bytes_per_second": bound,
-        }
-    infinite = {"least_deadline_seconds": NEVER, "allowed_bytes_per_second": NO_NETWORK}
-    return {
-        name: why.number(f"throttle.{name}", value, unknown[name], infinite.get(name, UNLIMITED))
-        for name, value in values.items()
-    }
+    choice, upper = plan.choice, NO_NETWORK if plan.goal.network is None else UNKNOWN_INBOUND
+    allowed = why.number("throttle.allowed_bytes_per_second", plan.goal.most, NOTHING_COPIED, NO_NETWORK)
+    found: dict[str, float | None] = {"allowed_bytes_per_second": allowed}
+    for key, name, unknown in (
+        ("bytes_per_second", "limit", CONTRADICTION),
+        ("needed_bytes_per_second", "needed", NOTHING_COPIED),
+        ("least_deadline_seconds", "least_deadline", NOTHING_COPIED),
+        ("least_network_share", "least_share", NO_NETWORK),
+        ("lower_bound_bytes_per_second", "lower_bound", UNKNOWN_INBOUND),
+        ("upper_bound_bytes_per_second", "upper_bound", upper),
+    ):
+        value, reason = (None, NOTHING_COPIED) if choice is None else (getattr(choice, name), unknown)
+        found[key] = why.number(f"throttle.{key}", value, reason, NEVER)
+    return found
 
 
 def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
@@ -176,13 +166,8 @@ def _rollback(plan: MovePlan, key: str, why: _Reasons) -> dict[str, Any]:
     """Return the rollback plan for one of its two keys. `way_back` is the older one."""
     back = plan.rollback_plan
     unknown = back.why or NOTHING_COPIED
-    values: Mapping[str, float | None] = {
-        "replicas": back.replicas,
-        "bytes": back.bytes,
-        "bytes_per_second": back.limit,
-        "predicted_seconds": back.predicted,
-    }
-    return {name: why.number(f"{key}.{name}", value, unknown, NEVER) for name, value in values.items()}
+    names = {"replicas": "replicas", "bytes": "bytes", "bytes_per_second": "limit", "predicted_seconds": "predicted"}
+    return {name: why.number(f"{key}.{name}", getattr(back, field), unknown, NEVER) for name, field in names.items()}
 
 
 def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any]:

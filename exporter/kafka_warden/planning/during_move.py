@@ -4,7 +4,7 @@ The tool sets the lists of every topic that moves: old replicas in the leader li
 (`calculateLeaderThrottles`, `calculateFollowerThrottles`). Lists of other topics do not change.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,11 @@ def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) 
     is_leader = np.zeros(len(broker), bool)
     is_leader[partitions.leader_row[partitions.leader_row != UNKNOWN]] = True
     no = np.zeros(len(new), bool)
-    listed = _listed(snapshot, moving)
+    planned = np.isin(replicas.partition, np.array([p.row for p in moving], replicas.partition.dtype))
+    replaced = {p.topic for p in moving}
+    configs = {topic: config for topic, config in snapshot.topic_configs.items() if topic not in replaced}
+    leader = _listed(snapshot, {topic: config.leader_throttled for topic, config in configs.items()})
+    follower = _listed(snapshot, {topic: config.follower_throttled for topic, config in configs.items()})
     return DuringMove(
         brokers,
         throttle.Replicas(
@@ -71,34 +75,16 @@ def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) 
             broker=np.searchsorted(brokers, broker).astype(np.int32),
             is_leader=is_leader,
             in_isr=np.concatenate([replicas.in_isr, no]),
-            leader_listed=np.concatenate([listed[Side.LEADER], no]),
-            follower_listed=np.concatenate([listed[Side.FOLLOWER], ~no]),
+            leader_listed=np.concatenate([leader | (planned & ~replicas.adding), no]),
+            follower_listed=np.concatenate([follower | (planned & replicas.adding), ~no]),
         ),
         bytes_in,
     )
 
 
-def _listed(snapshot: Snapshot, moving: Sequence[Moving]) -> dict[Side, Bools]:
-    """(R,) replicas of the snapshot that are listed after the tool has set its lists."""
-    replicas = snapshot.replicas
-    planned = np.zeros(len(snapshot.partitions), bool)
-    planned[[partition.row for partition in moving]] = True
-    ours = planned[replicas.partition]
-    rewritten = {partition.topic for partition in moving}
-    return {
-        Side.LEADER: _already_listed(snapshot, rewritten, Side.LEADER) | (ours & ~replicas.adding),
-        Side.FOLLOWER: _already_listed(snapshot, rewritten, Side.FOLLOWER) | (ours & replicas.adding),
-    }
-
-
-def _already_listed(snapshot: Snapshot, rewritten: set[str], side: Side) -> Bools:
-    """(R,) replicas in the lists of the topics that the tool does not change."""
-    values = [
-        (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
-        for index, topic in enumerate(snapshot.topics)
-        if topic not in rewritten and (config := snapshot.topic_configs.get(topic)) is not None
-    ]
-    lists = throttle.lists_of(values)
+def _listed(snapshot: Snapshot, lists: Mapping[str, str]) -> Bools:
+    """(R,) replicas that the lists of topics name. Lists of moving topics are left out: the tool replaces them."""
+    values = [(index, lists[topic]) for index, topic in enumerate(snapshot.topics) if topic in lists]
     partition = snapshot.replicas.partition
     topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
-    return throttle.listed_rows(lists, topic, number, snapshot.replicas.broker)
+    return throttle.listed_rows(throttle.lists_of(values), topic, number, snapshot.replicas.broker)

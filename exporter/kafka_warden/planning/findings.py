@@ -1,13 +1,13 @@
 """Problems, warnings and notes of a plan, one sentence each."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final
 
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import NUMBERS
-from kafka_warden.model import UNLIMITED, Side
+from kafka_warden.model import SIDES, UNLIMITED, Side
+from kafka_warden.planning.choice import Choice
 from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
 from kafka_warden.planning.moving import electing, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
@@ -36,7 +36,11 @@ def problems(plan: MovePlan) -> tuple[str, ...]:
 
 def warnings(plan: MovePlan) -> tuple[str, ...]:
     """Return the warnings to read before the start."""
-    return tuple(sentence for check in _CHECKS for sentence in check(plan))
+    found = [*_about_replicas(plan), *_about_commands(plan)]
+    if plan.choice is not None and plan.limit is not None:
+        found += [*_about_throttle(plan, plan.choice, plan.limit), *_fetch_size(plan, plan.limit)]
+        found += _replaced(plan, plan.limit)
+    return tuple(found)
 
 
 def notes(plan: MovePlan) -> tuple[str, ...]:
@@ -58,7 +62,7 @@ def notes(plan: MovePlan) -> tuple[str, ...]:
 
 def _contradiction(plan: MovePlan) -> Iterable[str]:
     choice, goal = plan.choice, plan.goal
-    if choice is None or choice.possible:
+    if choice is None or choice.limit is not None:
         return
     cap = f"{in_percent(goal.share)} of the network" if goal.share is not None else "the network"
     yield (
@@ -90,20 +94,14 @@ def _no_room(plan: MovePlan) -> Iterable[str]:
             )
 
 
-def _disks(plan: MovePlan) -> Iterable[str]:
+def _about_replicas(plan: MovePlan) -> Iterable[str]:
     for room in plan.rooms:
         if room.disk.fits is None:
             yield f"disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} to receive)"
-
-
-def _few_replicas(plan: MovePlan) -> Iterable[str]:
     configs = plan.snapshot.topic_configs
     few = [p for p in plan.moving if p.topic in configs and len(p.replicas) < configs[p.topic].min_insync_replicas]
     if few:
         yield f"{names(few)}: fewer replicas than min.insync.replicas: writes with acks=all will fail"
-
-
-def _moves_between_dirs(plan: MovePlan) -> Iterable[str]:
     naming = [p for p in plan.moving if p.names_dirs_of_staying]
     if naming:
         yield (
@@ -112,24 +110,18 @@ def _moves_between_dirs(plan: MovePlan) -> Iterable[str]:
         )
 
 
-def _no_rollback(plan: MovePlan) -> Iterable[str]:
+def _about_commands(plan: MovePlan) -> Iterable[str]:
     if plan.changed and plan.rollback_plan.why:
         yield (
             f"the rollback has no throttle and no command: {plan.rollback_plan.why}. Keep the current assignment, and"
             " plan it with --reassignment when you need it"
         )
-
-
-def _not_cancelled(plan: MovePlan) -> Iterable[str]:
     growing = only_growing(plan.moving)
     if growing:
         yield (
             f"{names(growing)}: only gets more replicas. --cancel of some versions of the tool (3.9.1; not 4.1.1) skips"
             " it, but removes the throttle. Check --list after --cancel; if it still moves, use the rollback"
         )
-
-
-def _no_network(plan: MovePlan) -> Iterable[str]:
     if (plan.choice is not None or plan.rollback_plan.limit is not None) and plan.goal.network is None:
         yield (
             "the network capacity is not configured, so nothing limits the throttle: set network.bytes_per_second, or"
@@ -137,10 +129,7 @@ def _no_network(plan: MovePlan) -> Iterable[str]:
         )
 
 
-def _outside_bounds(plan: MovePlan) -> Iterable[str]:
-    choice, limit = plan.choice, plan.limit
-    if choice is None or limit is None:
-        return
+def _about_throttle(plan: MovePlan, choice: Choice, limit: int) -> Iterable[str]:
     if choice.lower_bound is not None and limit < choice.lower_bound:
         yield (
             f"the throttle is below KIP-73's lower bound of {in_rate(choice.lower_bound)}: if the leader moves to a"
@@ -151,19 +140,12 @@ def _outside_bounds(plan: MovePlan) -> Iterable[str]:
             f"the throttle is above KIP-73's upper bound of {in_rate(choice.upper_bound)}: after leaders have moved,"
             " the network is too slow for the inbound rate"
         )
-
-
-def _late(plan: MovePlan) -> Iterable[str]:
-    if plan.limit is not None and plan.predicted > plan.goal.deadline:
+    if plan.predicted > plan.goal.deadline:
         yield (
             f"the law of throttled moves predicts {in_time(plan.predicted)} with this throttle, because of"
             " replication.quota.window.* of the brokers: check the ETA during the move"
         )
-
-
-def _bursts(plan: MovePlan) -> Iterable[str]:
-    limit = plan.limit
-    most = max((load.most(limit) for load in plan.loads), default=0.0) if limit is not None else 0.0
+    most = max(load.most(limit) for load in plan.loads)
     if most > plan.goal.most:
         yield (
             f"a whole fetch response passes before it is counted: up to {in_rate(most)} in the mean of a quota window,"
@@ -171,14 +153,12 @@ def _bursts(plan: MovePlan) -> Iterable[str]:
         )
 
 
-def _fetch_size(plan: MovePlan) -> Iterable[str]:
-    if plan.limit is None:
-        return
+def _fetch_size(plan: MovePlan, limit: int) -> Iterable[str]:
     network = plan.goal.network if plan.goal.network is not None else UNLIMITED
     brokers = float(sum(not broker.gone for broker in plan.snapshot.brokers.values()))
     for load in plan.loads:
         size = plan.snapshot.broker_configs[load.broker].replica_fetch_response_max_bytes
-        largest = throttle.largest_fetch(NUMBERS, float(plan.limit), brokers, load.window.seconds, network)
+        largest = throttle.largest_fetch(NUMBERS, float(limit), brokers, load.window.seconds, network)
         if size > largest and load.side is Side.FOLLOWER:
             yield (
                 f"broker {load.broker}: replica.fetch.response.max.bytes is {in_bytes(size)}; with more than"
@@ -186,27 +166,10 @@ def _fetch_size(plan: MovePlan) -> Iterable[str]:
             )
 
 
-def _replaced(plan: MovePlan) -> Iterable[str]:
-    if plan.limit is None:
-        return
+def _replaced(plan: MovePlan, limit: int) -> Iterable[str]:
     brokers = {b for p in plan.moving for b in (*p.sources, *p.replicas)}
     configs = plan.snapshot.broker_configs
     for broker in sorted(brokers & configs.keys()):
-        values = {found.value for side in (Side.LEADER, Side.FOLLOWER) if (found := configs[broker].limits.get(side))}
-        for value in sorted(values - {UNLIMITED, float(plan.limit)}):
+        values = {found.value for side in SIDES if (found := configs[broker].limits.get(side))}
+        for value in sorted(values - {UNLIMITED, float(limit)}):
             yield f"broker {broker}: the tool replaces its throttle of {in_rate(value)}, and --verify removes it"
-
-
-_CHECKS: Final[tuple[Callable[[MovePlan], Iterable[str]], ...]] = (
-    _disks,
-    _few_replicas,
-    _moves_between_dirs,
-    _no_rollback,
-    _not_cancelled,
-    _no_network,
-    _outside_bounds,
-    _late,
-    _bursts,
-    _fetch_size,
-    _replaced,
-)

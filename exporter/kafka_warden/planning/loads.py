@@ -72,7 +72,12 @@ def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMov
             flows[one.broker, partition.leader] = flows.get((one.broker, partition.leader), 0) + 1
             for key in ((partition.leader, Side.LEADER), (one.broker, Side.FOLLOWER)):
                 through.setdefault(key, []).append((partition, one.remaining))
-    bursts = {pair: _burst(_config(snapshot, pair[0]), count) for pair, count in flows.items()}
+    bursts: dict[tuple[int, int], float] = {}
+    for pair, count in flows.items():
+        # B of one flow, by the configuration of its target (docs/throttle-law.md).
+        config = _config(snapshot, pair[0])
+        response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
+        bursts[pair] = law.burst(NUMBERS, float(count), float(config.replica_fetch_max_bytes), response)
     floors = during.floors()
     return tuple(
         _load(snapshot, key, copies, bursts, floors[key[1]][key[0]])
@@ -112,12 +117,6 @@ def _load(
         burst=sum(burst for pair, burst in bursts.items() if pair[side is Side.LEADER] == broker),
         window=law.Window(config.quota_window_num, config.quota_window_size),
     )
-
-
-def _burst(config: BrokerConfig, partitions: int) -> float:
-    """B of one flow, by the configuration of its target (docs/throttle-law.md)."""
-    response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
-    return law.burst(NUMBERS, float(partitions), float(config.replica_fetch_max_bytes), response)
 
 
 def _config(snapshot: Snapshot, broker: int) -> BrokerConfig:

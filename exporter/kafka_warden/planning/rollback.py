@@ -52,7 +52,7 @@ def plan_rollback(
         bytes=sum((one.remaining for p in returning for one in p.arriving), 0.0),
         limit=None if choice is None else choice.limit,
         predicted=0.0 if last is None else last[1],
-        why="" if choice is None or choice.possible else _contradiction(choice, goal),
+        why="" if choice is None or choice.limit is not None else _contradiction(choice, goal),
     )
 
 

@@ -76,23 +76,16 @@ def count_replicas(snapshot: Snapshot) -> dict[int, int]:
 
 def _room(snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int, most: float) -> Room:
     arriving = [(p, one) for p in moving for one in p.arriving if one.broker == broker]
+    new = sum(p.counted and not one.under_way for p, one in arriving)
+    deleted = sum(p.counted and broker in p.leaving for p in moving)
+    fits = limits.reassignment_fits({broker: limits.headroom(most, float(hosted))}, {broker: new})
     return Room(
         broker=broker,
         sends=sum((one.remaining for p in moving if p.leader == broker for one in p.arriving), 0.0),
         receives=sum((one.remaining for _, one in arriving), 0.0),
-        partitions=_partitions(moving, arriving, broker, hosted, most),
+        partitions=Partitions(hosted, hosted + new, hosted + new - deleted, most, fits),
         disk=_disk(snapshot, moving, [one for _, one in arriving], broker),
     )
-
-
-def _partitions(
-    moving: Sequence[Moving], arriving: Sequence[tuple[Moving, Arriving]], broker: int, hosted: int, most: float
-) -> Partitions:
-    new = sum(p.counted and not one.under_way for p, one in arriving)
-    gone = sum(p.counted and broker in p.leaving for p in moving)
-    headroom = {broker: limits.headroom(most, float(hosted))}
-    fits = limits.reassignment_fits(headroom, {broker: new})
-    return Partitions(hosted, hosted + new, hosted + new - gone, most, fits)
 
 
 def _disk(snapshot: Snapshot, moving: Sequence[Moving], arriving: Sequence[Arriving], broker: int) -> Disk:
