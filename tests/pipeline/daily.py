@@ -33,11 +33,11 @@ def poll(hour: int, partitions: int, limits: Mapping[str, Any], cluster: str = "
 
 def broker(hour: int, number: int, counted: int, dirs: Mapping[str, tuple[int, int, int]]) -> dict[str, Any]:
     """A row of `brokers`; directories are bytes of logs, usable bytes and size."""
-    told = [
+    log_dirs = [
         {"path": path, "online": True, "bytes": used, "usable_bytes": usable, "total_bytes": size}
         for path, (used, usable, size) in dirs.items()
     ]
-    return {**common(hour), "broker": number, "counted": counted, "log_dirs": told}
+    return {**common(hour), "broker": number, "counted": counted, "log_dirs": log_dirs}
 
 
 def partition(hour: int, number: int, leader: int, bytes_in: float | None) -> dict[str, Any]:

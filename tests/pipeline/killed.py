@@ -11,13 +11,13 @@ from pathlib import Path
 from sandbox import wait_for
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 600.0
+TIME_LIMIT = 600.0
 """Seconds until a batch has come to some step, on a machine that does much else."""
 # Plans of tests run once: compiling them takes longer than running them would.
 PLAIN = ("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN", "--conf", "spark.sql.codegen.wholeStage=false")
 
 Step = Callable[[Path], set[Path]]
-"""Tells, for a folder of marts, what a step of a batch leaves behind that was not there before."""
+"""Returns, for a folder of marts, the files that a step of a batch has added."""
 
 
 def rows_staged(output: Path) -> set[Path]:
@@ -74,7 +74,7 @@ def running_in(step: Step, read: Path | str, output: Path, *flags: str) -> Itera
     """Run it until a batch is in a step, and kill it at the end."""
     before = step(output)
     with running(read, output, "--every", "1s", *flags) as process:
-        wait_for(lambda: process.poll() is not None or bool(step(output) - before), PATIENCE, step.__doc__ or "")
+        wait_for(lambda: process.poll() is not None or bool(step(output) - before), TIME_LIMIT, step.__doc__ or "")
         assert process.poll() is None, "it ended by itself"
         yield process
 
@@ -88,11 +88,11 @@ def killed_in(step: Step, read: Path | str, output: Path, *flags: str) -> None:
 def finished(read: Path | str, output: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run it until it has taken all that is there, and return what it said."""
     given = command(read, output, "--until-done", *flags)
-    return subprocess.run(given, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(given, cwd=ROOT, capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
 
 
 def is_alive(group: int) -> bool:
-    """Tell whether a process of a group runs, the JVM say, whose parent may have ended."""
+    """Return whether a process of a group runs, for example a JVM whose parent has ended."""
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             state, _, its = file.read_text().rpartition(")")[2].split()[:3]

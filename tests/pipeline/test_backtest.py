@@ -54,7 +54,7 @@ def blog(tenth: int) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """The example with `replica.lag.max.messages=4`; only the last batch was a fault, another one nobody could see."""
+    """The example with `replica.lag.max.messages=4`; only the last batch was a fault; no poll saw another one."""
     folder = tmp_path_factory.mktemp("blog")
     happened = [
         {"cluster_id": "cluster", "kind": "stuck_follower", "began": EPOCH + 0.9, "ended": EPOCH + 1.6, "broker": 3},

@@ -16,15 +16,15 @@ FORM = (
 HOUR = 60
 
 CASES: dict[str, str | list[tuple[int, str]]] = {
-    # One letter a minute: + it holds, - it does not, ? nobody can tell; `for` and `keep_firing_for` are two minutes.
+    # One letter a minute: + it holds, - it does not, ? it is unknown; `for` and `keep_firing_for` are two minutes.
     "too short": "-+-----",
     "just long enough": "-++----",
     "comes back soon": "-++-+--",
     "comes back late": "-++----+---",
     "short, then long": "-+-++--",
-    "nobody can tell meanwhile": "-++??+-",
-    "nobody can tell at its end": "-++??---",
-    "nobody can tell before it fires": "-+?+---",
+    "unknown meanwhile": "-++??+-",
+    "unknown at its end": "-++??---",
+    "unknown before it fires": "-+?+---",
     "goes on": "---+++",
     "silence": [(0, "++"), (HOUR, "+-")],
     "a poll that speaks through a silence": [(0, "+"), (HOUR, "+-")],
@@ -51,10 +51,10 @@ def rows(trial: int, story: str | list[tuple[int, str]]) -> list[tuple[Any, ...]
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
     """Story to its alarms: minutes of beginning, firing and end, and whether it fired."""
-    told = [row for trial, story in enumerate(CASES.values()) for row in rows(trial, story)]
+    signals = [row for trial, story in enumerate(CASES.values()) for row in rows(trial, story)]
     names = list(CASES)
     stories: dict[str, list[tuple[Any, ...]]] = {name: [] for name in names}
-    for row in alarms(spark.createDataFrame(told, FORM)).orderBy("trial", "began").collect():
+    for row in alarms(spark.createDataFrame(signals, FORM)).orderBy("trial", "began").collect():
         times = (None if row[name] is None else row[name] / MINUTE for name in ("began", "fired", "ended"))
         assert row["seconds"] == (row["last_until"] if row["ended"] is None else row["ended"]) - row["began"]
         stories[names[row["trial"]]].append((*times, row["would_fire"]))
@@ -69,9 +69,9 @@ def found(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
         ("comes back soon", [(1, 3, 5, True)]),
         ("comes back late", [(1, 3, 3, True), (7, None, 8, False)]),
         ("short, then long", [(1, None, 2, False), (3, 5, 5, True)]),
-        ("nobody can tell meanwhile", [(1, 3, 6, True)]),
-        ("nobody can tell at its end", [(1, 3, 5, True)]),
-        ("nobody can tell before it fires", [(1, None, 2, False), (3, None, 4, False)]),
+        ("unknown meanwhile", [(1, 3, 6, True)]),
+        ("unknown at its end", [(1, 3, 5, True)]),
+        ("unknown before it fires", [(1, None, 2, False), (3, None, 4, False)]),
         ("goes on", [(3, 5, None, True)]),
         ("silence", [(0, 2, HOUR + 1, True)]),
         ("a poll that speaks through a silence", [(0, 2, HOUR + 1, True)]),

@@ -21,7 +21,7 @@ def at(spark: SparkSession, *seconds: float) -> DataFrame:
     return frame(spark, "at double", [(number, float(each)) for number, each in enumerate(seconds)])
 
 
-def told(made: DataFrame, *names: str) -> list[Any]:
+def values(made: DataFrame, *names: str) -> list[Any]:
     """Values by poll."""
     return [tuple(row[name] for name in names) for row in made.orderBy("sequence").collect()]
 
@@ -39,9 +39,9 @@ def test_tokens_are_the_least_of_five_minutes(spark: SparkSession) -> None:
     ]
     made = clients(frame(spark, form, rows), at(spark, 0, 60, 300, 301))
     mine = made.where("client_id = 'app'")
-    assert told(mine, "tokens", "left") == [(-1.0, -0.1), (-1.0, -0.1), (-1.0, -0.1), (5.0, 0.5)]
-    assert told(mine, "used") == [(1.0,), (0.75,), (0.75,), (0.25,)], "a quota without end is not used at all"
-    assert told(made.where("user = 'else'"), "client_id", "tokens", "left", "used") == [("", 1.0, None, None)]
+    assert values(mine, "tokens", "left") == [(-1.0, -0.1), (-1.0, -0.1), (-1.0, -0.1), (5.0, 0.5)]
+    assert values(mine, "used") == [(1.0,), (0.75,), (0.75,), (0.25,)], "a quota without end is not used at all"
+    assert values(made.where("user = 'else'"), "client_id", "tokens", "left", "used") == [("", 1.0, None, None)]
 
 
 def test_what_is_overdue_grows_by_its_slope(spark: SparkSession) -> None:
@@ -58,7 +58,7 @@ def test_what_is_overdue_grows_by_its_slope(spark: SparkSession) -> None:
     ]
     made = remote_topics(frame(spark, form, rows), at(spark, 0, 600, 1200, 1900, 2000))
     assert {row["topic"] for row in made.collect()} == {"a"}
-    assert told(made, "overdue_bytes", "growing", "stalled") == [
+    assert values(made, "overdue_bytes", "growing", "stalled") == [
         (10.0, False, 0.0),
         (30.0, True, 0.0),
         (20.0, True, 5.0),
@@ -68,7 +68,7 @@ def test_what_is_overdue_grows_by_its_slope(spark: SparkSession) -> None:
 
 
 def test_failures_are_those_of_late(spark: SparkSession) -> None:
-    """A counter that begins anew counts what it has; without beans it is null, and who counts none has no row."""
+    """A reset counter counts from 0; without beans it is null; a broker without counters has no row."""
     form = "broker int, beans struct<values: map<string, double>>"
 
     def beans(**values: float) -> tuple[dict[str, float]]:
@@ -84,11 +84,11 @@ def test_failures_are_those_of_late(spark: SparkSession) -> None:
     ]
     made = failures(frame(spark, form, rows), at(spark, 0, 60, 120, 180, 500))
     assert {row["broker"] for row in made.collect()} == {1}
-    assert told(made, "failed") == [(None,), (2.0,), (None,), (5.0,), (0.0,)]
+    assert values(made, "failed") == [(None,), (2.0,), (None,), (5.0,), (0.0,)]
 
 
 def test_a_lost_directory_is_remembered(spark: SparkSession) -> None:
-    """While the broker tells of none; one that its answer leaves out is gone."""
+    """Null without the directories; a directory that is missing from an answer no longer exists."""
     form = "broker int, log_dirs array<struct<path: string, online: boolean>>"
     rows = [
         (0, 1, [("/a", True), ("/b", True)]),
@@ -99,4 +99,4 @@ def test_a_lost_directory_is_remembered(spark: SparkSession) -> None:
     ]
     made = lost_directories(frame(spark, form, rows))
     assert {(row["broker"], row["log_dir"]) for row in made.collect()} == {(1, "/b")}
-    assert told(made, "online") == [(True,), (False,), (None,), (True,)]
+    assert values(made, "online") == [(True,), (False,), (None,), (True,)]

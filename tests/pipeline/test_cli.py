@@ -1,4 +1,4 @@
-"""`kafka-warden pipeline`: flags, exit codes, and what is told while a job runs."""
+"""`kafka-warden pipeline`: flags, exit codes, and the progress of a job."""
 
 import argparse
 import io
@@ -36,7 +36,7 @@ def test_job_has_its_name_and_help(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
         (["--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
@@ -49,35 +49,35 @@ def test_job_has_its_name_and_help(name: str) -> None:
         (["--stream", "--start", "2026-11-21T17:00"], "--start, --end: not valid with a stream"),
     ],
 )
-def test_flag_that_cannot_be_used_is_told(
-    given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_flag_that_cannot_be_used_is_reported(
+    given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line and exit code 2, before any JVM is started."""
     code = cli.main(["pipeline", "rollup", "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
     assert code == cli.BAD_CONFIGURATION
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("jobs", "given", "told"),
+    ("jobs", "given", "message"),
     [
         ("rollup,plan", [], "plan cannot be run together with other jobs, run it by itself: the following arguments"),
         ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
     ],
 )
-def test_jobs_that_do_not_go_together_are_told(
-    jobs: str, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_jobs_that_do_not_go_together_are_reported(
+    jobs: str, given: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line and exit code 2, before any JVM is started."""
     assert cli.main(["pipeline", jobs, "--input", "in", "--output", "out", *given]) == cli.BAD_CONFIGURATION
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("given", "path"), [(["--master", "nonsense"], None), (["--memory", "nonsense"], None), ([], "/nowhere")]
 )
-def test_spark_that_does_not_start_is_told(given: list[str], path: str | None, tmp_path: Path) -> None:
+def test_spark_that_does_not_start_is_reported(given: list[str], path: str | None, tmp_path: Path) -> None:
     """An unknown master, a memory that is none, no Java: what to do in one line of ours, and exit code 4."""
     (tmp_path / "bin").mkdir()
     for name in ("bash", "dirname", "ps", "readlink"):
@@ -104,7 +104,7 @@ def test_spark_that_does_not_start_is_told(given: list[str], path: str | None, t
 
 
 @pytest.mark.parametrize("jobs", ["rollup,nonsense", "rollup,", ",", "rollup, moves"])
-def test_job_that_there_is_not_is_told(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_job_that_does_not_exist_is_reported(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As a single one is: with the names of those that there are."""
     with pytest.raises(SystemExit) as end:
         cli.main(["pipeline", jobs, "--input", "in", "--output", "out"])
@@ -151,7 +151,7 @@ def _defaults(job: Job[Any]) -> argparse.Namespace:
 
 
 @pytest.mark.parametrize("failure", [CheckpointError, HistoryFileError, MartError, TruthError])
-def test_what_cannot_be_used_is_told_in_a_line(
+def test_what_cannot_be_used_is_reported_in_a_line(
     failure: type[KafkaWardenError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No traceback: what the job says, and exit code 2."""
@@ -187,7 +187,7 @@ def test_without_spark_the_extra_is_named() -> None:
 
 @pytest.mark.spark
 def test_command_runs_a_job(tmp_path: Path) -> None:
-    """The command writes its marts, tells of its steps on stderr, and ends with 0; with 2 where there is no history."""
+    """The command writes its marts, reports its steps on stderr, and ends with 0; with 2 where there is no history."""
     write(tmp_path / "history", scene_polls())
     flags = ["--master", "local[1]", "--memory", "1g", "--conf", "spark.sql.codegen.wholeStage=false"]
     flags += ["--conf", f"spark.local.dir={tmp_path}", "--output", str(tmp_path / "marts")]
@@ -213,8 +213,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_steps_are_told(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bar on a terminal while tasks run, lines elsewhere; a step that fails is told, too."""
+def test_steps_are_reported(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar on a terminal while tasks run, lines elsewhere; a failed step is reported, too."""
     monkeypatch.setattr("kafka_warden.pipeline.progress.BAR_EVERY", 0.01)
     monkeypatch.setattr("kafka_warden.pipeline.progress.LINE_EVERY", 0.01)
     shown = {}

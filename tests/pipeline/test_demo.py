@@ -1,4 +1,4 @@
-"""`make pipeline-demo`: its commands are valid, it takes nobody's folder, and what it promises is there."""
+"""`make pipeline-demo`: its commands are valid, it takes no foreign folder, and its output exists."""
 
 import os
 import re
@@ -46,14 +46,14 @@ def test_commands_are_valid() -> None:
 
 
 @pytest.mark.parametrize("given", [("--nonsense",), ("-x",), ("one", "two")])
-def test_nonsense_is_told(given: tuple[str, ...]) -> None:
+def test_nonsense_is_reported(given: tuple[str, ...]) -> None:
     """How it is used, and exit code 2; nothing is made."""
     done = run(*given)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: scripts/pipeline-demo [FOLDER]")
 
 
-def test_help_is_told() -> None:
+def test_help_is_reported() -> None:
     """On standard output, with exit code 0."""
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -69,7 +69,7 @@ def test_a_folder_of_somebody_else_stays(tmp_path: Path) -> None:
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     """One line that says what to do."""
     (tmp_path / "file").write_text("")
     done = run(tmp_path / "file" / "demo")
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     """Without an environment, and with a Java that is too old."""
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")

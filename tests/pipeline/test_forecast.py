@@ -149,12 +149,12 @@ def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, t
     """Three polls of an hour; one does not know one of two partitions, of one a row is lost: 200 bytes a second."""
     later = [{"sequence": number, "time": FIRST + 60.0 * (1 + number)} for number in range(3)]
     rates = ((100.0, 100.0), (100.0, None), (100.0,))
-    told = [
+    rows = [
         {**partition(0, number, 1, rate), **later[place]}
         for place, each in enumerate(rates)
         for number, rate in enumerate(each)
     ]
-    write_table(tmp_path / "history", "partitions", told)
+    write_table(tmp_path / "history", "partitions", rows)
     write_table(tmp_path / "history", "polls", [{**poll(0, 2, {}, rows=2), **each} for each in later])
     days = series(History(spark, tmp_path / "history"), Options()).where("what = 'bytes_in'").collect()
 

@@ -54,25 +54,25 @@ def test_every_move_is_found_with_its_end(made: Made) -> None:
         (row["topic"], row["partition"], row["broker"], round(row["began"].timestamp(), -2)): row for row in made.moves
     }
     assert len(found) == len(made.moves) == len(made.truth["moves"])
-    for told in made.truth["moves"]:
+    for known in made.truth["moves"]:
         near = [
             row
             for row in made.moves
-            if same(row, told) and abs(row["began"].timestamp() - told["began"]) <= INTERVAL + 1
+            if same(row, known) and abs(row["began"].timestamp() - known["began"]) <= INTERVAL + 1
         ]
-        assert len(near) == 1, told
+        assert len(near) == 1, known
         (row,) = near
-        assert row["outcome"] == told["outcome"], told
-        if told["ended"] is not None:
-            assert abs(row["ended"].timestamp() - told["ended"]) <= INTERVAL + 1, told
-        if told["cause"] is not None:
-            assert told["cause"] in row["causes"], told
+        assert row["outcome"] == known["outcome"], known
+        if known["ended"] is not None:
+            assert abs(row["ended"].timestamp() - known["ended"]) <= INTERVAL + 1, known
+        if known["cause"] is not None:
+            assert known["cause"] in row["causes"], known
     print({row["outcome"] for row in made.moves}, len(made.moves))
 
 
-def same(row: Any, told: dict[str, Any]) -> bool:
+def same(row: Any, known: dict[str, Any]) -> bool:
     """Whether a life is of that move."""
-    return all(row[name] == told[name] for name in ("topic", "topic_id", "partition", "broker"))
+    return all(row[name] == known[name] for name in ("topic", "topic_id", "partition", "broker"))
 
 
 def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:

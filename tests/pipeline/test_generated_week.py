@@ -72,22 +72,22 @@ def test_every_alarm_is_labelled(week: Week) -> None:
     """True or false, where it fired and its rule is there for a kind of fault; they add up to what the rules say."""
     for name, rule in BY_NAME.items():
         fired = [row["true_alarm"] for row in week.alarms if row["rule"] == name and row["would_fire"]]
-        told = week.rules[name]
-        assert len(fired) == told["alarms"], name
+        expected = week.rules[name]
+        assert len(fired) == expected["alarms"], name
         if rule.detects:
             assert None not in fired, name
-            assert (fired.count(True), fired.count(False)) == (told["true_alarms"], told["false_alarms"]), name
+            assert (fired.count(True), fired.count(False)) == (expected["true_alarms"], expected["false_alarms"]), name
 
 
 def test_the_page_has_the_figures_of_the_mart(week: Week) -> None:
     """Of every rule, precision and recall among them."""
     rows = {row[0]: row[1:] for row in _table(week.page)}
     assert len(rows) == len(week.rules)
-    for name, told in week.rules.items():
+    for name, expected in week.rules.items():
         shown = rows[next(title for title in rows if f"{title} ".startswith(f"{name.replace('_', ' ')} "))]
-        numbers = [count(told[part]) for part in ("alarms", "true_alarms", "false_alarms", "missed")]
-        precision = share(told["precision"]) if told["alarms"] else "none"
-        recall = share(told["recall"]) if told["events"] != 0 else "none"
+        numbers = [count(expected[part]) for part in ("alarms", "true_alarms", "false_alarms", "missed")]
+        precision = share(expected["precision"]) if expected["alarms"] else "none"
+        recall = share(expected["recall"]) if expected["events"] != 0 else "none"
         assert shown == [*numbers, precision, recall], name
     raised = [row[0] != count(0) for row in rows.values()]
     assert raised == sorted(raised, reverse=True), "what raised nothing comes last"

@@ -1,4 +1,4 @@
-"""History as Spark reads it: every row once, and bad files told by name."""
+"""History as Spark reads it: every row once, and bad files named."""
 
 from pathlib import Path
 

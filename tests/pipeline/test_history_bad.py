@@ -61,7 +61,7 @@ def of_somebody_else(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "error", "told"),
+    ("spoil", "error", "problem"),
     [
         (cut, DamagedFileError, "it is cut off or damaged"),
         (without_column, MissingColumnError, "the column lag_bytes of the table replicas is missing"),
@@ -70,14 +70,14 @@ def of_somebody_else(file: Path) -> None:
         (of_somebody_else, HistoryFileError, "not a file of the table replicas"),
     ],
 )
-def test_bad_file_is_told_by_name(
-    spark: SparkSession, folder: Path, spoil: Callable[[Path], None], error: type[Exception], told: str
+def test_bad_file_is_named(
+    spark: SparkSession, folder: Path, spoil: Callable[[Path], None], error: type[Exception], problem: str
 ) -> None:
     """Before a row is read the file is named, with what is wrong with it; other tables can be read."""
     file = the_file(folder, "replicas")
     spoil(file)
     history = History(spark, folder)
-    with pytest.raises(error, match=rf"{file.name}: {told}"):
+    with pytest.raises(error, match=rf"{file.name}: {problem}"):
         history.table("replicas")
     assert history.table("polls").count() == len(scene_polls())
 
@@ -142,14 +142,14 @@ def test_folder_without_history_is_an_error(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.parametrize("address", ["kafka://localhost:1/topic", "nonsense://there/history", "hdfs://localhost:1/in"])
-def test_address_that_is_none_is_told(spark: SparkSession, address: str) -> None:
+def test_address_that_is_none_is_reported(spark: SparkSession, address: str) -> None:
     """Of a topic, too, which only the roll-up reads."""
     with pytest.raises((ConfigError, EmptyHistoryError), match=address.partition(":")[0]):
         History(spark, address).table("polls")
 
 
 def test_file_that_is_gone_is_not_called_damaged(spark: SparkSession, folder: Path) -> None:
-    """Retention deletes one after they were listed: nobody is told to take it away."""
+    """Retention deletes one after they were listed: the error does not ask to remove it."""
     history = History(spark, folder)
     history.table("polls")
     the_file(folder, "replicas").unlink()

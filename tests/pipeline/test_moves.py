@@ -36,7 +36,7 @@ BYTES = 1_000_000
 
 FIRST = range(0, 80, 10)
 SECOND = range(130, 230, 10)
-"""Polls of two processes; between them nobody polled for a minute."""
+"""Polls of two processes; between them there is no poll for a minute."""
 
 
 def topics(clock: int) -> Topics:
@@ -126,7 +126,7 @@ def test_every_move_has_one_life(found: dict[str, Any]) -> None:
     ]
 
 
-def test_the_end_tells_how_it_ended(found: dict[str, Any]) -> None:
+def test_the_end_decides_the_outcome(found: dict[str, Any]) -> None:
     """The partition's replicas, or the log's directory, in the first poll without the move."""
     outcomes = {(row["topic"], row["kind"]): (row["outcome"], at(row, "ended")) for row in found["lives"]}
     assert outcomes == {
@@ -144,7 +144,7 @@ def test_a_life_over_a_restart(found: dict[str, Any]) -> None:
     assert (at(row, "began"), at(row, "last_seen"), row["seconds"]) == (30, 150, 130)
     assert (row["polls"], row["runs"], row["leader"]) == (8, 2, 1)
     assert row["uncertain_seconds"] == 20, "ten before it was seen, ten before it was seen to be over"
-    assert row["unseen_seconds"] == 30, "of the minute without polls: what was told last held for three intervals"
+    assert row["unseen_seconds"] == 30, "of the minute without polls: the last values held for three intervals"
 
 
 def test_bytes_rate_and_limit(found: dict[str, Any]) -> None:
@@ -183,7 +183,7 @@ def test_a_move_that_gains_nothing(found: dict[str, Any]) -> None:
 
 
 def test_a_move_between_directories_has_a_rate(found: dict[str, Any]) -> None:
-    """Brokers tell none, the growth of the log does."""
+    """Brokers report no rate; the growth of the log gives it."""
     samples = [each for each in found["samples"] if each["kind"] == "log_dir"]
     assert [each["rate"] for each in samples] == [None, 1000, 1000]
     assert life(found, "late", "log_dir")["rate_max"] == 1000
@@ -200,8 +200,8 @@ def test_a_clock_that_jumps_moves_nothing(spark: SparkSession, tmp_path: Path) -
     assert (at(row, "began"), at(row, "ended"), row["polls"], row["outcome"]) == (30, 70, 4, "cancelled")
 
 
-def test_polls_that_cannot_tell_end_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """While nobody tells what is reassigned a move is not over; brought back later it is another life."""
+def test_polls_that_do_not_know_end_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """A move continues while reassignments are unknown; a later one is another move."""
     blind = polls(
         [replace(seen(clock), reassignments_known=clock != 50) if clock != 50 else _blind(clock) for clock in FIRST],
         Parameters(),
@@ -214,12 +214,12 @@ def test_polls_that_cannot_tell_end_nothing(spark: SparkSession, tmp_path: Path)
 
 
 def _blind(clock: int) -> Snapshot:
-    """A poll in which nobody told of reassignments, and nothing looks like one."""
+    """A poll without reassignments, known or apparent."""
     return replace(snapshot(topics(0), clock=float(clock)), reassignments_known=False)
 
 
 def _shifted(clock: int) -> Snapshot:
-    """The same story, begun anew 80 s later."""
+    """The same story 80 s later."""
     return replace(seen(clock - 80), clock=float(clock), time=EPOCH + clock)
 
 

@@ -125,13 +125,13 @@ def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: 
 
 
 def test_a_share_needs_a_network(spark: SparkSession, move: Path, tmp_path: Path) -> None:
-    """The history of a sidecar that was not told one."""
+    """The history of a sidecar that was without one."""
     write(tmp_path / "history", polls((seen(number) for number in range(3)), Parameters()))
     with pytest.raises(ConfigError, match=r"--max-network-share: a share of what\?"):
         planned(spark, tmp_path / "history", tmp_path, Options(move, share=0.3))
 
 
-def test_several_clusters_have_to_be_told_apart(spark: SparkSession, move: Path, tmp_path: Path) -> None:
+def test_several_clusters_need_a_choice(spark: SparkSession, move: Path, tmp_path: Path) -> None:
     """Their names are in the message."""
     for name in ("north", "south"):
         history(tmp_path / "fleet" / name, name, name)
@@ -159,7 +159,7 @@ def test_a_poll_that_is_not_whole_is_passed_by(spark: SparkSession, tmp_path: Pa
 
 
 def test_a_clock_that_was_ahead_makes_no_poll_the_last(spark: SparkSession, tmp_path: Path) -> None:
-    """One poll tells a time of tomorrow: the last one is that of the monotonic clock."""
+    """One poll has a time of tomorrow: the last one is that of the monotonic clock."""
     made = [seen(number) for number in range(POLLS)]
     made[5] = replace(made[5], time=made[5].time + 86400.0)
     write(tmp_path, polls(made, PARAMETERS))
@@ -212,7 +212,7 @@ def test_moves_between_directories_are_no_plan(spark: SparkSession, folder: Path
 def test_code_of_a_job_is_that_of_the_command(
     monkeypatch: pytest.MonkeyPatch, move: Path, code: int, failure: JobError | None
 ) -> None:
-    """What a job returns comes out of the command, and Spark's giving up is told apart from a plan that cannot be."""
+    """What a job returns comes out of the command, and a failure of Spark has another code than an impossible plan."""
 
     def job(_: object) -> int:
         if failure is not None:

@@ -15,7 +15,7 @@ from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.replay import replayed
+from kafka_warden.pipeline.replay import CONFIDENCE, replayed
 from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
@@ -69,7 +69,7 @@ def test_a_recorded_move_is_replayed_alike(recorded: Path, spark: SparkSession) 
             found = again.get(poll, {column.name: [] for column in columns_of(BY_NAME[name])})
             now = written({name: {column: found[column] for column in was[name]}})
             assert differences(was, in_order_of(was, now)) == [], (name, poll)
-    print(f"{len(kept)} polls of two processes judged again alike in Spark")
+    print(f"{len(kept)} polls of two processes evaluated alike in Spark")
 
     output = recorded.parent / "marts"
     JOB.run(Request(spark, history, recorded, output, None, Progress(spark.sparkContext)))
@@ -92,7 +92,7 @@ def by_poll(rows: list[dict[str, Any]]) -> dict[tuple[str, int], Rows]:
     """Run and sequence to columns; all that is said of a whole run is exact."""
     found: dict[tuple[str, int], Rows] = {}
     for row in rows:
-        assert row.pop("told") == "exact"
+        assert row.pop(CONFIDENCE) == "exact"
         columns = found.setdefault((row["run"], row["sequence"]), {})
         for name, value in row.items():
             columns.setdefault(name, []).append(value)

@@ -25,7 +25,7 @@ from tests.pipeline.test_recorded_move import by_poll, key
 POLL_SECONDS = 2.0
 
 
-def told(name: str) -> list[dict[str, Any]]:
+def known(name: str) -> list[dict[str, Any]]:
     """Lines of one file of the truth."""
     return [json.loads(line) for line in (RECORDED / "truth" / f"{name}.json").read_text().splitlines()]
 
@@ -51,8 +51,8 @@ def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> No
     """Through the restart of the sidecar: begin, end and outcome, and what one was stuck by."""
     moves.JOB.run(request(spark, tmp_path, None))
     found = {(row.topic, row.partition): row for row in read(spark, MOVES, tmp_path).collect()}
-    assert len(found) == len(told("moves"))
-    for move in told("moves"):
+    assert len(found) == len(known("moves"))
+    for move in known("moves"):
         life = found[move["topic"], move["partition"]]
         assert (life.outcome, life.broker, life.leader) == (move["outcome"], move["broker"], move["source"])
         assert abs(life.began.timestamp() - move["began"]) <= 2 * POLL_SECONDS

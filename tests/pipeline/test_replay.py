@@ -11,7 +11,7 @@ from kafka_warden.derive import derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.replay import notes, replayed
+from kafka_warden.pipeline.replay import CONFIDENCE, notes, replayed
 from tests import scene
 from tests.history.places import write
 from tests.history.replay import Rows, differences, in_order_of, rows, scene_polls, written
@@ -61,7 +61,7 @@ def test_two_runs_are_judged_alike(spark: SparkSession, tmp_path: Path, table: s
     assert differing(History(spark, tmp_path), table, [*first, *second]) == []
 
 
-def test_what_is_missing_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     """A poll in parts, a gap and a run without its beginning are named, and judged as the documents say."""
     polls = scene_polls()
     lost = replace(polls[3], derived=replace(polls[3].derived, moves=()))
@@ -73,13 +73,13 @@ def test_what_is_missing_is_told(spark: SparkSession, tmp_path: Path) -> None:
         file.unlink()
     found: dict[str, list[str]] = {}
     for row in notes(History(spark, tmp_path)).orderBy("run", "sequence").collect():
-        found.setdefault(row.run, []).append(row.told)
-        assert bool(row.problem) == (row.told == "incomplete")
+        found.setdefault(row.run, []).append(row[CONFIDENCE])
+        assert bool(row.problem) == (row[CONFIDENCE] == "incomplete")
     assert found["run"] == ["exact"] * 3 + ["gap"] * 5
     assert found["late"] == ["unfounded"] * 2
     assert found["torn"] == ["exact"] * 2 + ["incomplete"] * 2
-    told = {(row["run"], row["told"]) for row in replayed(History(spark, tmp_path), "polls").collect()}
-    assert told == {("run", "exact"), ("run", "gap"), ("late", "unfounded"), ("torn", "exact")}
+    confidences = {(row["run"], row[CONFIDENCE]) for row in replayed(History(spark, tmp_path), "polls").collect()}
+    assert confidences == {("run", "exact"), ("run", "gap"), ("late", "unfounded"), ("torn", "exact")}
 
 
 def copy(folder: Path) -> None:

@@ -97,7 +97,7 @@ SECTIONS: Mapping[str, Callable[[Marts], Section]] = {
 
 @pytest.mark.parametrize("lacking", SECTIONS)
 def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> None:
-    """What the other marts tell is shown all the same."""
+    """The other marts are still shown."""
     written = SECTIONS[lacking](_marts(lambda name: None if name == lacking else made.get(name))).html()
     assert f"There is no mart {lacking} in this folder." in written
     assert written.count('class="missing"') == 1
@@ -105,7 +105,7 @@ def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> N
 
 
 def test_empty_marts_are_answers(spark: SparkSession) -> None:
-    """A mart without rows means that nothing happened or was tried; nobody is asked to run a job again."""
+    """A mart without rows means that nothing happened or was tried; no job has to run again."""
     page = _page(lambda name: _empty(spark, name.replace("_minute", "_hour")))
     assert "Nothing was moved in this history." in page
     assert "This history has no poll." in page
@@ -147,7 +147,7 @@ def test_replica_time_is_counted_by_polls(spark: SparkSession) -> None:
 
 
 def test_unknown_counts_outside_the_isr_only(spark: SparkSession) -> None:
-    """After a start of the sidecar nobody's state is known; of those in the ISR that is no trouble."""
+    """After a start of the sidecar all states are unknown; replicas in the ISR do not count."""
     cluster = spark.createDataFrame([("c", BEGIN, 100, 3, 10, 2)], SCHEMAS["cluster_hour"])
     rows = [
         ("c", BEGIN, "t", "id", 0, 1, 100, {"unknown": 30, "in_sync": 70}, 0),
@@ -191,7 +191,7 @@ def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) 
 
 
 def test_rules_of_all_clusters_are_summed(spark: SparkSession) -> None:
-    """Precision and recall are those of all clusters; with one whose truth nobody knows they are unknown."""
+    """Precision and recall are those of all clusters; with a cluster whose faults are unknown they are unknown."""
     columns = ("out_of_sync_by_time", None, False, "s", 0.0)
     rows = [("a", *columns, 4, 3, 1, 5, 2), ("b", *columns, 6, 6, 0, 5, 0)]
     [rule] = alarms.rules_of(spark.createDataFrame(rows, SCHEMAS["rules"]))

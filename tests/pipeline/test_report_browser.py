@@ -76,8 +76,8 @@ def _colours(page: Page, plot: dict[str, Any], file: Path) -> int:
     return len(np.unique((picture * 15).astype(int).reshape(-1, 3), axis=0))
 
 
-def test_page_asks_nobody_and_says_nothing(page: Page, file: Path) -> None:
-    """It asks for itself only, and the browser has no error, no warning and no broken policy to tell of."""
+def test_page_sends_no_request_and_logs_nothing(page: Page, file: Path) -> None:
+    """It asks for itself only, and the browser has no error, no warning and no violation of its policy."""
     assert page.asked() == [file.as_uri()]
     assert page.said() == []
 
@@ -127,7 +127,7 @@ def test_names_do_no_harm(page: Page) -> None:
 
 
 def test_dots_have_tips(page: Page) -> None:
-    """Each dot of a plot of moves tells which move it is."""
+    """Each dot of a plot of moves names its move."""
     tips = page.ask('[...document.querySelectorAll("#moves use > title")].map(t => t.textContent)')
     assert len(tips) > 60
     assert all(" → " in tip for tip in tips)

@@ -60,7 +60,7 @@ def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> Non
 
 
 def test_folder_without_marts_names_the_commands(spark: SparkSession, tmp_path: Path) -> None:
-    """What is missing is told with a command that can be typed as it stands."""
+    """A missing mart is reported with a complete command."""
     folder = tmp_path / "no marts"
     JOB.run(_request(spark, folder))
     page = (folder / "report.html").read_text()
@@ -68,7 +68,7 @@ def test_folder_without_marts_names_the_commands(spark: SparkSession, tmp_path: 
     assert wanted in page
 
 
-def test_folder_that_cannot_be_written_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     """The message names the place and what to look at."""
     (tmp_path / "file").touch()
     with pytest.raises(MartError, match=r"file/report\.html: cannot be written: .*check the folder"):

@@ -111,7 +111,7 @@ def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
     assert all(step < after for step, after in pairwise(ticks))
 
 
-def test_colours_are_told_apart() -> None:
+def test_colours_differ() -> None:
     """A colour of the day stands for one variable."""
     assert len({colour.light for colour in ALL}) == len(ALL)
 

@@ -177,8 +177,8 @@ def test_sum_is_unknown_where_rows_of_a_poll_are_missing(spark: SparkSession, fo
     assert None not in {row["bytes_stored_last"] for row in lost}
 
 
-def test_count_is_unknown_where_a_poll_cannot_tell(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    """Without the reassignments nobody knows what is under-replicated, without the configurations the minimum ISR."""
+def test_count_is_unknown_where_a_poll_does_not_know(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """Under-replication needs the reassignments, the minimum ISR needs the configs."""
     for file in folder.rglob("kafka-warden-*.parquet"):
         arrive(file, folder, tmp_path / "history")
     for file in (tmp_path / "history" / "polls").rglob("*.parquet"):
@@ -194,7 +194,7 @@ def test_count_is_unknown_where_a_poll_cannot_tell(spark: SparkSession, folder: 
 
 
 def blind(file: Path, *flags: str) -> None:
-    """Let polls say that they cannot tell."""
+    """Make polls that do not know."""
     rows = pq.read_table(file)
     for flag in flags:
         rows = rows.set_column(rows.schema.get_field_index(flag), flag, pa.array([False] * len(rows)))
@@ -204,7 +204,7 @@ def blind(file: Path, *flags: str) -> None:
 def test_part_of_history_replaces_its_hours_only(
     spark: SparkSession, folder: Path, found: dict[str, Any], tmp_path: Path
 ) -> None:
-    """`--start` and `--end` make the hours between them anew, and do not touch a file of others."""
+    """`--start` and `--end` replace the hours between them, and no file of others."""
     rolled(spark, folder, tmp_path)
     before = set(tmp_path.rglob("*.parquet"))
     one = History(spark, folder, NOON + 3600, NOON + 7200)
@@ -216,7 +216,7 @@ def test_part_of_history_replaces_its_hours_only(
 
 
 def test_clock_that_jumps_loses_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
-    """Polls after a jump of the wall clock are counted in the windows of the time that they tell."""
+    """Polls after a jump of the wall clock are counted in the windows of their own time."""
     later = history_polls(6, "other", NOON + 400 * 86400)
     files_of(tmp_path / "one", judged[:6])
     files_of(tmp_path / "two", later)

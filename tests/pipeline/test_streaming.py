@@ -123,7 +123,7 @@ def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:
 def test_rows_of_closed_hours_are_counted_and_kept(
     spark: SparkSession, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What comes after its hour is closed is in no mart, counted, told, and set aside; nothing is dropped unseen."""
+    """What comes after its hour is closed is in no mart, counted, reported, and stored; nothing is dropped silently."""
     files = sorted(source.rglob("kafka-warden-*.parquet"))
     first = [file for file in files if "replicas" in file.parts and f"-{0:09d}-" in file.name]
     for file in files:
@@ -166,7 +166,7 @@ def test_clock_ahead_closes_nothing(spark: SparkSession, source: Path, tmp_path:
 
 
 def test_file_without_a_column_stops_the_stream(spark: SparkSession, source: Path, tmp_path: Path) -> None:
-    """A file that lacks a column is told by name, and its rows are not taken for unknown."""
+    """A file that lacks a column is named, and its rows are not taken for unknown."""
     import pyarrow.parquet as pq  # noqa: PLC0415  # only here
 
     file = next((source / "replicas").rglob("*.parquet"))
@@ -179,7 +179,7 @@ def test_file_without_a_column_stops_the_stream(spark: SparkSession, source: Pat
 
 
 def test_file_that_is_cut_off_stops_the_stream(spark: SparkSession, source: Path, tmp_path: Path) -> None:
-    """A file that is cut off is told by name; the stream goes on without it when it is taken away."""
+    """A truncated file is named; the stream goes on without it when it is taken away."""
     file = next((source / "replicas").rglob("*.parquet"))
     place = tmp_path / "history" / file.relative_to(source)
     place.parent.mkdir(parents=True)

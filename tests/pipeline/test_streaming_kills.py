@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from sandbox import wait_for
 from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled
 from tests.pipeline.killed import (
-    PATIENCE,
+    TIME_LIMIT,
     Step,
     books_written,
     finished,
@@ -55,8 +55,8 @@ def test_ctrl_c_ends_it(tmp_path: Path, step: Step, capfd: pytest.CaptureFixture
     files_of(tmp_path / "history", history_polls(2))
     with running_in(step, tmp_path / "history", tmp_path / "marts") as process:
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(PATIENCE) == 128 + signal.SIGINT
-        wait_for(lambda: not is_alive(process.pid), PATIENCE, "its JVM has ended")
+        assert process.wait(TIME_LIMIT) == 128 + signal.SIGINT
+        wait_for(lambda: not is_alive(process.pid), TIME_LIMIT, "its JVM has ended")
     said = capfd.readouterr().err.splitlines()
     assert said[-1] == "kafka-warden: interrupted"
     assert all(line.startswith(("kafka-warden: ", "WARNING: ")) for line in said), said

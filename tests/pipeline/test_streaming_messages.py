@@ -1,4 +1,4 @@
-"""Messages of the topic: they give the rows of files; what is not ours, is newer or is gone is told."""
+"""Messages of the topic: they give the rows of files; unreadable, newer and lost messages are reported."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_message_of_somebody_else_is_counted(spark: SparkSession) -> None:
 
 
 def test_newer_message_stops_the_stream(spark: SparkSession, judged: list[Poll]) -> None:
-    """A message of ours that is newer than this program is told; a number in somebody else's says nothing."""
+    """A message of a newer version is reported; numbers in other messages are ignored."""
     foreign = [b'{"table": "orders", "schema_version": 99}']
     check(rows.of_messages(topic_of(spark, [*sent(judged[:1]), *foreign])))
     (last,) = [message for message in sent(judged[:1]) if b'"polls"' in message]

@@ -43,7 +43,7 @@ def flags() -> tuple[str, ...]:
 
 
 def send(cluster: Cluster, polls: Sequence[Poll]) -> None:
-    """Send polls by the sidecar's own sink, and wait for the brokers."""
+    """Send polls by the sidecar's sink, and wait for the brokers."""
     sink = KafkaSink(KafkaSettings(TOPIC), lambda: {"bootstrap.servers": cluster.bootstrap})
     for poll in polls:
         sink.write(poll)
@@ -95,31 +95,31 @@ def test_what_a_topic_may_do(spark: SparkSession, kept: Cluster, flags: tuple[st
     """No broker, no topic, a newer version, messages that are gone: one line each that says so, and no loss unsaid."""
     output, polls = tmp_path / "marts", history_polls(3)
 
-    def told(*more: str, read: str = place(kept)) -> tuple[int, str]:
+    def run(*more: str, read: str = place(kept)) -> tuple[int, str]:
         done = finished(read, output, *flags, *more)
         assert "Traceback" not in done.stderr
         return done.returncode, done.stderr.splitlines()[-1]
 
-    code, line = told(read=f"kafka://{LOOPBACK}:1/{TOPIC}")
+    code, line = run(read=f"kafka://{LOOPBACK}:1/{TOPIC}")
     assert (code, "no broker answers" in line) == (2, True)
-    code, line = told(read=place(kept, "no-such-topic"))
+    code, line = run(read=place(kept, "no-such-topic"))
     assert (code, "there is no such topic" in line) == (2, True)
 
     send(kept, polls[:1])
-    code, line = told()
+    code, line = run()
     assert code == 0
     read_so_far = delete_all(kept)
     (newer,) = (message for message, _ in messages(build(BY_NAME["polls"], polls[1])))
     put(kept, newer.replace(b'"schema_version":%d' % VERSION, b'"schema_version":%d' % (VERSION + 1)))
-    code, line = told()
+    code, line = run()
     assert (code, f"the topic has tables of version {VERSION + 1}" in line) == (2, True)
 
     send(kept, polls[1:2])
     lost = delete_all(kept) - read_so_far
     send(kept, polls[2:])
-    code, line = told()
+    code, line = run()
     assert (code, "messages were deleted before they were read" in line) == (2, True)
-    code, line = told("--accept-loss")
+    code, line = run("--accept-loss")
     assert (code, f"LOST: {lost} messages" in line) == (0, True)
     assert sum(row["polls"] for row in contents(spark, output)["cluster_minute"].values()) == 2
 

@@ -1,4 +1,4 @@
-"""Two sidecars at one cluster are one voice: the elder's, for as long as it speaks."""
+"""Of two sidecars at one cluster, the older one is used until it is silent."""
 
 from collections.abc import Sequence
 
@@ -16,16 +16,16 @@ def polls(spark: SparkSession, runs: dict[str, Sequence[float]], cluster: str = 
     return spark.createDataFrame(rows, FORM)
 
 
-def heard(spark: SparkSession, runs: dict[str, Sequence[float]]) -> list[tuple[str, float]]:
-    """Who is heard, in order."""
+def used(spark: SparkSession, runs: dict[str, Sequence[float]]) -> list[tuple[str, float]]:
+    """The polls that are used, in order."""
     return [(row["run"], row["at"]) for row in informative_polls(polls(spark, runs)).orderBy("n").collect()]
 
 
 def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
-    """The younger one is heard before nobody else speaks again, and after; it does not matter how they are named."""
+    """The newer run is used while the older one is silent; names do not matter."""
     elder, younger = [0.0, 10.0, 20.0, 70.0, 80.0], [5.0, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0, 85.0]
     for first, second in (("a", "b"), ("b", "a")):
-        assert heard(spark, {first: elder, second: younger}) == [
+        assert used(spark, {first: elder, second: younger}) == [
             *((first, at) for at in (0.0, 10.0, 20.0)),
             *((second, at) for at in (25.0, 35.0, 45.0, 55.0, 65.0)),
             *((first, at) for at in (70.0, 80.0)),
@@ -33,13 +33,13 @@ def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
         ]
 
 
-def test_what_a_poll_told_holds_until_the_next_that_is_heard(spark: SparkSession) -> None:
+def test_values_hold_until_the_next_poll_that_is_used(spark: SparkSession) -> None:
     """Each second counts once."""
-    told = informative_polls(polls(spark, {"a": [0.0, 10.0, 20.0], "b": [5.0, 15.0, 25.0]})).orderBy("n").collect()
-    assert [(row["held"], row["next_run"]) for row in told] == [(10.0, "a"), (10.0, "a"), (5.0, "b"), (0.0, None)]
+    found = informative_polls(polls(spark, {"a": [0.0, 10.0, 20.0], "b": [5.0, 15.0, 25.0]})).orderBy("n").collect()
+    assert [(row["held"], row["next_run"]) for row in found] == [(10.0, "a"), (10.0, "a"), (5.0, "b"), (0.0, None)]
 
 
-def test_runs_that_follow_each_other_are_all_heard(spark: SparkSession) -> None:
+def test_runs_that_follow_each_other_are_all_used(spark: SparkSession) -> None:
     """A sidecar that is restarted, and one of another cluster."""
     one = polls(spark, {"a": [0.0, 10.0], "b": [20.0, 30.0]})
     other = polls(spark, {"c": [5.0, 15.0]}, "other")
@@ -54,7 +54,7 @@ def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
         "c": [2.0, 12.0, 22.0, 32.0],
         "d": [20.0, 30.0, 40.0],
     }
-    assert heard(spark, runs) == [
+    assert used(spark, runs) == [
         ("a", 0.0),
         ("a", 10.0),
         ("b", 11.0),
@@ -65,12 +65,12 @@ def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
     ]
 
 
-def test_who_cannot_tell_does_not_hush_the_other(spark: SparkSession) -> None:
+def test_a_run_that_does_not_know_does_not_hide_the_other(spark: SparkSession) -> None:
     """The elder does not know reassignments for a while: then the younger one is asked."""
     both = polls(spark, {"a": [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0], "b": [5.0, 15.0, 25.0, 35.0, 45.0, 55.0]})
     knows = both.where("run = 'b' or at <= 10 or at >= 50")
-    told = [(row["run"], row["at"]) for row in informative_polls(knows).orderBy("n").collect()]
-    assert told == [
+    found = [(row["run"], row["at"]) for row in informative_polls(knows).orderBy("n").collect()]
+    assert found == [
         *(("a", at) for at in (0.0, 10.0)),
         *(("b", at) for at in (15.0, 25.0, 35.0, 45.0)),
         *(("a", at) for at in (50.0, 60.0)),
