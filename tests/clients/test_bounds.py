@@ -78,7 +78,7 @@ def test_a_mebibyte_of_one_byte_ends_quickly(response_class: Any, byte: int) -> 
 
 
 def test_tagged_fields_are_read_in_linear_time() -> None:
-    """Half a mebibyte of elements, each with a tag that nobody knows."""
+    """Half a mebibyte of elements, each with an unknown tag."""
     element = struct.pack(">hhh", 18, 0, 4) + bytes([1, 99, 0])
     count = 50_000
     body = struct.pack(">h", 0) + varint(count + 1) + element * count + struct.pack(">i", 0) + b"\0"

@@ -68,7 +68,7 @@ def connected(*bodies: bytes) -> tuple[Connection, Exchanged]:
 
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
 def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -> None:
-    """Header and body are the same bytes as without the short cut, in every version, the second time too."""
+    """Header and body are the same bytes as without the shortcut, in every version, the second time too."""
     body = offsets(version)
     connection, frames = connected(body, body, body)
     repeated = Repeated(ListOffsetsRequest, request_offsets)
@@ -86,7 +86,7 @@ def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -
 
 
 def test_a_repeated_request_is_built_once_a_version() -> None:
-    """Building thousands of partitions is what the short cut saves; another version is another encoding."""
+    """Building thousands of partitions is what the shortcut saves; another version is another encoding."""
     built = []
 
     def build() -> Any:
@@ -113,7 +113,7 @@ def test_an_undecoded_reply_comes_through_the_connection_and_decodes_to_the_same
     assert "topics" not in before
 
 
-def test_a_split_tells_a_change_before_the_field_from_one_after_it() -> None:
+def test_a_split_separates_a_change_before_the_field_from_one_after_it() -> None:
     """Another controller leaves the topics as they were."""
     first, second = (Undecoded(13, metadata(13, controller_id=node), MetadataResponse[13]) for node in (1, 2))
     assert first.body != second.body
@@ -122,7 +122,7 @@ def test_a_split_tells_a_change_before_the_field_from_one_after_it() -> None:
 
 
 @pytest.mark.parametrize(("version", "expected"), [(FIRST_WITH_THROTTLE - 1, 0), (FIRST_WITH_THROTTLE, 250), (13, 250)])
-def test_an_undecoded_reply_tells_how_long_the_broker_wants_to_be_left_alone(version: int, expected: int) -> None:
+def test_an_undecoded_reply_has_its_throttle_time(version: int, expected: int) -> None:
     """The connection honours KIP-219's throttle time, which replies have had since version 3."""
     reply = Undecoded(version, metadata(version, throttle_time_ms=250), MetadataResponse[version])
     assert reply.throttle_time_ms == expected
@@ -130,7 +130,7 @@ def test_an_undecoded_reply_tells_how_long_the_broker_wants_to_be_left_alone(ver
 
 @pytest.mark.parametrize("length", [0, 3, 10, 40])
 def test_a_reply_that_is_cut_off_is_a_protocol_error(length: int) -> None:
-    """Neither a struct.error nor an IndexError leaves the room."""
+    """No struct.error or IndexError is raised."""
     whole = metadata(13)
     reply = Undecoded(13, whole[: min(length, len(whole) - 1)], MetadataResponse[13])
     with pytest.raises(ProtocolError, match="cannot be decoded"):

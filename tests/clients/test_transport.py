@@ -15,7 +15,7 @@ from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
 from tests.clients.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
-from tests.support.certificates import Authority
+from tests.support.certificates import Authority, Pair
 
 
 @pytest.fixture(scope="module")
@@ -24,16 +24,17 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("tls"))
 
 
-def secured(client: Client, authority: Authority, name: str = "localhost") -> None:
+def secured(client: Client, authority: Authority, name: str = "localhost", **broker: str) -> Pair:
     """Give broker 1 a certificate for this name."""
     pair = authority.issue(f"server-{name}", [name])
     client.brokers.do("refuse", broker=1)
-    client.brokers.brokers({"id": 1, "certificate": str(pair.certificate), "key": str(pair.key)})
+    client.brokers.brokers({"id": 1, "certificate": str(pair.certificate), "key": str(pair.key), **broker})
+    return pair
 
 
-def trusting(client: Client, authority: Path) -> BrokerLink:
+def trusting(client: Client, authority: Path, **properties: Any) -> BrokerLink:
     """A link over TLS that trusts the authority of a file."""
-    return client.link(host="localhost", security_protocol="SSL", ssl_ca_location=str(authority))
+    return client.link(host="localhost", security_protocol="SSL", ssl_ca_location=str(authority), **properties)
 
 
 def length(size: int) -> bytes:
@@ -81,28 +82,51 @@ def test_a_reply_that_belongs_to_another_request_ends_the_connection(client: Cli
     assert (client.ask(link), client.connections()) == (CLUSTER, 2)
 
 
-def test_tls_is_used_and_names_are_verified(client: Client, authority: Authority, tmp_path: Path) -> None:
-    """A certificate of another authority, or for another name, is a TLS error."""
+def test_authorities_and_names_are_verified(client: Client, authority: Authority, tmp_path: Path) -> None:
+    """A certificate of another authority, or for another name, is a TLS error; unless that is asked for."""
+    stranger, unnamed = Authority(tmp_path, "stranger").ca, {"ssl_endpoint_identification_algorithm": "none"}
     secured(client, authority)
     assert client.ask(trusting(client, authority.ca)) == CLUSTER
-    client.fail(trusting(client, Authority(tmp_path, "other").ca), TlsError, "not trusted")
+    client.fail(trusting(client, stranger, **unnamed), TlsError, "not trusted")
+
     secured(client, authority, "elsewhere.example")
-    client.fail(trusting(client, authority.ca), TlsError, "not trusted")
+    client.fail(trusting(client, authority.ca), TlsError, "not trusted .*[Hh]ostname")
+    assert client.ask(trusting(client, authority.ca, **unnamed)) == CLUSTER
+    assert client.ask(trusting(client, stranger, enable_ssl_certificate_verification="false")) == CLUSTER
 
 
-def test_a_new_authority_that_cannot_be_used_is_a_tls_error(
+def test_a_revoked_certificate_is_refused(client: Client, authority: Authority) -> None:
+    """`ssl.crl.location` names it."""
+    revoked = authority.revoke(secured(client, authority))
+    client.fail(trusting(client, authority.ca, ssl_crl_location=str(revoked)), TlsError, "revoked")
+
+
+def test_a_client_certificate_with_an_encrypted_key_is_sent(client: Client, authority: Authority) -> None:
+    """Mutual TLS. A broker that requires a certificate closes a connection without one."""
+    pair = authority.issue("client", password="of the key")
+    files = {"ssl_certificate_location": str(pair.certificate), "ssl_key_location": str(pair.key)}
+    secured(client, authority, client_ca=str(authority.ca))
+    assert client.ask(trusting(client, authority.ca, **files, ssl_key_password="of the key")) == CLUSTER
+    client.fail(trusting(client, authority.ca), RefusedError)
+
+
+def test_changed_authorities_are_used_for_the_next_connection(
     client: Client, authority: Authority, tmp_path: Path
 ) -> None:
-    """The old one is not used any more; a connection is made again when the file is right."""
+    """While the file cannot be used no connection is made: the old authority is not used any more."""
     ca, right = tmp_path / "ca.pem", authority.ca.read_bytes()
     ca.write_bytes(right)
     secured(client, authority)
     link = trusting(client, ca)
+    assert link._settings.ssl_context() is link._settings.ssl_context()
     assert client.ask(link) == CLUSTER
     ca.write_text("half of a certific")
     assert client.ask(link) == CLUSTER  # over the open connection
     client.close()
-    client.fail(link, TlsError, "changed and cannot be used")
+    for _ in range(2):
+        client.fail(link, TlsError, f"changed and cannot be used: .*{ca}")
+    ca.write_bytes(Authority(tmp_path, "next").ca.read_bytes())
+    client.fail(link, TlsError, "not trusted")
     ca.write_bytes(right)
     assert client.ask(link) == CLUSTER
 

@@ -1,4 +1,4 @@
-"""Whom the poller asks about the cluster, and in which order."""
+"""Which brokers the poller asks about the cluster, and in which order."""
 
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import Broker
@@ -8,7 +8,7 @@ BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in
 
 
 def made() -> Links:
-    """Links that nobody connects."""
+    """Links without a connection."""
     return Links(network=None, settings=translate({"bootstrap.servers": "kafka.example:9092"}))  # type: ignore[arg-type]  # no link is used
 
 
@@ -17,7 +17,7 @@ def order(links: Links, last: int | None) -> list[int | None]:
     return list(links.metadata_candidates(BROKERS, last).values())
 
 
-def test_who_answered_last_is_asked_first() -> None:
+def test_the_broker_that_answered_last_is_asked_first() -> None:
     """Then the other brokers, then the bootstrap addresses."""
     assert order(made(), last=3) == [3, 1, 2, 4, 5, None]
 
@@ -31,7 +31,7 @@ def test_brokers_that_did_not_answer_come_last() -> None:
     assert order(links, last=1) == [4, 5, None, 1, 2, 3]
 
 
-def test_a_broker_that_answers_again_is_as_good_as_any() -> None:
+def test_a_broker_that_answers_again_is_asked_in_its_place() -> None:
     """Its failure is forgotten."""
     links = made()
     link = next(iter(links.metadata_candidates(BROKERS, 1)))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from kafka_warden.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
@@ -14,27 +15,17 @@ from tests.building import Partition, layout
 MOVE = Reassignment(adding=frozenset({3}), removing=frozenset({1}))
 
 
-def test_a_new_leader_is_asked_anew_where_its_log_starts() -> None:
-    """What it told when it last led may be hours old, and rates are worked out from it."""
+@pytest.mark.parametrize("before", [{}, {"a": [Partition(replicas=(1,))]}])
+def test_a_new_leader_is_asked_again_where_its_log_starts(before: dict[str, list[Partition]]) -> None:
+    """Its last answer may be hours old, and rates are computed from it. Also when new partitions move the rows."""
     answers = LastAnswers()
     answers.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
     answers.columns.begin(np.array([5, 7]))
 
-    answers.adopt(layout({"t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
+    answers.adopt(layout({**before, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
-    assert answers.columns.start.tolist() == [5, UNKNOWN]
-    assert answers.columns.young[1] > 0
-
-
-def test_a_new_leader_is_asked_anew_also_when_partitions_come() -> None:
-    """The same when the rows have moved."""
-    answers = LastAnswers()
-    answers.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
-    answers.columns.begin(np.array([5, 7]))
-
-    answers.adopt(layout({"a": [Partition(replicas=(1,))], "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
-
-    assert answers.columns.start.tolist() == [UNKNOWN, 5, UNKNOWN]
+    assert answers.columns.start.tolist() == [*[UNKNOWN] * len(before), 5, UNKNOWN]
+    assert answers.columns.young[-1] > 0
 
 
 def test_partitions_are_found_by_name_and_number() -> None:
@@ -43,34 +34,32 @@ def test_partitions_are_found_by_name_and_number() -> None:
     assert sorted(partition_rows(seen, {("t", 1), ("a", 0), ("t", 2), ("gone", 0)})) == [0, 2]
 
 
-def test_a_move_that_ends_after_the_metadata_lingers() -> None:
-    """For this poll the layout still has the old replicas, and the arriving one is no member that is missing."""
-    moving = layout({"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]})
-
-    assert recently_finished(moving, {("t", 0): MOVE}, {}) == {("t", 0): MOVE}
+MOVING = {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]}
 
 
-def test_a_move_that_the_layout_does_not_show_is_over() -> None:
-    """Completed, cancelled, or of a topic that was deleted."""
-    completed = layout({"t": [Partition(replicas=(3, 2))]})
-    cancelled = layout({"t": [Partition(replicas=(1, 2))]})
-
-    for told in (completed, cancelled, layout({"other": [Partition()]})):
-        assert recently_finished(told, {("t", 0): MOVE}, {}) == {}
-
-
-def test_a_move_that_goes_on_is_told_anew() -> None:
-    """What the controller says now counts."""
-    moving = layout({"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]})
-
-    assert recently_finished(moving, {("t", 0): MOVE}, {("t", 0): MOVE}) == {}
+@pytest.mark.parametrize(
+    ("topics", "listed", "expected"),
+    [
+        (MOVING, {}, {("t", 0): MOVE}),
+        (MOVING, {("t", 0): MOVE}, {}),
+        ({"t": [Partition(replicas=(3, 2))]}, {}, {}),
+        ({"t": [Partition(replicas=(1, 2))]}, {}, {}),
+        ({"other": [Partition()]}, {}, {}),
+    ],
+    ids=["just completed", "still listed", "completed", "cancelled", "deleted"],
+)
+def test_a_move_that_ends_after_the_metadata_lasts_until_the_next_poll(
+    topics: dict[str, list[Partition]], listed: dict[tuple[str, int], Reassignment], expected: object
+) -> None:
+    """The layout still has the replicas of the move, and the added one is no member that fell out of the ISR."""
+    assert recently_finished(layout(topics), {("t", 0): MOVE}, listed) == expected
 
 
 REMOTE = {"local": [Partition(replicas=(1, 2))], "remote": [Partition(replicas=(2, 1)), Partition(replicas=(1, 2))]}
 
 
-def test_only_leaders_of_topics_with_remote_storage_are_asked_what_is_there() -> None:
-    """Each for what it leads; the question is made anew only when those topics change."""
+def test_only_leaders_of_topics_with_remote_storage_are_asked_for_its_end() -> None:
+    """Each for what it leads. The same question is used until those topics change."""
     seen = layout(REMOTE)
     rows = Rows(seen)
     asked = rows.remote(seen, frozenset({"remote"}))
@@ -84,7 +73,7 @@ def test_only_leaders_of_topics_with_remote_storage_are_asked_what_is_there() ->
 
 
 def test_copied_topics_are_those_that_are_known_to_be() -> None:
-    """A topic whose configuration nobody told is not asked about, nor one whose copying is switched off."""
+    """Not a topic whose configuration is unknown, nor one whose copying is disabled."""
     answers = LastAnswers()
     answers.adopt(layout(REMOTE))
     answers.topic_configs = {"local": TopicConfig()}
@@ -96,7 +85,7 @@ def test_copied_topics_are_those_that_are_known_to_be() -> None:
 
 
 def test_configurations_of_topics_age_and_end_with_their_topic() -> None:
-    """One that is no longer told is not shown for ever; a topic made anew under the same name is another one."""
+    """An old one is not shown for ever. A topic that was created again under the same name is another one."""
     answers, before = LastAnswers(), layout(REMOTE)
     answers.adopt(before)
     both = {"local": TopicConfig(), "remote": TopicConfig(remote_storage=True)}
@@ -106,12 +95,12 @@ def test_configurations_of_topics_age_and_end_with_their_topic() -> None:
     assert answers.topic_configs_since(0.0).keys() == {"local", "remote"}
     assert answers.topic_configs_since(30.0) == {"remote": TopicConfig()}
 
-    answers.adopt(replace(before, topic_ids=(before.topic_ids[0], b"made anew".ljust(16))))
+    answers.adopt(replace(before, topic_ids=(before.topic_ids[0], b"created again".ljust(16))))
     assert answers.topic_configs_since(0.0) == {"local": TopicConfig()}
 
 
-def test_what_leaders_told_goes_to_their_partitions() -> None:
-    """A partition without a leader has nobody who could tell."""
+def test_answers_of_leaders_go_to_their_partitions() -> None:
+    """Those of a partition without a leader are unknown."""
     seen = layout({"t": [Partition(replicas=(1, 2), leader=2), Partition(replicas=(1, 2), leader=UNKNOWN)]})
     table = partition_table(seen, Columns.unknown(4), np.array([1, 2, 3, 4]), np.zeros(2, bool))
 
@@ -119,7 +108,7 @@ def test_what_leaders_told_goes_to_their_partitions() -> None:
     assert table.start.tolist() == [UNKNOWN, UNKNOWN]
 
 
-def told(*stray: tuple[str, int], online: bool = True) -> LogDirs:
+def answer(*stray: tuple[str, int], online: bool = True) -> LogDirs:
     """An answer with one directory."""
     return LogDirs([LogDir(1, "/data", online, 0, 0, 0)], stray=set(stray))
 
@@ -128,37 +117,26 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
     """Of the broker that was asked; an empty log is a log."""
     seen = layout(REMOTE)
     sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
-    gaps = log_gaps(seen, 1, sizes, told(("deleted", 3)), clock=60.0)
+    gaps = log_gaps(seen, 1, sizes, answer(("deleted", 3)), clock=60.0)
 
     assert gaps.missing == frozenset({("remote", seen.topic_ids[1], 0)})
     assert gaps.stray == {("deleted", 3)}
     assert gaps.at == 60.0
 
 
-def test_what_lies_in_an_offline_directory_is_not_missing() -> None:
-    """The broker lists nothing of it, and does not say what it would list."""
-    gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), told(online=False), clock=60.0)
+def test_a_log_in_an_offline_directory_is_not_missing() -> None:
+    """The broker lists no log of it."""
+    gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), answer(online=False), clock=60.0)
 
     assert gaps.missing is None
     assert gaps.stray == frozenset()
 
 
-def test_what_a_forgotten_broker_told_goes_with_it() -> None:
-    """A broker that is no longer listed, and that no replica is assigned to."""
-    answers = LastAnswers()
-    seen = layout(REMOTE)
-    answers.update_brokers(seen.brokers, {}, frozenset({1, 2}))
-    answers.log_gaps = {broker: log_gaps(seen, broker, np.zeros(6, np.int64), told(), 0.0) for broker in (1, 2)}
-
-    assert answers.update_brokers({2: seen.brokers[2]}, {}, frozenset({2})) == [1]
-    assert answers.log_gaps.keys() == {2}
-
-
 def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
-    """What the old one told is not shown for it; what is configured is, for one that cannot be read."""
-    told, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
+    """The window of the old one is not shown for it. The configured one is, for one that cannot be read."""
+    read, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
     old, new = (Quorum(leader, leader_epoch=1, high_watermark=0) for leader in (101, 102))
-    answers, with_option = LastAnswers(windows={101: told}), LastAnswers(window=configured, windows={101: told})
+    answers, with_option = LastAnswers(windows={101: read}), LastAnswers(window=configured, windows={101: read})
 
-    assert [answers.window_of(quorum) for quorum in (old, new, None)] == [told, None, None]
-    assert [with_option.window_of(quorum) for quorum in (old, new, None)] == [told, configured, configured]
+    assert [answers.window_of(quorum) for quorum in (old, new, None)] == [read, None, None]
+    assert [with_option.window_of(quorum) for quorum in (old, new, None)] == [read, configured, configured]

@@ -89,10 +89,7 @@ class Brokers:
             async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
                 await self._serve(broker, reader, writer)
 
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if node.certificate else None
-            if tls is not None:
-                tls.load_cert_chain(node.certificate, node.key)
-            server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24, ssl=tls)
+            server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24, ssl=node.tls())
             self._listeners[broker] = server
             node.port = server.sockets[0].getsockname()[1]
 

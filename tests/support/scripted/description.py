@@ -1,5 +1,6 @@
 """The cluster that the scripted brokers describe: plain data, with offsets that advance by a rate."""
 
+import ssl
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -75,6 +76,19 @@ class Broker:
     certificate: str = ""
     """PEM files of a certificate and its key, for a port that speaks TLS."""
     key: str = ""
+    client_ca: str = ""
+    """PEM file of the authority whose client certificates are required."""
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Make the context of the port, `None` for a port without TLS."""
+        if not self.certificate:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        if self.client_ca:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(self.client_ca)
+        return context
 
 
 class Description:
