@@ -26,7 +26,7 @@ PARTS: dict[str, Measure] = {
 
 
 def main() -> int:
-    """Run what was asked for; the exit code tells whether every target was reached."""
+    """Run the chosen benchmarks; the exit code shows whether every target was reached."""
     options = _options()
     report = Report(machine.describe(SETTINGS))
     _say(f"starting the cluster and creating {options.partitions} partitions with three replicas each")
@@ -47,7 +47,7 @@ def _measure(name: str, target: Target, cluster: Cluster, report: Report) -> Non
         for row in PARTS[name](target, cluster):
             _say(row.to_line())
             report.rows.append(row)
-    except Exception as failure:  # noqa: BLE001  # it is told in the report
+    except Exception as failure:  # noqa: BLE001  # it is in the report
         report.skipped[name] = f"{type(failure).__name__}: {failure}"
         _say(f"  not measured: {report.skipped[name]}")
 

@@ -31,7 +31,7 @@ SETTINGS = ClusterSettings(
     # Kafka maps two indices for each of 10,005 logs: of 10 MiB each by default, of which nothing is used here.
     broker_properties={"log.index.size.max.bytes": 1 << 20},
 )
-"""Kafka's own settings but for what 30,000 replicas on one machine ask for."""
+"""Kafka's defaults, except what 30,000 replicas on one machine need."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _wait(cluster: Cluster, partitions: int) -> None:
 
 
 def _knows(cluster: Cluster, node: int, partitions: int) -> bool:
-    """Tell whether a broker knows that many partitions of the benchmark, each with a leader."""
+    """Return whether a broker knows that many partitions of the benchmark, each with a leader."""
     reply = cluster.admin.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), node)
     ours = (topic for topic in reply.topics if topic.name.startswith(PREFIX))
     led: int = sum(partition.leader_id >= 0 for topic in ours for partition in topic.partitions)

@@ -101,7 +101,7 @@ class Seen:
     def _error(self, when: str, moment: float) -> tuple[str, float, float, float]:
         changed = self.case.changed
         if changed is not None and moment < changed[0]:
-            # What is read before the change is about another throttle: it tells nothing of this one's end.
+            # Values before the change belong to another throttle: they say nothing about the end with this one.
             return f"{when} (before the change)", self._eta(moment)[1], float("nan"), float("nan")
         at, eta = self._eta(moment)
         taken = self.took - at
@@ -112,7 +112,7 @@ class Seen:
 
 
 def main() -> int:
-    """Run all moves and print the table; the exit code tells whether every ETA was good enough."""
+    """Run all moves and print the table; the exit code shows whether every ETA was good enough."""
     parser = argparse.ArgumentParser(prog="python -m bench.eta", description=__doc__)
     parser.add_argument("--only", type=int, action="append", choices=range(len(CASES)), help="may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every ETA that was read to this file")

@@ -22,7 +22,7 @@ from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.metadata import MetadataQuestion, request_metadata
 from kafka_warden.sources.offsets import LATEST, request_offsets
 
-PATIENCE = 60.0
+TIME_LIMIT = 60.0
 METADATA, LOG_DIRS = "metadata", "log dirs"
 
 
@@ -40,7 +40,7 @@ class _Broker:
 
     async def ask(self, name: str, *, decoded: bool) -> None:
         request = self.builders[name][1]() if decoded else self.repeated[name]
-        await self.link.ask(request, time.monotonic() + PATIENCE)
+        await self.link.ask(request, time.monotonic() + TIME_LIMIT)
 
 
 class _Floor:
@@ -54,7 +54,7 @@ class _Floor:
         self.network.run(self._meet)
 
     async def _meet(self) -> None:
-        layout = await MetadataQuestion().read(self._door, time.monotonic() + PATIENCE)
+        layout = await MetadataQuestion().read(self._door, time.monotonic() + TIME_LIMIT)
         rows = Rows(layout)
         for broker in np.unique(layout.broker).tolist():
             known = layout.brokers[broker]
@@ -65,7 +65,7 @@ class _Floor:
         wall, cpu = time.perf_counter(), time.process_time()
 
         async def poll() -> None:
-            await self._door.ask(request_metadata() if decoded else self._metadata, time.monotonic() + PATIENCE)
+            await self._door.ask(request_metadata() if decoded else self._metadata, time.monotonic() + TIME_LIMIT)
             for name in ("followers", "leaders", *([LOG_DIRS] if log_dirs else [])):
                 async with asyncio.TaskGroup() as tasks:
                     for broker in self.brokers:

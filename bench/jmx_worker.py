@@ -1,4 +1,4 @@
-"""A worker that asks the brokers over JMX, through the sidecar's own session and questions."""
+"""A worker that asks the brokers over JMX, with the session and the questions of the sidecar."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import wait_for
 
-PATIENCE = 30.0
+TIME_LIMIT = 30.0
 
 
 @contextmanager
 def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any]]]:
-    """Start the child and tell how many numbers it brings. `argument["jmx"]`: addresses by broker."""
+    """Start the child and return how many numbers it reads. `argument["jmx"]`: addresses by broker."""
     addresses = {broker: parse_address(address) for broker, address in argument["jmx"].items()}
     targets = [JmxTarget(broker, address.host, address.port) for broker, address in addresses.items()]
-    session = JmxSession(QUESTIONS, timeout=PATIENCE)
+    session = JmxSession(QUESTIONS, timeout=TIME_LIMIT)
     try:
         wait_for(lambda: all(isinstance(answer, RawBeans) for answer in _ask(session, targets).values()))
         numbers = sum(len(parse_beans(answer).values) for answer in _ask(session, targets).values())
@@ -29,7 +29,7 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any
 
 
 def _ask(session: JmxSession, targets: list[JmxTarget]) -> dict[str, Any]:
-    return session.ask(targets, time.monotonic() + PATIENCE)
+    return session.ask(targets, time.monotonic() + TIME_LIMIT)
 
 
 def _poll(session: JmxSession, targets: list[JmxTarget]) -> dict[str, float]:

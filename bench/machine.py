@@ -32,5 +32,5 @@ def _first(path: str, key: str) -> str:
 
 
 def _java() -> str:
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True)
-    return (told.stderr or told.stdout).splitlines()[0]
+    done = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True)
+    return (done.stderr or done.stdout).splitlines()[0]

@@ -168,7 +168,7 @@ def _fill(cluster: Cluster, shape: Shape) -> None:
 
 @contextmanager
 def _inbound(cluster: Cluster, shape: Shape, rate: float) -> Iterator[Callable[[], int]]:
-    """Produce at a rate; what is given tells the bytes that were acknowledged."""
+    """Produce at a rate; yield a function that returns the acknowledged bytes."""
     if not rate:
         yield lambda: 0
         return

@@ -1,4 +1,4 @@
-"""A worker that polls: the sidecar's own cycle, from the first request to the page, without the timer and the web."""
+"""A worker that polls: the cycle of the sidecar, from the first request to the page, without the timer and the web."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What Linux tells of processes: CPU time, memory, children."""
+"""Processes in Linux's /proc: CPU time, memory, children."""
 
 import os
 from collections.abc import Iterable

@@ -13,17 +13,17 @@ from kafka_warden.settings.strict import parse_address
 
 PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"
 QUESTIONS: Mapping[Kind, Question] = {"broker": Question(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}
-PATIENCE = 30.0
+TIME_LIMIT = 30.0
 _KIND = re.compile(r"request=(\w+)")
 
 
 def count_requests(target: Target) -> Counter[str]:
     """Return the requests that all brokers together answered since they started, by kind."""
-    session = JmxSession(QUESTIONS, timeout=PATIENCE)
+    session = JmxSession(QUESTIONS, timeout=TIME_LIMIT)
     try:
         places = {broker: parse_address(address) for broker, address in target.jmx.items()}
         targets = [JmxTarget(str(broker), place.host, place.port) for broker, place in places.items()]
-        answers = session.ask(targets, time.monotonic() + PATIENCE)
+        answers = session.ask(targets, time.monotonic() + TIME_LIMIT)
     finally:
         session.close()
     counts: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """`python -m bench.rollup`: the roll-up of growing histories, with DuckDB beside it, and on a standalone Spark.
 
 A history in bulk of one cluster is generated for each size (docs/fleet.md): 10,005 partitions with three replicas, 10 s
-between two polls. Each run is a process of its own, `local[2]` with 4 GB. What spilled is told by Spark's event log.
+between two polls. Each run is a process of its own, `local[2]` with 4 GB. Spark's event log has the spilled bytes.
 DuckDB makes the same eight marts; all have to be alike.
 """
 
@@ -34,7 +34,7 @@ MEBIBYTE: Final = 1 << 20
 
 
 def main() -> int:
-    """Measure each size; the exit code tells whether all targets were reached."""
+    """Measure each size; the exit code shows whether all targets were reached."""
     parser = argparse.ArgumentParser(prog="python -m bench.rollup", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="replica samples")
     parser.add_argument("--scratch", type=Path, help="where history and marts go (default: a temporary folder)")
@@ -72,26 +72,26 @@ def generated(folder: Path, rows: int) -> tuple[Path, int]:
 
 
 def shown(run: Run) -> Run:
-    """Tell of a run as soon as it is over."""
+    """Print a run as soon as it has ended."""
     print(row(run), file=sys.stderr, flush=True)
     return run
 
 
 def is_linear(runs: Sequence[Run]) -> bool:
-    """Tell whether twice the rows take at most `LINEAR` times as long, from each size to the next."""
+    """Return whether twice the rows take at most `LINEAR` times as long, from each size to the next."""
     mine = [run for run in runs if run.name.startswith("Spark, local")]
     pairs = itertools.pairwise(mine)
     return all(two.seconds <= one.seconds * LINEAR ** math.log2(two.rows / one.rows) for one, two in pairs)
 
 
 def pairs_of(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
-    """Put those together that rolled up the same rows, and did not give up."""
+    """Return all pairs of runs with the same rows that did not fail."""
     done = [run for run in runs if run.sums]
     return [(one, two) for one, two in itertools.combinations(done, 2) if one.rows == two.rows]
 
 
 def agree(runs: Sequence[Run]) -> bool:
-    """Tell whether all that rolled up the same rows got the same; the order of a sum decides on its last digits."""
+    """Return whether runs with the same rows have the same sums, except for rounding."""
     return all(
         math.isclose(mine, theirs, rel_tol=1e-9)
         for one, two in pairs_of(runs)

@@ -54,7 +54,7 @@ _PARTITION_POLLS: Final = """
                count(*) FILTER (under_replicated) AS under_replicated,
                count(*) FILTER (under_min_isr) AS under_min_isr, count(*) FILTER (offline) AS offline
         FROM partitions GROUP BY ALL
-    ), told AS (
+    ), known AS (
         SELECT counts.* REPLACE (
                    CASE WHEN polls.under_replicated_known THEN counts.under_replicated END AS under_replicated,
                    CASE WHEN polls.min_isr_known THEN counts.under_min_isr END AS under_min_isr
@@ -62,7 +62,7 @@ _PARTITION_POLLS: Final = """
                = polls.rows['partitions'] AS whole
         FROM counts LEFT JOIN polls USING (cluster_id, run, sequence)
     )
-    SELECT cluster_id, run, sequence, time, topic, {values} FROM told"""
+    SELECT cluster_id, run, sequence, time, topic, {values} FROM known"""
 
 _REPLICA_POLLS: Final = """
     CREATE TABLE replica_polls AS
@@ -72,12 +72,12 @@ _REPLICA_POLLS: Final = """
                     THEN whole_sum_of(NOT following, size::DOUBLE) END AS bytes_stored,
                whole_sum_of(following, lag_bytes) AS lag_bytes
         FROM replicas GROUP BY ALL
-    ), told AS (
+    ), known AS (
         SELECT counts.*, sum(counts.replicas) OVER (PARTITION BY cluster_id, run, sequence)
                = polls.rows['replicas'] AS whole
         FROM counts LEFT JOIN polls USING (cluster_id, run, sequence)
     )
-    SELECT cluster_id, run, sequence, time, topic, {values} FROM told"""
+    SELECT cluster_id, run, sequence, time, topic, {values} FROM known"""
 
 _CLUSTER_POLLS: Final = """
     CREATE TABLE cluster_polls AS

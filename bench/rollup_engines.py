@@ -43,7 +43,7 @@ class Run:
     memory: float
     """The most at any time, bytes."""
     spilled: float
-    """To the disk, bytes; NaN where nobody tells."""
+    """Bytes spilled to disk, NaN if unknown."""
     sums: Mapping[str, tuple[float, ...]]
     """What its marts sum up to, by name; nothing where it gave up."""
 
@@ -88,7 +88,7 @@ def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tupl
         Seconds, and the most memory (Pss, bytes) of it, of `others` and of all their children at one look.
     """
     started, most = time.monotonic(), 0
-    with log.open("w") as told, subprocess.Popen(command, stdout=told, stderr=told) as process:
+    with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         while process.poll() is None:
             most = max(most, sum(map(memory_of, (process.pid, *others))))
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -109,7 +109,7 @@ def memory_of(process: int) -> int:
 
 
 def events_of(folder: Path) -> Iterator[Mapping[str, Any]]:
-    """What Spark tells of tasks that are done."""
+    """Spark's metrics of finished tasks."""
     for file in (each for each in folder.rglob("*") if each.is_file()):
         with file.open() as lines:
             yield from (json.loads(line) for line in lines if '"SparkListenerTaskEnd"' in line)
@@ -121,7 +121,7 @@ def spilled(events: Iterator[Mapping[str, Any]]) -> float:
 
 
 def sums(marts: Path) -> dict[str, tuple[float, ...]]:
-    """What each mart sums up to: keys, and by column how many rows tell of it, and what; infinity counts apart."""
+    """Per mart: number of keys, and per column the number of values, of infinities, and the sum."""
     return {mart.name: tuple(_sums_of(mart, marts)) for mart in MARTS}
 
 

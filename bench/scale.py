@@ -76,7 +76,7 @@ class Cost:
 
 
 def main() -> int:
-    """Measure every size and print the table; the exit code tells whether every target was reached."""
+    """Measure every size and print the table; the exit code shows whether every target was reached."""
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="PARTITIONS")
     sizes = parser.parse_args().sizes

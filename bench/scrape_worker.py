@@ -13,7 +13,7 @@ from kafka_warden.web.server import WebServer, WebSettings
 
 @contextmanager
 def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any]]]:
-    """Serve and tell the port. Steps: `poll` starts to poll, `rest` stops; both tell the polls so far."""
+    """Serve and return the port. Steps: `poll` starts to poll, `rest` stops; both return the number of polls."""
     with poll_worker.make_cycle(argument) as cycle:
         cycle.once()
         server = WebServer(WebSettings(listen=Address("127.0.0.1", 0)), cycle.holder, health=Health)

@@ -20,7 +20,7 @@ from sandbox.ports import Ports
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
-PATIENCE = 60.0
+TIME_LIMIT = 60.0
 LOOK = 0.05
 """Seconds between two looks at the page."""
 
@@ -48,7 +48,7 @@ class Sidecar:
         if self._process.poll() is not None:
             said = self._log.read_text(encoding="utf-8").strip().rpartition("\n")[2]
             raise RuntimeError(f"the sidecar ended with exit code {self._process.returncode}: {said}")
-        with contextlib.suppress(OSError), urllib.request.urlopen(self.url, timeout=PATIENCE) as reply:  # noqa: S310  # ours
+        with contextlib.suppress(OSError), urllib.request.urlopen(self.url, timeout=TIME_LIMIT) as reply:  # noqa: S310  # ours
             found = _SNAPSHOT.search(reply.read())
             return float(found[1]) if found else None
         return None
@@ -56,7 +56,7 @@ class Sidecar:
     def wait_polls(self, count: int) -> None:
         """Wait until `count` further polls have been shown. Polls must be slower than looks at the page."""
         for _ in range(count):
-            wait_for(partial(self._newer, self.snapshot()), PATIENCE, "the next poll is shown", LOOK)
+            wait_for(partial(self._newer, self.snapshot()), TIME_LIMIT, "the next poll is shown", LOOK)
 
     def _newer(self, than: float | None) -> bool:
         return self.snapshot() not in {than, None}

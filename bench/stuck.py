@@ -32,7 +32,7 @@ LONG = 300.0
 
 @dataclass(frozen=True)
 class Result:
-    """One move as one sidecar told of it.
+    """One move in the pages of one sidecar.
 
     Attributes:
         what: The case.
@@ -85,12 +85,12 @@ class Stage:
 
     def others(self, since: float, *moves: Move) -> None:
         """Count polls since then in which any other move was said to be stuck."""
-        told = (poll for of in self.pages for poll in of.polls if poll.began > since)
-        self.wrong += sum(not poll.causes.keys() <= set(moves) for poll in told)
+        polls = (poll for of in self.pages for poll in of.polls if poll.began > since)
+        self.wrong += sum(not poll.causes.keys() <= set(moves) for poll in polls)
 
 
 def main() -> int:
-    """Let moves get stuck and print the table; the exit code tells whether all was told in time, and nothing else."""
+    """Let moves get stuck and print the table; the exit code shows whether exactly these were reported in time."""
     parser = argparse.ArgumentParser(prog="python -m bench.stuck", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"of every case, default {ROUNDS}")
     options = parser.parse_args()
@@ -134,7 +134,7 @@ def _facts(stage: Stage, name: str) -> list[Result]:
     stage.seen((orphan, 0, 3), (headless, 0, 2))
     stage.cluster.kill(3)
     killed = time.time()
-    wait_for(lambda: admin.describe(headless)[0].leader < 0, LONG, "nobody leads")
+    wait_for(lambda: admin.describe(headless)[0].leader < 0, LONG, "no replica leads")
     leaderless = time.time()
     stage.stuck({(orphan, 0, 3): "target_down", (headless, 0, 2): "no_leader"})
     results += _polls(stage, "fact: target killed", (orphan, 0, 3), "target_down", killed)

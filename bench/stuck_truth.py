@@ -17,7 +17,7 @@ class Rises:
     """The log end of one replica.
 
     Attributes:
-        end: Offset; -1 before anything was told.
+        end: Offset; -1 before the first answer.
         last: Unix time at which it was first seen there.
     """
 

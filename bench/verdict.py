@@ -23,7 +23,7 @@ from sandbox import Cluster, ClusterSettings, SandboxError, wait_for
 TOPIC = "judged"
 PARTITIONS = 36
 RATE = 250_000
-"""Bytes per second over all partitions: some seven records a second each, so that whoever stops falls behind."""
+"""Bytes per second over all partitions: some seven records a second each, so that a stopped follower falls behind."""
 
 INTERVAL = 1.0
 LOOK = 0.1
@@ -62,7 +62,7 @@ class Poll:
     at: float
     behind: Mapping[Replica, float]
     silent: frozenset[int]
-    """Brokers that told no log ends: of what they lead nobody can be judged."""
+    """Brokers that returned no log ends: replicas that they lead are left out."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Verdict:
     said: bool
     """What the page says."""
     silent: bool
-    """Its broker did not answer: the page goes by what it told last."""
+    """Its broker did not answer: the page has its last answer."""
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Run:
 
 
 def main() -> int:
-    """Break brokers one after the other and compare; the exit code tells whether the goal was reached."""
+    """Break brokers one after the other and compare; the exit code shows whether the goal was reached."""
     parser = argparse.ArgumentParser(prog="python -m bench.verdict", description=__doc__)
     parser.add_argument("--rounds", type=int, default=1, help="pauses of every broker, default 1")
     parser.add_argument("--no-kill", action="store_true", help="pauses only")

@@ -42,7 +42,7 @@ class Worker:
 
     @property
     def ready(self) -> Any:
-        """What it told when it was prepared."""
+        """Its answer to the preparation."""
         return self._answer
 
     def step(self, name: str = "") -> Any:
@@ -67,12 +67,12 @@ class Worker:
 def _serve(module: str) -> None:
     program = importlib.import_module(f"bench.{module}")
     with program.prepare(json.loads(sys.stdin.readline())) as (ready, step):
-        _tell(ready)
+        _answer(ready)
         for line in sys.stdin:
-            _tell(step(json.loads(line)))
+            _answer(step(json.loads(line)))
 
 
-def _tell(result: Any) -> None:
+def _answer(result: Any) -> None:
     print(json.dumps(result), flush=True)
 
 

@@ -9,7 +9,7 @@ from kafka_warden.model import ClientBean, ProcessBeans
 
 
 def broker_beans(world: World, campaign: Campaign | None, broker: int, clock: float) -> ProcessBeans:
-    """What one broker tells; only one that runs is asked."""
+    """Beans of one broker that runs."""
     leader, follower = _throttled(world, campaign, broker)
     values = {name: float(counts[broker]) for name, counts in world.counted.items()}
     values |= {
@@ -24,7 +24,7 @@ def broker_beans(world: World, campaign: Campaign | None, broker: int, clock: fl
 
 
 def controller_beans(world: World, client: str, clock: float) -> ProcessBeans:
-    """What the active controller tells, the tokens of the client that makes topics among it."""
+    """Beans of the active controller, also the tokens of the client that creates topics."""
     active = int(world.up[world.cluster.brokers].sum())
     values = {
         "active_controller_count": 1.0,

@@ -65,7 +65,7 @@ class Blog:
         self.name = f"blog/{settings.seed}"
         self.runs = 1
         self.world = make_world(settings, cluster, Plan(creations, parameters, 1 << 30, (), 0.0))
-        self._tell()
+        self._record_truth()
 
     def sights(self) -> Iterator[Sight]:
         """Look at it in every poll."""
@@ -78,7 +78,7 @@ class Blog:
             _show(self.world, "quiet", base[1] + poll // QUIET_EVERY, quiet_lag(poll))
             yield Sight(see(self.world, None, CLOCK + poll * self.settings.interval, config), poll == 0)
 
-    def _tell(self) -> None:
+    def _record_truth(self) -> None:
         truth, polls = self.world.truth, self.settings.polls
         for turn in range(0, polls, TURN):
             truth.calm.append(self._happened("pause", turn + SHORT, 1, QUICK))

@@ -1,7 +1,7 @@
-"""Bulk history: rows in the sidecar's schema at high speed, for benchmarks. Not judged, and not to be judged again.
+"""Bulk history: rows in the sidecar's schema at high speed, for benchmarks. It has no verdicts and cannot be replayed.
 
 Arrays become rows directly: `replicas`, `partitions`, `brokers` and `polls`, of clusters whose ids begin with `bulk-`.
-Two in a hundred replicas are behind for a part of each hour. What nothing is made up for is null.
+Two in a hundred replicas are behind for a part of each hour. Columns without generated values are null.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from fleet.bulk_cluster import make_block, make_bulk_cluster
 from fleet.bulk_rows import all_rows
-from fleet.herd import make_block, make_herd
-from fleet.judged import Told, Written
+from fleet.judged import Report, Written
 from fleet.settings import Settings
 from fleet.work import Task, run_all
 from kafka_warden.history.parquet.arrow import to_arrow
@@ -30,7 +30,7 @@ class Hour:
     history: Path
 
 
-def generate_bulk(settings: Settings, out: Path, told: Told, workers: int = 1) -> Written:
+def generate_bulk(settings: Settings, out: Path, report: Report, workers: int = 1) -> Written:
     """Write `history/` of bulk rows into a folder.
 
     Raises:
@@ -41,7 +41,7 @@ def generate_bulk(settings: Settings, out: Path, told: Told, workers: int = 1) -
     held = Folder(history)
     held.check()
     written = Written(polls=settings.polls * settings.clusters)
-    written.rows = sum(run_all(tasks, workers, told))
+    written.rows = sum(run_all(tasks, workers, report))
     held.close()
     (history / LOCK).unlink()
     return written
@@ -56,19 +56,19 @@ def _hours(settings: Settings, history: Path) -> Iterator[Hour]:
             yield Hour(settings, cluster, range(since, until), history)
 
 
-def write_hour(hour: Hour, told: Callable[[int], None]) -> int:
+def write_hour(hour: Hour, report: Callable[[int], None]) -> int:
     """Write the files of one hour of one cluster; return their rows."""
-    herd = make_herd(hour.settings, hour.cluster)
-    # Whoever began this holds the folder; its workers write files that nobody else does.
+    bulk = make_bulk_cluster(hour.settings, hour.cluster)
+    # The parent process has locked the folder; each worker writes its own files.
     folder, rows = Folder(hour.history), 0
-    most = max(FILE_ROWS // herd.replicas.size, 1)
+    most = max(FILE_ROWS // bulk.replicas.size, 1)
     for number, first in enumerate(range(hour.polls.start, hour.polls.stop, most), start=1):
-        block = make_block(hour.settings, herd, hour.polls.start, range(first, min(first + most, hour.polls.stop)))
+        block = make_block(hour.settings, bulk, hour.polls.start, range(first, min(first + most, hour.polls.stop)))
         for table, columns in all_rows(block).items():
             count = len(columns["time"])
             built = Built(BY_NAME[table], count, columns)
-            name = f"kafka-warden-{herd.run}-{first:09d}-{number:06d}.parquet"
+            name = f"kafka-warden-{bulk.run}-{first:09d}-{number:06d}.parquet"
             folder.write(table, int(block.time[0] // SECONDS), name, encode(built.table, [to_arrow(built)]))
             rows += count
-        told(len(block.polls))
+        report(len(block.polls))
     return rows

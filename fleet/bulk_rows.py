@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from fleet.herd import LATE, Block, Herd
+from fleet.bulk_cluster import LATE, Block, BulkCluster
 from fleet.seen import KAFKA, PORT
 from kafka_warden.history.column import DictionaryColumn, Values
 from kafka_warden.history.poll import topic_id_text
@@ -27,19 +27,19 @@ def all_rows(block: Block) -> Mapping[str, Mapping[str, Values]]:
 
 def replica_rows(block: Block) -> Mapping[str, Values]:
     """Columns of `replicas`: K x P x RF rows."""
-    herd, (polls, partitions, factor) = block.herd, block.lag.shape
+    bulk, (polls, partitions, factor) = block.bulk, block.lag.shape
     leads = np.broadcast_to(np.arange(factor) == 0, block.lag.shape).ravel()
     lag, behind, late = block.lag.ravel(), block.behind.ravel(), block.late.ravel()
     end = (block.end[:, :, None] - block.lag).ravel()
-    record = np.broadcast_to(herd.record[:, None], block.lag.shape).ravel()
+    record = np.broadcast_to(bulk.record[:, None], block.lag.shape).ravel()
     clock = np.repeat(block.clock, partitions * factor)
     caught = behind == 0
     out = np.where(late, clock - behind + LATE, np.nan)
     never = np.zeros(len(lag), bool)
     return {
         **_common(block, partitions * factor),
-        **_keys(herd, np.tile(np.repeat(np.arange(partitions), factor), polls)),
-        "broker": np.broadcast_to(herd.replicas, block.lag.shape).ravel(),
+        **_keys(bulk, np.tile(np.repeat(np.arange(partitions), factor), polls)),
+        "broker": np.broadcast_to(bulk.replicas, block.lag.shape).ravel(),
         "position": np.broadcast_to(np.arange(factor, dtype=np.int32), block.lag.shape).ravel(),
         "in_isr": ~late,
         "offline": never,
@@ -71,15 +71,15 @@ def replica_rows(block: Block) -> Mapping[str, Values]:
 
 def partition_rows(block: Block) -> Mapping[str, Values]:
     """Columns of `partitions`: K x P rows."""
-    herd, (polls, partitions, factor) = block.herd, block.lag.shape
+    bulk, (polls, partitions, factor) = block.bulk, block.lag.shape
     out = block.late.sum(axis=2).ravel()
     never = np.zeros(len(out), bool)
     longest = np.where(block.late, block.behind - LATE, 0.0).max(axis=2).ravel()
     clock, least = np.repeat(block.clock, partitions), max(factor - 1, 1)
     return {
         **_common(block, partitions),
-        **_keys(herd, np.tile(np.arange(partitions), polls)),
-        "leader": np.tile(herd.replicas[:, 0], polls),
+        **_keys(bulk, np.tile(np.arange(partitions), polls)),
+        "leader": np.tile(bulk.replicas[:, 0], polls),
         "leader_epoch": np.zeros(len(out), np.int32),
         "start": np.zeros(len(out), np.int64),
         "reassigning": never,
@@ -95,19 +95,19 @@ def partition_rows(block: Block) -> Mapping[str, Values]:
 
 def broker_rows(block: Block) -> Mapping[str, Values]:
     """Columns of `brokers`: K x B rows."""
-    herd, polls, count = block.herd, len(block.polls), len(block.herd.brokers)
-    hosted = np.bincount(herd.replicas.ravel(), minlength=count + 1)[1:]
-    led = np.bincount(herd.replicas[:, 0], minlength=count + 1)[1:]
-    lag_bytes = block.lag * herd.record[:, None]
+    bulk, polls, count = block.bulk, len(block.polls), len(block.bulk.brokers)
+    hosted = np.bincount(bulk.replicas.ravel(), minlength=count + 1)[1:]
+    led = np.bincount(bulk.replicas[:, 0], minlength=count + 1)[1:]
+    lag_bytes = block.lag * bulk.record[:, None]
     rows, none = np.tile(np.arange(count), polls), np.zeros(polls * count)
     out = _by_broker(block, block.late).astype(np.int64)
     return {
         **_common(block, count),
-        "broker": np.tile(herd.brokers, polls),
-        "host": DictionaryColumn(rows, [f"kafka-{broker}.example" for broker in herd.brokers.tolist()]),
+        "broker": np.tile(bulk.brokers, polls),
+        "host": DictionaryColumn(rows, [f"kafka-{broker}.example" for broker in bulk.brokers.tolist()]),
         "port": np.full(len(rows), PORT, np.int64),
         # Two alike among the values of a coded column leave bytes of Arrow's memory in the file.
-        "rack": [herd.racks[row] for row in rows.tolist()],
+        "rack": [bulk.racks[row] for row in rows.tolist()],
         "fenced": none > 0,
         "gone": none > 0,
         "offsets_at": np.repeat(block.clock, count),
@@ -135,7 +135,7 @@ def poll_rows(block: Block) -> Mapping[str, Values]:
     """Columns of `polls`: K rows."""
     polls, partitions, factor = block.lag.shape
     same = np.zeros(polls, np.int32)
-    counts = {"partitions": partitions, "replicas": partitions * factor, "brokers": len(block.herd.brokers)}
+    counts = {"partitions": partitions, "replicas": partitions * factor, "brokers": len(block.bulk.brokers)}
     return {
         **_common(block, 1),
         "remembered": DictionaryColumn((np.array(block.polls) > 0).astype(np.int32), ["nothing", "kept"]),
@@ -155,20 +155,20 @@ def _common(block: Block, rows: int) -> dict[str, Values]:
     same = np.zeros(all_rows, np.int32)
     return {
         "schema_version": np.full(all_rows, VERSION, np.int32),
-        "cluster_id": DictionaryColumn(same, [block.herd.id]),
-        "run": DictionaryColumn(same, [block.herd.run]),
+        "cluster_id": DictionaryColumn(same, [block.bulk.id]),
+        "run": DictionaryColumn(same, [block.bulk.run]),
         "sequence": np.repeat(np.array(block.polls, np.int64), rows),
         "time": np.repeat(block.time, rows),
         "clock": np.repeat(block.clock, rows),
     }
 
 
-def _keys(herd: Herd, partition: np.ndarray) -> dict[str, Values]:
-    topic = herd.topic[partition]
+def _keys(bulk: BulkCluster, partition: np.ndarray) -> dict[str, Values]:
+    topic = bulk.topic[partition]
     return {
-        "topic": DictionaryColumn(topic, [each.name for each in herd.topics]),
-        "topic_id": DictionaryColumn(topic, [topic_id_text(each.id) for each in herd.topics]),
-        "partition": herd.number[partition],
+        "topic": DictionaryColumn(topic, [each.name for each in bulk.topics]),
+        "topic_id": DictionaryColumn(topic, [topic_id_text(each.id) for each in bulk.topics]),
+        "partition": bulk.number[partition],
     }
 
 
@@ -179,16 +179,16 @@ def _nothing(table: str, rows: int) -> dict[str, Values]:
 
 def _by_broker(block: Block, values: np.ndarray) -> Any:
     """(K x B,) sums of (K, P, RF) values by hosting broker."""
-    return _summed(block, np.broadcast_to(block.herd.replicas, values.shape), values)
+    return _summed(block, np.broadcast_to(block.bulk.replicas, values.shape), values)
 
 
 def _by_leader(block: Block, values: np.ndarray) -> Any:
     """(K x B,) sums of (K, P) values by leader."""
-    return _summed(block, np.broadcast_to(block.herd.replicas[:, 0], values.shape), values)
+    return _summed(block, np.broadcast_to(block.bulk.replicas[:, 0], values.shape), values)
 
 
 def _summed(block: Block, broker: np.ndarray, values: np.ndarray) -> Any:
-    count = len(block.herd.brokers)
+    count = len(block.bulk.brokers)
     poll = np.arange(len(values)).reshape(-1, *([1] * (values.ndim - 1)))
     cells = (poll * count + broker - 1).ravel()
     return np.bincount(cells, values.ravel().astype(np.float64), len(values) * count)

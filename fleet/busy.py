@@ -52,7 +52,7 @@ def _usual(settings: Settings, creations: Sequence[Creation], days: Floats) -> F
 
 
 def _noise(settings: Settings, cluster: Cluster, days: int, topics: int) -> Floats:
-    """(H, T) factors. Each day begins anew: after a night nothing is left of the noise of the day before."""
+    """(H, T) factors. Each day starts with new noise."""
     luck = chance(settings, cluster.number, "busy hours")
     seconds = min(max(settings.interval, STEP), HOUR)
     steps = round(HOUR / seconds)

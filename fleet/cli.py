@@ -23,7 +23,7 @@ EVERY: Final = 1.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate a fleet; the exit code is 0, 1 where it could not be written, or 2 for wrong options."""
+    """Generate a fleet; the exit code is 0, 1 if it could not be written, or 2 for wrong options."""
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(problem))
     history = given.out / "history"
     if history.exists() and any(history.iterdir()):
-        parser.error(f"--out: {history} has history already; take it away, or give another folder")
+        parser.error(f"--out: {history} has history already; remove it, or use another folder")
     started = time.monotonic()
     try:
         made = generate_bulk if given.bulk else generate
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def settings_of(given: argparse.Namespace) -> Settings:
-    """Join the preset and what is given beside it.
+    """Combine the preset and the options.
 
     Raises:
         ValueError: an option that no cluster can have.
@@ -61,18 +61,18 @@ class Progress:
 
     def __init__(self, settings: Settings) -> None:
         self._all = settings.polls * settings.clusters
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
 
     def __call__(self, polls: int) -> None:
-        """Tell, unless that was done a moment ago."""
-        if time.monotonic() - self._told_at < EVERY and polls < self._all:
+        """Print a line, at most one per second."""
+        if time.monotonic() - self._reported_at < EVERY and polls < self._all:
             return
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         print(f"{polls / self._all:4.0%}  {polls:,} of {self._all:,} polls", file=sys.stderr, flush=True)
 
 
 def summary(out: Path, settings: Settings, written: Written, seconds: float) -> str:
-    """Say in one line what there is."""
+    """Return one line about the generated history."""
     truths = written.truths
     faults, calm = sum(len(each.faults) for each in truths), sum(len(each.calm) for each in truths)
     moves = sum(len(each.moves) for each in truths)
@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m fleet", description=sys.modules["fleet"].__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for history/ and truth/")
     parser.add_argument("--preset", choices=sorted(PRESETS), help="a fleet that has a name")
-    parser.add_argument("--bulk", action="store_true", help="many rows that nobody judged, for benchmarks")
+    parser.add_argument("--bulk", action="store_true", help="many rows without verdicts, for benchmarks")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (usually one a core)")
     usual = {field.name: field.default for field in fields(Settings)}
     for name, read, text in _OPTIONS:

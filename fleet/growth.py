@@ -55,7 +55,7 @@ def _busiest(hours: Hours, day: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What there will be, but for what is produced, which has hours (`fleet.busy`). T moments, B brokers."""
+    """Future sizes, except the inbound rate, which is in `fleet.busy`. T moments, B brokers."""
 
     days: Floats
     """(T,) after the first poll."""
@@ -156,7 +156,7 @@ def _creations(settings: Settings, cluster: Cluster) -> list[Creation]:
 def _reached(
     settings: Settings, cluster: Cluster, curves: Curves, hours: Hours, limits: tuple[float, float, float | None, float]
 ) -> tuple[Reached, ...]:
-    """Tell when every limit is reached that there is, of the cluster and of each broker; what comes in by its hours."""
+    """Return when each limit of the cluster and of each broker is reached; the inbound rate by the hour."""
     most, most_broker, network, disk = limits
     found = [_first(settings, "cluster", "partitions", most, curves.days, curves.partitions)]
     for index, broker in enumerate(cluster.brokers.tolist()):

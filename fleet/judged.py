@@ -1,7 +1,7 @@
-"""Judged history: every poll goes through the sidecar's own judgement and into its own files.
+"""Histories with verdicts: every poll goes through `derive` and into the files of a sidecar.
 
-A run is what one process of a sidecar writes. Runs are made side by side: each worker lets the whole cluster live,
-which is cheap, and judges the polls of its own run only. Files do not depend on how many workers there are.
+A run is what one process of a sidecar writes. Runs are made in parallel: each worker simulates the whole cluster,
+which is cheap, and derives the polls of its own run only. Files do not depend on the number of workers.
 """
 
 import hashlib
@@ -29,8 +29,8 @@ FOR_EVER: Final = 36_500 * 86_400.0
 PARTS: Final = ".parts"
 """Where each run has a folder of its own until it is whole: one process at a time writes to a history."""
 
-Told = Callable[[int], None]
-"""Is told now and then how many polls were judged so far."""
+Report = Callable[[int], None]
+"""Called from time to time with the number of polls that are done."""
 
 
 class NotWrittenError(Exception):
@@ -56,7 +56,7 @@ class Written:
     truths: list[Truth] = field(default_factory=list)
 
 
-def generate(settings: Settings, out: Path, told: Told, workers: int = 1) -> Written:
+def generate(settings: Settings, out: Path, report: Report, workers: int = 1) -> Written:
     """Write `history/` of every cluster of a fleet into a folder, and return what is true of it.
 
     Raises:
@@ -71,7 +71,7 @@ def generate(settings: Settings, out: Path, told: Told, workers: int = 1) -> Wri
     # What a process that was killed has left there is not whole.
     shutil.rmtree(out / PARTS, ignore_errors=True)
     written = Written()
-    for run, part in zip(runs, run_all([Task(judge, run) for run in runs], workers, told), strict=True):
+    for run, part in zip(runs, run_all([Task(judge, run) for run in runs], workers, report), strict=True):
         written.polls += part.polls
         written.rows += part.rows
         written.truths += part.truths
@@ -85,7 +85,7 @@ def make(settings: Settings, cluster: int) -> Simulation | Blog:
     return Blog(settings) if settings.blog else Simulation(settings, cluster)
 
 
-def judge(run: Run, told: Told) -> Written:
+def judge(run: Run, report: Report) -> Written:
     """Judge the polls of one run and write them; the truth comes with the last run of a cluster.
 
     Raises:
@@ -103,7 +103,7 @@ def judge(run: Run, told: Told) -> Written:
         sink.write(poll)
         _check(sink.stats)
         written.polls += 1
-        told(1)
+        report(1)
     sink.close(math.inf)
     _check(sink.stats)
     written.rows = sink.stats.status().rows

@@ -13,7 +13,7 @@ import numpy as np
 from fleet.shares import enough, floors, spread
 from fleet.topology import OFFSETS
 from fleet.truth import Happened, Moved
-from fleet.world import NOBODY, Down, World
+from fleet.world import NO_REPLICA, Down, World
 from kafka_warden.formulas import law
 from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 from kafka_warden.formulas.shares import fair_shares
@@ -100,12 +100,12 @@ class Mover:
         if not world.adding.any():
             self.campaign.done_at = until
             world.catching_up[:] = 0.0
-            self._tell(world, self.campaign)
+            self._record_truth(world, self.campaign)
 
     def close(self, world: World) -> None:
-        """Tell of the move that goes on when history ends."""
+        """Record the move that is in progress at the end of the history."""
         if self.campaign is not None and self.campaign.done_at is None:
-            self._tell(world, self.campaign)
+            self._record_truth(world, self.campaign)
 
     def _begin(self, world: World, planned: Planned, now: float) -> Campaign | None:
         chosen = self._choose(world, planned)
@@ -172,8 +172,8 @@ class Mover:
     def _operate(self, world: World, campaign: Campaign, until: float) -> None:
         """Do what people do: raise a throttle that lets nothing through, or give up."""
         age, kind = until - campaign.began, campaign.planned.kind
-        patience = max(campaign.planned.seconds, LEAST)
-        if kind == "throttle_below_inbound" and campaign.raised_at is None and age >= patience:
+        time_limit = max(campaign.planned.seconds, LEAST)
+        if kind == "throttle_below_inbound" and campaign.raised_at is None and age >= time_limit:
             campaign.raised_at = until
             left = sum(size for number, size in campaign.bytes_at_start.items() if number not in campaign.ended)
             rows = np.flatnonzero(world.adding.any(axis=1))
@@ -185,7 +185,7 @@ class Mover:
         if kind == "cancelled" and age >= campaign.planned.seconds / 3:
             slot = world.broker.shape[1] - 1
             rows = np.flatnonzero(world.adding[:, slot])
-            world.broker[rows, slot], world.adding[rows, slot] = NOBODY, False
+            world.broker[rows, slot], world.adding[rows, slot] = NO_REPLICA, False
             world.removing[rows] = False
 
     def _copy(self, world: World, campaign: Campaign, seconds: float) -> None:
@@ -234,7 +234,7 @@ class Mover:
             for column in (world.broker, world.at, world.sized, world.sized_at):
                 column[row, place] = column[row, slot]
             world.isr[row, place], world.caught_at[row, place] = True, moment
-            world.broker[row, slot], world.adding[row, slot] = NOBODY, False
+            world.broker[row, slot], world.adding[row, slot] = NO_REPLICA, False
             world.isr[row, slot], world.removing[row] = False, False
             if world.lead[row] == place:
                 # The new replica is preferred where the old one was, and takes over from it.
@@ -242,7 +242,7 @@ class Mover:
                 world.epoch[row] += 1
             campaign.ended[int(world.number[row])] = moment
 
-    def _tell(self, world: World, campaign: Campaign) -> None:
+    def _record_truth(self, world: World, campaign: Campaign) -> None:
         topic = next(topic for topic in world.topics if topic.name == campaign.topic)
         cause = campaign.planned.kind if campaign.planned.kind in {"throttle_below_inbound", "target_down"} else None
         for number in campaign.listed:

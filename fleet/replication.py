@@ -4,7 +4,7 @@ import numpy as np
 
 from fleet.settings import DAY
 from fleet.topology import KEPT_BYTES
-from fleet.world import NOBODY, World
+from fleet.world import NO_REPLICA, World
 from kafka_warden.model import Bools, Floats
 
 LAG_TIME_MAX = 30.0
@@ -88,7 +88,7 @@ def elect(world: World, moment: float) -> None:
     """Lead by a replica in sync where the leader is gone; by the preferred one again when leaders are rebalanced."""
     able = world.isr & world.alive() & ~world.adding
     lost = (world.lead < 0) | ~world.alive()[np.arange(world.partitions), np.maximum(world.lead, 0)]
-    chosen = np.where(able.any(axis=1), able.argmax(axis=1), NOBODY)
+    chosen = np.where(able.any(axis=1), able.argmax(axis=1), NO_REPLICA)
     turned = moment // REBALANCE > world.now // REBALANCE
     changed = np.where(lost, world.lead != chosen, turned & able[:, 0] & (world.lead != 0))
     world.lead = np.where(changed, np.where(lost, chosen, 0), world.lead).astype(np.int32)

@@ -71,10 +71,10 @@ def see(world: World, campaign: Campaign | None, clock: float, config: BrokerCon
 
 
 def _measure(world: World, clock: float) -> None:
-    """Let every broker that runs tell the sizes of its logs."""
-    told = world.alive()
-    world.sized = np.where(told, world.sizes().astype(np.int64), world.sized)
-    world.sized_at = np.where(told, clock, world.sized_at)
+    """Read the log sizes of every broker that runs."""
+    alive = world.alive()
+    world.sized = np.where(alive, world.sizes().astype(np.int64), world.sized)
+    world.sized_at = np.where(alive, clock, world.sized_at)
 
 
 def _slots(world: World) -> tuple[np.ndarray, np.ndarray]:

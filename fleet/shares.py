@@ -19,7 +19,7 @@ def floors(world: World, rows: Longs) -> Floats:
 
 
 def enough(world: World, rows: Longs, left: float, seconds: float) -> float:
-    """Tell the limit that gets some bytes of some partitions done in a time, rounded to kB/s."""
+    """Return the limit that copies some bytes of some partitions in a time, rounded to kB/s."""
     need = floors(world, rows).max() + (left / seconds + world.rate[rows].sum()) / WAITS
     return float(round(need, -3))
 

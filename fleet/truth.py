@@ -79,5 +79,5 @@ def write(path: Path, truths: Iterable[Truth]) -> None:
 
 
 def _row(cluster_id: str, what: Any) -> str:
-    told = {"cluster_id": cluster_id, **asdict(what)}
-    return json.dumps({key: "Infinity" if value == float("inf") else value for key, value in told.items()})
+    row = {"cluster_id": cluster_id, **asdict(what)}
+    return json.dumps({key: "Infinity" if value == float("inf") else value for key, value in row.items()})

@@ -17,16 +17,16 @@ _done: Any = None
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Input, Output]):
-    """A function of a module, what it is given, and whom it tells of every step."""
+    """A function and its argument. The function reports every step."""
 
     work: Callable[[Input, Callable[[int], None]], Output]
     given: Input
 
 
-def run_all(tasks: Sequence[Task[Input, Output]], workers: int, told: Callable[[int], None]) -> Iterator[Output]:
+def run_all(tasks: Sequence[Task[Input, Output]], workers: int, report: Callable[[int], None]) -> Iterator[Output]:
     """Do tasks in processes, or here where there is one worker; yield the results in the order of the tasks."""
     if min(workers, len(tasks)) <= 1:
-        yield from _run_here(tasks, told)
+        yield from _run_here(tasks, report)
         return
     context = multiprocessing.get_context("spawn")
     done = context.Value("q", 0)
@@ -34,7 +34,7 @@ def run_all(tasks: Sequence[Task[Input, Output]], workers: int, told: Callable[[
         futures = [pool.submit(_run, task) for task in tasks]
         try:
             while wait(futures, GLANCE).not_done:
-                told(int(done.value))
+                report(int(done.value))
                 if any(future.done() and future.exception() for future in futures):
                     break
             yield from (future.result() for future in futures)
@@ -42,13 +42,13 @@ def run_all(tasks: Sequence[Task[Input, Output]], workers: int, told: Callable[[
             pool.shutdown(cancel_futures=True)
 
 
-def _run_here(tasks: Sequence[Task[Input, Output]], told: Callable[[int], None]) -> Iterator[Output]:
+def _run_here(tasks: Sequence[Task[Input, Output]], report: Callable[[int], None]) -> Iterator[Output]:
     steps = 0
 
     def add(count: int) -> None:
         nonlocal steps
         steps += count
-        told(steps)
+        report(steps)
 
     for task in tasks:
         yield task.work(task.given, add)

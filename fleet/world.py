@@ -13,7 +13,7 @@ from fleet.topology import Cluster, Topic, per_partition
 from fleet.truth import Truth
 from kafka_warden.model import Bools, Floats, Ints, Longs
 
-NOBODY: Final = -1
+NO_REPLICA: Final = -1
 """No leader, no broker in a slot."""
 
 
@@ -66,7 +66,7 @@ class World:
     topic: Ints
     number: Ints
     lead: Ints
-    """(P,) slot of the leader, `NOBODY` without one."""
+    """(P,) slot of the leader, `NO_REPLICA` without one."""
     epoch: Ints
     end: Floats
     """(P,) of the leader's log."""
@@ -84,7 +84,7 @@ class World:
     caught_at: Floats
     """(P, W) Unix time at which it was last caught up."""
     sized: Longs
-    """(P, W) bytes that its broker last told, -1 before."""
+    """(P, W) last size that its broker reported, -1 before."""
     sized_at: Floats
     up: Bools
     """(B + 1,) by broker id."""
@@ -133,8 +133,8 @@ class World:
         return found
 
     def leaders(self) -> Ints:
-        """(P,) broker ids of leaders, `NOBODY` without one."""
-        return np.where(self.lead >= 0, self.broker[np.arange(self.partitions), self.lead], NOBODY).astype(np.int32)
+        """(P,) broker ids of leaders, `NO_REPLICA` without one."""
+        return np.where(self.lead >= 0, self.broker[np.arange(self.partitions), self.lead], NO_REPLICA).astype(np.int32)
 
     def alive(self) -> Bools:
         """(P, W) slots whose broker runs."""
@@ -222,7 +222,7 @@ def add_topic(world: World, creation: Creation, now: float) -> None:
         "start": np.zeros(count),
         "rate": np.zeros(count),
         "noise": np.zeros(count),
-        "broker": np.concatenate((creation.replicas, np.full((count, 1), NOBODY)), axis=1),
+        "broker": np.concatenate((creation.replicas, np.full((count, 1), NO_REPLICA)), axis=1),
         "isr": np.broadcast_to(np.arange(width) < width - 1, (count, width)),
         "adding": np.zeros((count, width)),
         "removing": np.zeros((count, width)),

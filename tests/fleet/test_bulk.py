@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.bulk import generate_bulk
-from fleet.herd import BULK, LATE
+from fleet.bulk_cluster import BULK, LATE
 from fleet.settings import HOUR, Settings
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.schema import BY_NAME

@@ -35,13 +35,6 @@ def test_all_commands_of_a_move() -> None:
     ]
 
 
-def test_additional_while_something_moves() -> None:
-    """The tool refuses a second move without --additional."""
-    seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB, adding=[2])]})
-
-    assert "--execute --additional --throttle" in move_commands(plan(seen, to("t", 0, 2)), WHERE)[0].line
-
-
 def cancel(found: MovePlan) -> tuple[str, str]:
     """Return description and line of the cancel command."""
     (command,) = (command for command in move_commands(found, WHERE) if command.purpose == "cancel")
@@ -51,9 +44,11 @@ def cancel(found: MovePlan) -> tuple[str, str]:
 def test_to_cancel_leaves_the_throttle_of_other_moves() -> None:
     """--cancel removes all throttles, so it preserves them while another move needs one."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB, adding=[2])]})
-    about, line = cancel(plan(seen, to("t", 0, 2)))
+    one = plan(seen, to("t", 0, 2))
+    about, line = cancel(one)
     both = plan(seen, to("t", 0, 2), to("u", 0, 2))
 
+    assert "--execute --additional --throttle" in move_commands(one, WHERE)[0].line
     assert "--cancel --preserve-throttles --reassignment-json-file" in line
     assert "The throttle stays for the other moves" in about
     assert "--preserve-throttles" not in cancel(both)[1]

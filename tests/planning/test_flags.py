@@ -12,24 +12,13 @@ import pytest
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
 from kafka_warden.plan.command import CreationRequest, MoveRequest
-from kafka_warden.plan.flags import read
+from kafka_warden.plan.flags import _OF_MOVES, _OF_TOPICS, read
 
 ROOT = Path(__file__).parents[2]
 UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
-NONE = dict.fromkeys(
-    (
-        "reassignment",
-        "deadline",
-        "max_network_share",
-        "measure",
-        "rollback",
-        "topic",
-        "partitions",
-        "replication_factor",
-    )
-)
+NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -31,10 +31,3 @@ def test_new_topics_move_the_rows() -> None:
 
     assert math.isnan(state.rates[0])
     assert state.rates[1] == pytest.approx(60.0)
-
-
-def test_a_clock_that_stands_still_adds_nothing() -> None:
-    """Two snapshots of one instant have no rate."""
-    seen = snapshot({"t": [Partition()]}, clock=5)
-
-    assert np.isnan(step(step(None, seen, np.array([1.0])), seen, np.array([1.0])).rates).all()

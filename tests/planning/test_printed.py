@@ -47,6 +47,7 @@ def test_nothing_to_do() -> None:
 
     assert text(found).startswith("NOTHING TO DO  1 partition in the file, 0 replicas to copy")
     assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
+    assert (found.changed, found.choice, found.copied, found.predicted, found.loads) == (False, None, 0, 0, ())
 
 
 def test_moves_between_log_directories_are_not_planned() -> None:

@@ -10,7 +10,7 @@ from kafka_warden.planning.after_move import after_move
 from kafka_warden.planning.commands import Where, move_commands
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.findings import warnings
-from kafka_warden.planning.moving import copies_anything, resolve
+from kafka_warden.planning.moving import resolve
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
@@ -87,12 +87,6 @@ def test_no_rollback_command_without_a_plan() -> None:
         assert document["rollback_plan"] == document["way_back"]
         assert why in document["reasons"]["way_back.bytes_per_second"]
         assert to_json(found.rollback) in move_text(found, measured(THREE), WHERE, to_json(found.rollback))
-
-
-def test_a_rollback_that_copies_is_measured_for() -> None:
-    """Deleted replicas need a measurement too: the inbound rate counts for their rollback."""
-    assert copies_anything(THREE, [to("t", 0, 1)])
-    assert not copies_anything(THREE, [to("t", 0, 3, 2, 1)])
 
 
 def test_the_cluster_at_the_end_of_a_move() -> None:

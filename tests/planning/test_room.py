@@ -48,13 +48,6 @@ def test_a_replica_that_is_being_added_is_counted_once() -> None:
     ]
 
 
-def test_a_broker_over_its_limit_may_delete_replicas() -> None:
-    """Only new replicas are checked."""
-    found = plan(cluster({"t": [sized([1], GB)] * 3}, more=[2]), to("t", 0, 2), most_partitions=2)
-
-    assert [room.partitions.fits for room in found.rooms] == [True, True]
-
-
 def test_bytes_that_each_broker_sends_and_receives() -> None:
     """A leader sends each copy; bytes are freed at the end only."""
     seen = cluster({"t": [sized([1, 2], 3 * GB)]}, log_dirs=(log_dir(1, used=5 * GB), log_dir(3)), more=[3, 4])

@@ -213,19 +213,12 @@ def test_an_idle_partition_gets_no_throttle_of_0() -> None:
     seen = cluster({"busy": [sized([1], GB)], "t": [sized([1], 0)]}, more=[2])
     asked: dict[str, Any] = {"bytes_in": {"busy": 2 * MB}, "network": 1 * MB}
 
-    found, poor = (plan(seen, to("t", 0, 2), share=share, **asked) for share in (None, 0.0005))
+    found, poor, none = (plan(seen, to("t", 0, 2), share=share, **asked) for share in (None, 0.0005, 0.0000005))
 
     assert found.choice is not None
     assert (found.choice.needed, found.choice.upper_bound) == (0, 0)
-    assert (found.limit, poor.limit) == (1000, 500)
+    assert (found.limit, poor.limit, none.limit) == (1000, 500, None), "a share below 1 byte per second is no throttle"
     assert any("above KIP-73's upper bound of 0 B/s" in warning for warning in warnings(found))
-
-
-def test_a_share_below_a_byte_a_second_is_no_throttle() -> None:
-    """No number for the tool is that small."""
-    seen = cluster({"t": [sized([1], 0)]}, more=[2])
-
-    assert plan(seen, to("t", 0, 2), share=0.001, network=999.0).limit is None
 
 
 PLANS = st.fixed_dictionaries(

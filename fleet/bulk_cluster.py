@@ -27,7 +27,7 @@ LATE: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Herd:
+class BulkCluster:
     """One cluster. P partitions, R replicas, partition by partition."""
 
     cluster: int
@@ -48,9 +48,9 @@ class Herd:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Polls that go into one file. K polls; the rest is as wide as the herd."""
+    """Polls that go into one file. K polls; the rest is as wide as the bulk."""
 
-    herd: Herd
+    bulk: BulkCluster
     polls: range
     time: Floats
     """(K,)"""
@@ -71,13 +71,13 @@ class Block:
         return found
 
 
-def make_herd(settings: Settings, number: int) -> Herd:
+def make_bulk_cluster(settings: Settings, number: int) -> BulkCluster:
     """Make one cluster."""
     cluster, topics = make_cluster(settings, number), make_topics(settings, number)
     sizes = [topic.partitions for topic in topics]
     topic = np.repeat(np.arange(len(topics)), sizes).astype(np.int32)
     identity = f"{BULK}{cluster.id}"
-    return Herd(
+    return BulkCluster(
         cluster=number,
         id=identity,
         run=run_name(f"{settings.seed}/{identity}", 0),
@@ -92,10 +92,10 @@ def make_herd(settings: Settings, number: int) -> Herd:
     )
 
 
-def make_block(settings: Settings, herd: Herd, hour: int, polls: range) -> Block:
+def make_block(settings: Settings, bulk: BulkCluster, hour: int, polls: range) -> Block:
     """Make what some polls see of an hour, given by its first poll; trouble is the hour's, not the block's."""
-    shape = herd.replicas.shape
-    luck = chance(settings, herd.cluster, f"hour {hour}")
+    shape = bulk.replicas.shape
+    luck = chance(settings, bulk.cluster, f"hour {hour}")
     troubled = luck.random(shape) < TROUBLED
     troubled[:, 0] = False
     edge = settings.start + hour * settings.interval
@@ -103,15 +103,15 @@ def make_block(settings: Settings, herd: Herd, hour: int, polls: range) -> Block
     ended = began + luck.uniform(0, 0.5 * SECONDS, shape)
     time = settings.start + np.array(polls) * settings.interval
     turn = 2 * math.pi * (time - settings.start) / DAY
-    rate = herd.rate * (1.0 + 0.5 * np.sin(turn))[:, None]
-    appended = herd.rate / herd.record
+    rate = bulk.rate * (1.0 + 0.5 * np.sin(turn))[:, None]
+    appended = bulk.rate / bulk.record
     passed = DAY + time - settings.start + 0.5 * DAY / (2 * math.pi) * (1.0 - np.cos(turn))
     end = np.floor(appended * passed[:, None]).astype(np.int64)
     here = troubled & (began <= time[:, None, None]) & (time[:, None, None] < ended)
     behind = np.where(here, time[:, None, None] - began, 0.0)
-    noise = chance(settings, herd.cluster, f"poll {polls.start}").random((len(polls), *shape), dtype=np.float32)
-    lacks = np.where(here, behind, noise * LATENCY) * (rate / herd.record)[:, :, None]
+    noise = chance(settings, bulk.cluster, f"poll {polls.start}").random((len(polls), *shape), dtype=np.float32)
+    lacks = np.where(here, behind, noise * LATENCY) * (rate / bulk.record)[:, :, None]
     lag = np.minimum(lacks.astype(np.int64), end[:, :, None])
     lag[:, :, 0] = 0
     clock = CLOCK + time - settings.start
-    return Block(herd, polls, time, clock, end, rate, lag, behind)
+    return Block(bulk, polls, time, clock, end, rate, lag, behind)
