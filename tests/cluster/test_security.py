@@ -113,7 +113,8 @@ def test_a_principal_without_rights_sees_the_reason(scram: Cluster, tmp_path: Pa
         refused = {("reassignments", ""), ("quorum", ""), ("quotas", ""), ("log_dirs", "1"), ("configs", "1")}
         page = sidecar.wait(lambda page: refused <= page.down())
         for source, broker in refused:
-            assert page.errors(source, broker).keys() == {"authorization"}
+            # A busy machine may not answer the first poll in time.
+            assert page.errors(source, broker).keys() - {"timeout"} == {"authorization"}
         assert page.up()["metadata", ""]
         assert "secured" not in page.text
 

@@ -8,6 +8,7 @@ import pytest
 from kafka_warden.errors import AnswerTimeoutError, RefusedError
 from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.poller.asking import PollContext
+from kafka_warden.sources.quotas import read_quotas
 from tests.poller.polling import Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -95,3 +96,18 @@ def test_one_outcome_for_all_questions_of_a_poll(polled: Polling) -> None:
     state.network.run(run)
     status = polled.status(Source.METADATA)
     assert (status.up, status.duration, status.errors) == (False, 7.0, {"refused": 1})
+
+
+def test_a_question_after_the_deadline_is_a_timeout(polled: Polling) -> None:
+    """No broker refused it: there was no time left to ask."""
+    state, clock = polled.poller._state, polled.clock.monotonic()
+
+    async def run() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            context = PollContext(state, clock - 5.0, clock, tasks)
+            link = state.links.broker(state.answers.brokers[1])
+            await context.ask_any(Source.QUOTAS, [link], read_quotas)
+        context.publish()
+
+    state.network.run(run)
+    assert polled.status(Source.QUOTAS).errors == {"timeout": 1}

@@ -11,7 +11,14 @@ import structlog
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
-from kafka_warden.errors import ForbiddenRequestError, PollAbandonedError, ProtocolError, RefusedError, SourceError
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    ForbiddenRequestError,
+    PollAbandonedError,
+    ProtocolError,
+    RefusedError,
+    SourceError,
+)
 from kafka_warden.model import NO_BROKER, Bools, Longs, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.links import Links
@@ -119,6 +126,8 @@ class PollContext:
         started, asked = self.now(), 0
         pending: set[asyncio.Task[T | SourceError]] = set()
         fault: SourceError = RefusedError("no broker can be asked")
+        if candidates and started >= self.deadline_at:
+            fault = AnswerTimeoutError("the deadline of the poll passed before this question was asked")
         while True:
             more = asked < len(candidates) and asked != most and self.now() < self.deadline_at
             if more:
