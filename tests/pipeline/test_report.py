@@ -2,7 +2,6 @@
 
 import datetime as dt
 import html
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,11 +13,9 @@ from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report import (
     alarms,
     alarms_section,
-    limits,
     limits_section,
     moves,
     moves_section,
-    replication,
 )
 from kafka_warden.pipeline.report.build import build
 from kafka_warden.pipeline.report.parts import Section
@@ -204,11 +201,3 @@ def test_rules_of_all_clusters_are_summed(spark: SparkSession) -> None:
 def test_every_state_that_is_not_in_sync_has_a_colour() -> None:
     """A state that is new to the sidecar must not be lost in the report."""
     assert set(STATES) == set(COLOURS) == set(ReplicaState) - {ReplicaState.IN_SYNC}
-
-
-@pytest.mark.parametrize("needed", [moves.NEEDED, replication.NEEDED, alarms.NEEDED, limits.NEEDED])
-def test_tests_make_marts_with_the_columns_that_are_read(needed: Mapping[str, tuple[str, ...]]) -> None:
-    """Rows by hand have every column that the report reads."""
-    for mart, columns in needed.items():
-        schema = SCHEMAS[mart.replace("_minute", "_hour")]
-        assert [column for column in columns if not re.search(rf"\b{column} ", schema)] == []

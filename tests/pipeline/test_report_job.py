@@ -14,11 +14,8 @@ from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.report import JOB, MARTS, MOST_DRAWN, Options
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.report import alarms, limits, moves, replication
 from kafka_warden.pipeline.report.saving import save
 from tests.pipeline.report_rows import marts
-
-READ = {**moves.NEEDED, **replication.NEEDED, **alarms.NEEDED, **limits.NEEDED}
 
 
 def _request(spark: SparkSession, output: Path, **options: object) -> Request[Options]:
@@ -39,12 +36,6 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
             whole = whole.withColumn(field.name, whole[field.name].cast(field.type))
         write(mart, whole, folder)
     return folder
-
-
-@pytest.mark.parametrize("mart", sorted(READ))
-def test_columns_that_are_read_are_in_the_mart(mart: str) -> None:
-    """The jobs' own descriptions have every column that the report reads."""
-    assert set(READ[mart]) <= set(MARTS[mart].names)
 
 
 def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> None:

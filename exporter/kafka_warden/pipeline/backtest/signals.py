@@ -140,11 +140,6 @@ def _will_miss(trial: Trial) -> tuple[Column, Column]:
     return F.when(moving, F.col("eta") > deadline).when(~moving, no()), F.col("eta")
 
 
-def _draining(trial: Trial) -> tuple[Column, Column]:
-    near = F.col("used") > F.lit(lookback.QUOTA_NEAR)
-    return _known(F.col("left") < F.lit(trial.threshold)) | _known(near), F.col("left")
-
-
 def _overdue(trial: Trial) -> tuple[Column, Column]:
     overdue = F.col("overdue_bytes")
     grows = F.col("growing") & (overdue > F.lit(trial.threshold))
@@ -186,7 +181,10 @@ _POLLS: Final[Mapping[str, Condition]] = {
 }
 _CLIENTS: Final[Mapping[str, Condition]] = {
     "KafkaControllerMutationThrottled": lambda _: (F.col("tokens") < 0, F.col("tokens")),
-    "KafkaControllerMutationTokensDraining": _draining,
+    "KafkaControllerMutationTokensDraining": lambda trial: (
+        _known(F.col("left") < F.lit(trial.threshold)) | _known(F.col("used") > F.lit(lookback.QUOTA_NEAR)),
+        F.col("left"),
+    ),
 }
 _REMOTE_TOPICS: Final[Mapping[str, Condition]] = {"KafkaRemoteCopyLagGrowing": _overdue}
 _FAILURES: Final[Mapping[str, Condition]] = {"KafkaRemoteStorageErrors": _above_zero("failed")}

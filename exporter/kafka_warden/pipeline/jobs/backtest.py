@@ -133,7 +133,7 @@ def _add_flags(parser: ArgumentParser) -> None:
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    return Options(tuple(read_what_if(text) for text in parsed.what_if), parsed.truth)
+    return Options(tuple(map(read_what_if, parsed.what_if)), parsed.truth)
 
 
 JOB: Final = Job("backtest", "when each rule would have fired, and whether it was right", _add_flags, _read_flags, run)

@@ -1,6 +1,6 @@
 """Alarms that rules would have raised, from the marts `rules` and `alarms`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,35 +14,6 @@ from kafka_warden.pipeline.report.reading import unix
 
 MOST: Final = 2000
 """Alarms that are drawn, the longest first."""
-
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "rules": (
-        "cluster_id",
-        "rule",
-        "threshold",
-        "what_if",
-        "unit",
-        "for_seconds",
-        "alarms",
-        "true_alarms",
-        "false_alarms",
-        "events",
-        "missed",
-    ),
-    "alarms": (
-        "cluster_id",
-        "rule",
-        "threshold",
-        "what_if",
-        "subject",
-        "began",
-        "ended",
-        "seconds",
-        "would_fire",
-        "true_alarm",
-    ),
-}
-"""Mart to the columns that are read of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kafka_warden.pipeline.report.canvas import at, canvas, legend, times, whole
 from kafka_warden.pipeline.report.colours import BLUE, FAINT, GREY, ORANGE, RED, Colour
 from kafka_warden.pipeline.report.html import Html
 from kafka_warden.pipeline.report.numbers import DAY, count, duration, figure, plural, share
-from kafka_warden.pipeline.report.parts import Column, Part, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.parts import Column, Part, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.svg import inline
 
@@ -93,10 +93,7 @@ def _name(rule: Rule) -> str:
 def _rules(rules: Sequence[Rule]) -> Shown:
     drawn = [rule for rule in rules if rule.alarms or rule.missed or rule.rule in {BY_MESSAGES, BY_TIME}][:_DRAWN]
     drawn = drawn or list(rules[:1])
-    columns = (
-        Column("Rule"),
-        *(Column(title, number=True) for title in ("Alarms", "True", "False", "Missed", "Precision", "Recall")),
-    )
+    columns = (Column("Rule"), *numbers("Alarms", "True", "False", "Missed", "Precision", "Recall"))
     rows = [
         (
             _name(rule),
@@ -146,12 +143,7 @@ def _when(alarms: Sequence[Alarm], left_out: int) -> Part:
     if not alarms:
         return Said("No rule would have raised an alarm.")
     names = sorted({alarm.rule for alarm in alarms})
-    columns = (
-        Column("Rule"),
-        Column("Alarms", number=True),
-        Column("Median", number=True),
-        Column("Longest", number=True),
-    )
+    columns = (Column("Rule"), *numbers("Alarms", "Median", "Longest"))
     rows = []
     for name in names:
         lasted = sorted(alarm.ended - alarm.began for alarm in alarms if alarm.rule == name)

@@ -32,6 +32,5 @@ GREY: Final = Colour("grey", "#8b949e", "#7d8894")
 BROWN: Final = Colour("brown", "#7a4a2b", "#c79a78")
 
 ALL: Final = (PAPER, INK, FAINT, GRID, BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY, BROWN)
-BY_HEX: Final = {colour.light: colour.name for colour in ALL}
 IN_TURN: Final = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, BROWN, RED)
 """For subjects without a colour of their own, such as clusters."""

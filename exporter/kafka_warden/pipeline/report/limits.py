@@ -1,35 +1,18 @@
 """When limits will be reached, from the marts `forecasts` and `forecast_paths`."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.report.reading import unix
+from kafka_warden.pipeline.report.reading import by_index, floats, unix
 
 MOST: Final = 200
 """Forecasts that are read, the soonest first."""
 
 _DAYS: Final = ("day", "day_low", "day_high", "baseline_day", "last_day")
-_PLAIN: Final = (
-    "cluster_id",
-    "subject",
-    "what",
-    "outcome",
-    "limit",
-    "now",
-    "growth_per_day",
-    "level",
-    "method",
-    "history_days",
-)
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "forecasts": (*_PLAIN, *_DAYS),
-    "forecast_paths": ("cluster_id", "subject", "what", "day", "seen", "median", "low", "high"),
-}
-"""Mart to the columns that are read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +50,8 @@ class Path:
 def forecasts_of(forecasts: DataFrame) -> tuple[list[Forecast], int]:
     """Read the forecasts, the soonest first, and count them all."""
     order: list[Any] = [F.asc_nulls_last(name) for name in ("day", "day_low", "baseline_day")]
-    frame = forecasts.select(*_PLAIN, *(unix(name) for name in _DAYS)).orderBy(*order, "cluster_id", "what", "subject")
+    columns = (unix(field.name) if field.name in _DAYS else F.col(field.name) for field in fields(Forecast))
+    frame = forecasts.select(*columns).orderBy(*order, "cluster_id", "what", "subject")
     return [Forecast(**row.asDict()) for row in frame.limit(MOST).collect()], forecasts.count()
 
 
@@ -79,19 +63,11 @@ def paths_of(paths: DataFrame, forecasts: Sequence[Forecast]) -> dict[int, Path]
     owned = paths.select(owner.alias("forecast"), unix("day"), "seen", "median", "low", "high").where(
         "forecast IS NOT NULL"
     )
-    found: dict[int, list[Any]] = {}
-    for row in owned.orderBy("forecast", "day").collect():
-        found.setdefault(row["forecast"], []).append(row)
-    return {place: _path(rows) for place, rows in found.items() if len(rows) > 1}
+    columns = ("day", "seen", "median", "low", "high")
+    found = by_index(owned, "forecast", "day")
+    return {place: Path(*(floats(rows, name) for name in columns)) for place, rows in found.items()}
 
 
 def _of(forecast: Forecast) -> Column:
     same = F.col("cluster_id") == forecast.cluster_id
     return same & (F.col("subject") == forecast.subject) & (F.col("what") == forecast.what)
-
-
-def _path(rows: Sequence[Any]) -> Path:
-    def floats(name: str) -> tuple[float, ...]:
-        return tuple(float("nan") if row[name] is None else row[name] for row in rows)
-
-    return Path(floats("day"), floats("seen"), floats("median"), floats("low"), floats("high"))

@@ -7,7 +7,7 @@ from kafka_warden.pipeline.report import limits_plots
 from kafka_warden.pipeline.report.limits import MOST, Forecast, Path, forecasts_of, paths_of
 from kafka_warden.pipeline.report.limits_plots import name_of, writer_of
 from kafka_warden.pipeline.report.numbers import DAY, UNKNOWN, day, plural, share, short
-from kafka_warden.pipeline.report.parts import Column, Gallery, Part, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.parts import Column, Gallery, Part, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 
 _TITLE: Final = "Days to each limit"
@@ -120,8 +120,8 @@ def _fan(forecast: Forecast, path: Path, place: int, *, several: bool) -> Plot:
 
 def _listed(forecasts: Sequence[Forecast], in_all: int) -> Table:
     titles = ("Cluster", "Subject", "What", "Reached", "Day", "Earliest", "Latest", "Straight line")
-    numbers = ("Now", "Limit", "Growth a day", "Days of history")
-    columns = (*map(Column, titles), *(Column(title, number=True) for title in numbers), Column("Method"))
+    amounts = numbers("Now", "Limit", "Growth a day", "Days of history")
+    columns = (*map(Column, titles), *amounts, Column("Method"))
     left = in_all - len(forecasts)
     note = f"{left:,} that are reached later are left out: {MOST:,} are listed at most." if left > 0 else ""
     return Table("All limits, the soonest first", columns, [_row(forecast) for forecast in forecasts], note)

@@ -1,13 +1,13 @@
 """Moves for the page, from the marts `moves` and `move_samples`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.report.reading import unix
+from kafka_warden.pipeline.report.reading import by_index, floats, unix
 
 MOST: Final = 1500
 """Moves that are read, the longest first."""
@@ -16,30 +16,6 @@ _POINTS: Final = 240
 """Points of a move's plot; more samples are combined."""
 
 _TIMES: Final = ("began", "ended")
-_PLAIN: Final = (
-    "cluster_id",
-    "topic",
-    "partition",
-    "broker",
-    "kind",
-    "leader",
-    "outcome",
-    "seconds",
-    "bytes_copied",
-    "rate_mean",
-    "limit_mean",
-    "use_mean",
-    "stalled_seconds",
-    "stuck_seconds",
-    "causes",
-    "predicted_seconds",
-    "prediction_error",
-)
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "moves": (*_TIMES, *_PLAIN),
-    "move_samples": ("cluster_id", "kind", "topic", "partition", "broker", "began", "time", "rate", "limit", "stuck"),
-}
-"""Mart to the columns that are read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +92,8 @@ def summed_up(moves: DataFrame) -> Fleet:
 def longest(moves: DataFrame) -> list[Move]:
     """Read the `MOST` longest moves, running ones included."""
     order: list[Any] = [F.desc_nulls_last("seconds"), "cluster_id", "began", "topic", "partition", "broker", "kind"]
-    rows = moves.select(*(unix(name) for name in _TIMES), *_PLAIN).orderBy(*order).limit(MOST).collect()
+    columns = (unix(field.name) if field.name in _TIMES else F.col(field.name) for field in fields(Move))
+    rows = moves.select(*columns).orderBy(*order).limit(MOST).collect()
     return [Move(**{**row.asDict(), "causes": dict(row["causes"] or {})}) for row in rows]
 
 
@@ -144,10 +121,12 @@ def samples_of(samples: DataFrame, moves: Sequence[Move]) -> dict[int, Samples]:
         F.min("limit").alias("limit"),
         F.max(F.col("stuck").isNotNull()).alias("stuck"),
     )
-    found: dict[int, list[Any]] = {}
-    for row in points.orderBy("move", "time").collect():
-        found.setdefault(row["move"], []).append(row)
-    return {place: _samples(rows) for place, rows in found.items() if len(rows) > 1}
+    return {
+        place: Samples(
+            floats(rows, "time"), floats(rows, "rate"), floats(rows, "limit"), tuple(row["stuck"] for row in rows)
+        )
+        for place, rows in by_index(points, "move", "time").items()
+    }
 
 
 def _of(move: Move) -> Column:
@@ -155,10 +134,3 @@ def _of(move: Move) -> Column:
     for name in ("cluster_id", "kind", "topic", "partition", "broker"):
         same &= F.col(name) == getattr(move, name)
     return same
-
-
-def _samples(rows: Sequence[Any]) -> Samples:
-    def floats(name: str) -> tuple[float, ...]:
-        return tuple(float("nan") if row[name] is None else row[name] for row in rows)
-
-    return Samples(floats("time"), floats("rate"), floats("limit"), tuple(row["stuck"] for row in rows))

@@ -48,16 +48,8 @@ def _against(
             if not mine:
                 continue
             group = f"dots-{outcome}"
-            axes.scatter(
-                [x for x, _, _ in mine],
-                [y for _, y, _ in mine],
-                14,
-                colour.light,
-                alpha=0.65,
-                lw=0,
-                label=outcome,
-                gid=group,
-            )
+            xs, ys = [x for x, _, _ in mine], [y for _, y, _ in mine]
+            axes.scatter(xs, ys, 14, colour.light, alpha=0.65, lw=0, label=outcome, gid=group)
             tips[group] = [f"{move.name}: {up} {write(y)}, {across} {write(x)}" for x, y, move in mine]
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -103,8 +95,8 @@ def over_time(move: Move, samples: Samples, name: str) -> Html:
         axes.step(when, samples.rates, where="post", color=BLUE.light, label="rate", lw=1.2)
         if any(map(math.isfinite, limited)):
             axes.step(when, limited, where="post", color=ORANGE.light, ls="--", label="throttle")
-        if any(samples.stuck):
-            _shade(axes, when, samples.stuck)
+        for place, (begin, end) in enumerate(_spans(when, samples.stuck)):
+            axes.axvspan(begin, end, color=PURPLE.light, alpha=0.22, lw=0, label="_" if place else "stuck")
         axes.set_ylim(bottom=0)
         times(axes)
         units(axes.yaxis, rate)
@@ -112,12 +104,6 @@ def over_time(move: Move, samples: Samples, name: str) -> Html:
         axes.tick_params(labelsize=7.5)
         legend(figure, axes, 3)
         return inline(figure, name, f"Rate of {move.name}", f"{len(when)} points; it {move.outcome}.")
-
-
-def _shade(axes: Axes, when: Sequence[float], stuck: Sequence[bool]) -> None:
-    spans = _spans(when, stuck)
-    for place, (begin, end) in enumerate(spans):
-        axes.axvspan(begin, end, color=PURPLE.light, alpha=0.22, lw=0, label="stuck" if place == 0 else "_")
 
 
 def _spans(when: Sequence[float], stuck: Sequence[bool]) -> list[tuple[float, float]]:

@@ -7,7 +7,18 @@ from typing import Final
 from kafka_warden.pipeline.report import moves_plots
 from kafka_warden.pipeline.report.moves import Fleet, Move, Samples, chosen, longest, samples_of, summed_up
 from kafka_warden.pipeline.report.numbers import amount_of_bytes, duration, instant, plural, rate, share, short
-from kafka_warden.pipeline.report.parts import Column, Gallery, Missing, Part, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.parts import (
+    Column,
+    Gallery,
+    Missing,
+    Part,
+    Plot,
+    Said,
+    Section,
+    Shown,
+    Table,
+    numbers,
+)
 from kafka_warden.pipeline.report.reading import Marts
 
 _TITLE: Final = "Moves"
@@ -45,11 +56,7 @@ def section(marts: Marts, drawn: int) -> Section:
 
 def _finding(fleet: Fleet) -> str:
     outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in fleet.outcomes.items())
-    error = (
-        ""
-        if fleet.median_error is None
-        else f" Half of the predicted times were wrong by {share(fleet.median_error)} or less."
-    )
+    error = "" if fleet.median_error is None else f" The median error of predictions is {share(fleet.median_error)}."
     stuck = sum(fleet.causes.values())
     longest_cause = f", mostly {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
     stood = f" Stuck for {duration(stuck)} in all{longest_cause}." if stuck else " None was stuck."
@@ -71,7 +78,7 @@ def _against(fleet: Fleet, read: Sequence[Move]) -> list[Part]:
     predictable = [move for move in finished if math.isfinite(move.predicted_seconds or 0.0)]
     limited = [move for move in read if move.rate_mean and move.limit_mean and math.isfinite(move.limit_mean)]
     return [
-        _shown("Predicted against real time", _PREDICTED, predictable, left_out)
+        _predicted(predictable, left_out)
         if predictable
         else Said("No completed move had a predicted time, so there is nothing to compare."),
         _throttles(limited, len(read) - len(limited), left_out)
@@ -80,26 +87,20 @@ def _against(fleet: Fleet, read: Sequence[Move]) -> list[Part]:
     ]
 
 
-def _shown(title: str, how: str, moves: Sequence[Move], left_out: str) -> Shown:
+def _predicted(moves: Sequence[Move], left_out: str) -> Shown:
     worst = sorted(moves, key=lambda move: -abs(move.prediction_error or 0.0))
-    columns = (Column("Move"), *_numbers("Took", "Predicted", "Error"))
+    columns = (Column("Move"), *numbers("Took", "Predicted", "Error"))
     rows = [
-        (
-            short(move.name, _NAME),
-            duration(move.seconds),
-            duration(move.predicted_seconds),
-            share(move.prediction_error),
-        )
-        for move in worst
+        (short(one.name, _NAME), duration(one.seconds), duration(one.predicted_seconds), share(one.prediction_error))
+        for one in worst
     ]
-    return Shown(
-        Plot(title, how, moves_plots.predicted(moves)), Table("Worst predicted first", columns, rows, left_out)
-    )
+    plot = Plot("Predicted against real time", _PREDICTED, moves_plots.predicted(moves))
+    return Shown(plot, Table("Worst predicted first", columns, rows, left_out))
 
 
 def _throttles(moves: Sequence[Move], others: int, left_out: str) -> Shown:
     low = sorted(moves, key=lambda move: math.inf if move.use_mean is None else move.use_mean)
-    columns = (Column("Move"), *_numbers("Mean rate", "Throttle", "Use"))
+    columns = (Column("Move"), *numbers("Mean rate", "Throttle", "Use"))
     rows = [
         (short(move.name, _NAME), rate(move.rate_mean), rate(move.limit_mean), share(move.use_mean)) for move in low
     ]
@@ -111,7 +112,7 @@ def _throttles(moves: Sequence[Move], others: int, left_out: str) -> Shown:
 def _stuck(fleet: Fleet) -> list[Part]:
     if not fleet.causes:
         return []
-    columns = (Column("Cause"), *_numbers("Stuck"))
+    columns = (Column("Cause"), *numbers("Stuck"))
     rows = [(cause.replace("_", " "), duration(seconds)) for cause, seconds in fleet.causes.items()]
     how = "How long moves were stuck, all moves together, by the sidecar's cause."
     plot = Plot("What moves were stuck by", how, moves_plots.causes(fleet.causes))
@@ -126,34 +127,24 @@ def _each(marts: Marts, read: Sequence[Move], drawn: int) -> list[Part]:
     found = samples_of(samples, wanted)
     plots = tuple(_small(move, found[place], place) for place, move in enumerate(wanted) if place in found)
     if not plots:
-        return [
-            Missing("The mart move_samples has no two samples of any move, so none is drawn over time."),
-            _listed(read),
-        ]
+        missing = "The mart move_samples has no two samples of any move, so none is drawn over time."
+        return [Missing(missing), _listed(read)]
     left = len(read) - len(plots)
     how = _OVER_TIME + (f" {left:,} of {len(read):,} moves are not drawn here; all are in the table." if left else "")
     return [Gallery("Rate against the throttle, over time", how, plots), _listed(read)]
 
 
 def _small(move: Move, samples: Samples, place: int) -> Plot:
-    took = (
-        f"{move.outcome} after {duration(move.seconds)}"
-        if move.outcome != "running"
-        else f"running for {duration(move.seconds)}"
-    )
+    took = f"{move.outcome} {'for' if move.outcome == 'running' else 'after'} {duration(move.seconds)}"
     how = f"{amount_of_bytes(move.bytes_copied)} copied, {took}, predicted {duration(move.predicted_seconds)}."
     return Plot(move.name, how, moves_plots.over_time(move, samples, f"move-{place}"))
 
 
 def _listed(read: Sequence[Move]) -> Table:
     titles = ("Cluster", "Kind", "Topic", "Partition", "From", "To", "Began (UTC)", "Outcome")
-    numbers = ("Took", "Predicted", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
-    columns = (*map(Column, titles), *_numbers(*numbers), Column("Causes"))
+    amounts = numbers("Took", "Predicted", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
+    columns = (*map(Column, titles), *amounts, Column("Causes"))
     return Table("All moves, the longest first", columns, [_row(move) for move in read])
-
-
-def _numbers(*titles: str) -> tuple[Column, ...]:
-    return tuple(Column(title, number=True) for title in titles)
 
 
 def _row(move: Move) -> tuple[str, ...]:

@@ -6,15 +6,21 @@ from pathlib import Path
 from typing import Final
 
 from kafka_warden.pipeline.report.colours import ALL
-from kafka_warden.pipeline.report.html import Html, joined, tag
+from kafka_warden.pipeline.report.html import Html, tag
 from kafka_warden.pipeline.report.numbers import count, duration, instant
-from kafka_warden.pipeline.report.parts import Column, Section, Table
+from kafka_warden.pipeline.report.parts import Column, Section, Table, numbers
 from kafka_warden.pipeline.report.replication import Cluster
 
 _CSS: Final = Path(__file__).with_name("page.css")
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """The browser enforces that the page runs no script and sends no request."""
+
+_UNITS: Final = (
+    "Bytes are in powers of ten; times are UTC. “unknown” values are missing in the history; they are never taken"
+    " for 0. This page needs no network and runs no script."
+)
+_FOOT: Final = tag("footer", tag("p", _UNITS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ def page(head: Head, sections: Sequence[Section]) -> str:
             tag("title", head.title),
             tag("style", Html(_colours() + _CSS.read_text())),
         ),
-        tag("body", _top(head), _summary(sections), tag("main", *(section.html() for section in sections)), _foot()),
+        tag("body", _top(head), _summary(sections), tag("main", *(section.html() for section in sections)), _FOOT),
         lang="en",
     )
 
@@ -55,12 +61,9 @@ def _colours() -> str:
 
 
 def _top(head: Head) -> Html:
-    begins, ends = (
-        min((one.begins for one in head.clusters), default=None),
-        max((one.ends for one in head.clusters), default=None),
-    )
     facts = [("History", head.history), ("Clusters", f"{len(head.clusters):,}" if head.clusters else "unknown")]
-    if begins is not None and ends is not None:
+    if head.clusters:
+        begins, ends = min(one.begins for one in head.clusters), max(one.ends for one in head.clusters)
         facts.append(("Time", f"{instant(begins)} to {instant(ends)} UTC, {duration(ends - begins)}"))
     facts.append(("Made by", f"kafka-warden {head.version}"))
     if head.made:
@@ -71,28 +74,11 @@ def _top(head: Head) -> Html:
 
 def _clusters(clusters: Sequence[Cluster]) -> Html:
     if not clusters:
-        return joined(
-            tag(
-                "p",
-                "Clusters and times are unknown: the marts of the job rollup are missing.",
-                class_="missing",
-            )
-        )
-    columns = (
-        Column("Cluster"),
-        Column("From (UTC)"),
-        Column("To (UTC)"),
-        *(Column(title, number=True) for title in ("Polls", "Brokers", "Partitions")),
-    )
+        return tag("p", "Clusters and times are unknown: the marts of the job rollup are missing.", class_="missing")
+    times = map(Column, ("Cluster", "From (UTC)", "To (UTC)"))
+    columns = (*times, *numbers("Polls", "Brokers", "Partitions"))
     rows = [
-        (
-            one.cluster_id,
-            instant(one.begins),
-            instant(one.ends),
-            count(one.polls),
-            count(one.brokers),
-            count(one.partitions),
-        )
+        (one.cluster_id, instant(one.begins), instant(one.ends), *map(count, (one.polls, one.brokers, one.partitions)))
         for one in clusters
     ]
     return Table("Clusters, with the most brokers and partitions that each had", columns, rows).html()
@@ -101,11 +87,3 @@ def _clusters(clusters: Sequence[Cluster]) -> Html:
 def _summary(sections: Sequence[Section]) -> Html:
     items = [tag("li", tag("a", section.title, href=f"#{section.name}"), ": ", section.finding) for section in sections]
     return tag("nav", tag("h2", "In short", id="short"), tag("ul", *items), aria_labelledby="short")
-
-
-def _foot() -> Html:
-    units = (
-        "Bytes are in powers of ten; times are UTC. “unknown” values are missing in the history; they are never taken"
-        " for 0. This page needs no network and runs no script."
-    )
-    return tag("footer", tag("p", units))

@@ -18,6 +18,11 @@ class Column:
     number: bool = False
 
 
+def numbers(*titles: str) -> tuple[Column, ...]:
+    """Return columns of numbers."""
+    return tuple(Column(title, number=True) for title in titles)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of text. `left_out`: a sentence about missing rows, or empty."""
@@ -31,15 +36,11 @@ class Table:
         """Write the first rows, and the rest behind a click."""
         first = self._table(self.rows[:AT_ONCE], self.title)
         more = self.rows[AT_ONCE:]
-        folded = (
-            tag(
-                "details",
-                tag("summary", f"{len(more):,} more"),
-                self._table(more, f"{self.title}, continued"),
+        folded = ""
+        if more:
+            folded = tag(
+                "details", tag("summary", f"{len(more):,} more"), self._table(more, f"{self.title}, continued")
             )
-            if more
-            else ""
-        )
         return joined(first, folded, tag("p", self.left_out, class_="note") if self.left_out else "")
 
     def _table(self, rows: Sequence[Sequence[str]], title: str) -> Html:

@@ -17,16 +17,6 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.pipeline.report.reading import unix
 from kafka_warden.pipeline.session import persisted
 
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    name.format(grain): columns
-    for grain in ("minute", "hour")
-    for name, columns in {
-        "cluster_{}": ("cluster_id", "start", "polls", "brokers_max", "partitions_max", "under_replicated_max"),
-        "replica_{}": ("cluster_id", "start", "topic", "partition", "broker", "states", "out_of_sync_samples"),
-    }.items()
-}
-"""Mart to the columns that are read of it."""
-
 SECONDS: Final[Mapping[str, int]] = {"minute": 60, "hour": 3600}
 """Grain of the marts to its length."""
 
@@ -95,10 +85,8 @@ class Health:
 
 def clusters_of(cluster: DataFrame, grain: str) -> list[Cluster]:
     """Read the clusters and their times."""
-    rows = cluster.select(unix("start"), *NEEDED["cluster_hour"][:1], *NEEDED["cluster_hour"][2:5]).groupBy(
-        "cluster_id"
-    )
-    found = rows.agg(
+    rows = cluster.select("cluster_id", unix("start"), "polls", "brokers_max", "partitions_max")
+    found = rows.groupBy("cluster_id").agg(
         F.min("start").alias("begins"),
         (F.max("start") + SECONDS[grain]).alias("ends"),
         F.sum("polls").alias("polls"),

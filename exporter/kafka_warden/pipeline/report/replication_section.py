@@ -23,7 +23,7 @@ from kafka_warden.pipeline.report.colours import (
 )
 from kafka_warden.pipeline.report.html import Html
 from kafka_warden.pipeline.report.numbers import day, figure, plural, replica_time, share, short
-from kafka_warden.pipeline.report.parts import Column, Plot, Said, Section, Shown, Table
+from kafka_warden.pipeline.report.parts import Column, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.replication import Health, Span, health_of
 from kafka_warden.pipeline.report.svg import inline
@@ -80,8 +80,7 @@ def _finding(health: Health) -> str:
 
 
 def _states(health: Health, span: Span) -> Shown:
-    numbers = (Column(title, number=True) for title in ("Replica hours", "Share", "At most"))
-    columns = (Column("State"), Column("Why"), *numbers)
+    columns = (Column("State"), Column("Why"), *numbers("Replica hours", "Share", "At most"))
     total = sum(health.seconds.values())
     rows = [
         (
@@ -143,18 +142,19 @@ def _lines(axes: Axes, when: Sequence[float], under: Mapping[str, Sequence[int |
 
 def _topics(health: Health) -> Shown:
     several = len({cluster for cluster, _ in health.topics}) > 1
-    columns = (Column("Topic"), Column("Cluster"), Column("Replica hours", number=True), Column("Mostly"))
+    columns = (Column("Topic"), Column("Cluster"), *numbers("Replica hours"), Column("Mostly"))
     rows = [
-        (short(topic), short(cluster, 12), figure(sum(states.values()) / 3600), _mostly(states))
+        (
+            short(topic),
+            short(cluster, 12),
+            figure(sum(states.values()) / 3600),
+            max(states, key=states.__getitem__).replace("_", " "),
+        )
         for (cluster, topic), states in health.topics.items()
     ]
     left = health.topics_in_all - len(rows)
     table = Table("Topics", columns, rows, f"{plural(left, 'topic')} with less left out." if left else "")
     return Shown(Plot("Topics with the most of it", _BY_TOPIC, _bars(health, several=several)), table)
-
-
-def _mostly(states: Mapping[str, float]) -> str:
-    return max(states, key=lambda state: states[state]).replace("_", " ")
 
 
 def _bars(health: Health, *, several: bool) -> Html:

@@ -11,13 +11,14 @@ from xml.etree import ElementTree as ET
 
 from matplotlib.figure import Figure
 
-from kafka_warden.pipeline.report.colours import BY_HEX
+from kafka_warden.pipeline.report.colours import ALL
 from kafka_warden.pipeline.report.html import Html
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = "http://www.w3.org/1999/xlink"
 _HREF: Final = f"{{{_LINK}}}href"
 _UNDATED: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
+_VARIABLES: Final = {colour.light: f"var(--{colour.name})" for colour in ALL}
 _HEX: Final = re.compile(r"#[0-9a-f]{6}")
 _FONT: Final = re.compile(r"font-family:[^;]*;?|font: ([\d.]+px) [^;]*")
 _REFERENCE: Final = re.compile(r"url\(#([^)]*)\)")
@@ -37,8 +38,12 @@ def inline(figure: Figure, name: str, title: str, about: str, tips: Tips | None 
         about: description for screen readers.
         tips: tooltips.
     """
-    root = ET.fromstring(_drawn(figure))  # noqa: S314  # written by matplotlib just now
-    for unwanted in (*root.findall(f"{{{_SVG}}}metadata"), *_stylesheets(root)):
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata=_UNDATED)
+    root = ET.fromstring(file.getvalue())  # noqa: S314  # written by matplotlib just now
+    # A style element would apply to the whole page; page.css has the same rule for plots only.
+    styles = [child for child in root.findall(f"{{{_SVG}}}defs") if child.find(f"{{{_SVG}}}style") is not None]
+    for unwanted in (*root.findall(f"{{{_SVG}}}metadata"), *styles):
         root.remove(unwanted)
     for group, texts in (tips or {}).items():
         _give_tips(root, group, texts)
@@ -48,17 +53,6 @@ def inline(figure: Figure, name: str, title: str, about: str, tips: Tips | None 
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _LINK)
     return Html(ET.tostring(root, encoding="unicode"))
-
-
-def _drawn(figure: Figure) -> str:
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata=_UNDATED)
-    return file.getvalue()
-
-
-def _stylesheets(root: ET.Element) -> list[ET.Element]:
-    # A style element would apply to the whole page; page.css has the same rule for plots only.
-    return [child for child in root.findall(f"{{{_SVG}}}defs") if child.find(f"{{{_SVG}}}style") is not None]
 
 
 def _give_tips(root: ET.Element, group: str, texts: Sequence[str]) -> None:
@@ -78,7 +72,8 @@ def _adapt(element: ET.Element, name: str) -> None:
     if clip := element.get("clip-path"):
         element.set("clip-path", _REFERENCE.sub(rf"url(#{name}-\1)", clip))
     if style := element.get("style"):
-        element.set("style", _coloured(_FONT.sub(_sized, style)))
+        sized = _FONT.sub(lambda font: f"font-size: {font[1]}" if font[1] else "", style)
+        element.set("style", _HEX.sub(lambda colour: _VARIABLES.get(colour[0], colour[0]), sized))
     for position in ("d", "x", "y", "transform"):
         if places := element.get(position):
             # Two decimals are enough and make the page a third smaller.
@@ -88,19 +83,11 @@ def _adapt(element: ET.Element, name: str) -> None:
     element.tail = None
 
 
-def _sized(font: re.Match[str]) -> str:
-    return f"font-size: {font[1]}" if font[1] else ""
-
-
-def _coloured(style: str) -> str:
-    return _HEX.sub(lambda found: f"var(--{BY_HEX[found[0]]})" if found[0] in BY_HEX else found[0], style)
-
-
 def _describe(root: ET.Element, name: str, title: str, about: str) -> None:
     root.set("role", "img")
     root.set("class", "plot")
     root.set("aria-labelledby", f"{name}-title {name}-about")
-    for place, (kind, text) in enumerate((("title", title), ("desc", about))):
-        label = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{name}-{'title' if kind == 'title' else 'about'}"})
+    for place, (kind, part, text) in enumerate((("title", "title", title), ("desc", "about", about))):
+        label = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{name}-{part}"})
         label.text = text
         root.insert(place, label)

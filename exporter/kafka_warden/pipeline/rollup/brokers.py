@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.formulas.samples import share
 from kafka_warden.pipeline.ops import COLUMNS
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, start_of, sum_or_null, with_whole
+from kafka_warden.pipeline.rollup.windows import Grain, by_window, last, mean_and_max, sum_or_null, with_whole
 
 KEY: Final = ("cluster_id", "start", "broker")
 SIDES: Final = ("leader", "follower")
@@ -28,37 +28,31 @@ def broker_polls(samples: Samples) -> DataFrame:
         *(F.col("broker_config.limits")[side]["value"].alias(f"{side}_limit") for side in SIDES),
     )
     key = [*POLL, "broker"]
-    joined = own.join(limits, key, "left").join(_led(samples), key, "left")
-    # A broker without leaders has no row in `_led`.
+    led = inbound(samples["partitions"], samples["polls"])
+    joined = own.join(limits, key, "left").join(led, key, "left")
+    # A broker without leaders has no row in `led`.
     nothing = (F.col("leaders") == 0) & F.col("bytes_in").isNull()
     return joined.withColumn("bytes_in", F.when(nothing, F.lit(0.0)).otherwise(F.col("bytes_in")))
 
 
 def windows(polls: DataFrame, grain: Grain) -> DataFrame:
     """Aggregate polls by broker and window."""
-    return (
-        polls.withColumn("start", start_of(grain))
-        .groupBy(*KEY)
-        .agg(
-            F.count("*").alias("polls"),
-            *mean_and_max("bytes_in"),
-            *mean_and_max("lag_bytes"),
-            F.max("lag_messages").alias("lag_messages_max"),
-            F.max("out_of_sync").alias("out_of_sync_max"),
-            *(column for side in SIDES for column in _side(side)),
-            *(F.max(name).alias(f"{name}_max") for name in ("replicas", "leaders", "counted")),
-        )
+    maxima = ("lag_messages", "out_of_sync", "replicas", "leaders", "counted")
+    return by_window(polls, grain, KEY).agg(
+        F.count("*").alias("polls"),
+        *mean_and_max("bytes_in"),
+        *mean_and_max("lag_bytes"),
+        *(column for side in SIDES for column in _side(side)),
+        *(F.max(name).alias(f"{name}_max") for name in maxima),
     )
 
 
-def _led(samples: Samples) -> DataFrame:
-    """Return the bytes in of each broker's leaders in each poll; null if rows of the poll are missing."""
-    counts = (
-        samples["partitions"]
-        .groupBy(*POLL, F.col("leader").alias("broker"))
-        .agg(F.count("*").alias("found"), sum_or_null(F.col("bytes_in")).alias("bytes_in"))
+def inbound(partitions: DataFrame, polls: DataFrame) -> DataFrame:
+    """Return `bytes_in` of each `broker`'s leaders in each poll; null if one rate or a row of the poll is missing."""
+    counts = partitions.groupBy(*POLL, F.col("leader").alias("broker")).agg(
+        F.count("*").alias("found"), sum_or_null(F.col("bytes_in")).alias("bytes_in")
     )
-    checked = with_whole(counts, samples["polls"], "partitions")
+    checked = with_whole(counts, polls, "partitions")
     return checked.select(*POLL, "broker", F.when(F.col("whole"), F.col("bytes_in")).alias("bytes_in"))
 
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.ops import no
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, mean_and_max, start_of, sum_or_null
+from kafka_warden.pipeline.rollup.windows import Grain, by_window, mean_and_max, sum_or_null
 
 KEY: Final = ("cluster_id", "start")
 
@@ -37,14 +37,10 @@ def cluster_polls(samples: Samples, partitions: DataFrame) -> DataFrame:
 
 def windows(polls: DataFrame, grain: Grain) -> DataFrame:
     """Aggregate polls by cluster and window."""
-    return (
-        polls.withColumn("start", start_of(grain))
-        .groupBy(*KEY)
-        .agg(
-            F.count("*").alias("polls"),
-            *(F.max(name).alias(f"{name}_max") for name in ("brokers", "partitions", "replicas", "counted")),
-            F.max("under_replicated").alias("under_replicated_max"),
-            *mean_and_max("bytes_in"),
-            F.min("mutation_tokens").alias("mutation_tokens_min"),
-        )
+    maxima = ("brokers", "partitions", "replicas", "counted", "under_replicated")
+    return by_window(polls, grain, KEY).agg(
+        F.count("*").alias("polls"),
+        *(F.max(name).alias(f"{name}_max") for name in maxima),
+        *mean_and_max("bytes_in"),
+        F.min("mutation_tokens").alias("mutation_tokens_min"),
     )

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.pipeline.rollup.windows import Grain, mean_and_max, start_of
+from kafka_warden.pipeline.rollup.windows import Grain, by_window, mean_and_max
 
 KEY: Final = ("cluster_id", "start", "topic", "topic_id", "partition", "broker")
 _MAXIMA: Final = ("lag_messages_max", "lag_bytes_max", "lag_seconds_max", "behind_seconds_max")
@@ -16,8 +16,7 @@ _COUNTS: Final = ("samples", "known_samples", "late_samples", "out_of_sync_sampl
 def minutes(replicas: DataFrame) -> DataFrame:
     """Aggregate samples by replica and minute."""
     is_out = F.col("following") & ~F.col("in_isr")
-    grouped = replicas.withColumn("start", start_of(Grain.MINUTE)).groupBy(*KEY)
-    counted = grouped.agg(
+    counted = by_window(replicas, Grain.MINUTE, KEY).agg(
         F.count("*").alias("samples"),
         F.count("lag_bytes").alias("known_samples"),
         F.max("lag_messages").alias("lag_messages_max"),

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, last, mean_and_max, start_of, sum_or_null, with_whole
+from kafka_warden.pipeline.rollup.windows import Grain, by_window, last, mean_and_max, sum_or_null, with_whole
 
 KEY: Final = ("cluster_id", "start", "topic")
 _KNOWN: Final = {"under_replicated": "under_replicated_known", "under_min_isr": "min_isr_known"}
@@ -50,25 +50,14 @@ def replica_polls(samples: Samples) -> DataFrame:
 
 def windows(partitions: DataFrame, replicas: DataFrame, grain: Grain) -> DataFrame:
     """Aggregate polls by topic and window."""
-    of_partitions = (
-        partitions.withColumn("start", start_of(grain))
-        .groupBy(*KEY)
-        .agg(
-            F.max("partitions").alias("partitions_max"),
-            *mean_and_max("bytes_in"),
-            F.max("under_replicated").alias("under_replicated_max"),
-            F.max("under_min_isr").alias("under_min_isr_max"),
-            F.max("offline").alias("offline_max"),
-        )
+    maxima = ("partitions", "under_replicated", "under_min_isr", "offline")
+    of_partitions = by_window(partitions, grain, KEY).agg(
+        *mean_and_max("bytes_in"), *(F.max(name).alias(f"{name}_max") for name in maxima)
     )
-    of_replicas = (
-        replicas.withColumn("start", start_of(grain))
-        .groupBy(*KEY)
-        .agg(
-            F.max("replicas").alias("replicas_max"),
-            last(F.col("bytes_stored")).alias("bytes_stored_last"),
-            F.max("lag_bytes").alias("lag_bytes_max"),
-        )
+    of_replicas = by_window(replicas, grain, KEY).agg(
+        F.max("replicas").alias("replicas_max"),
+        last(F.col("bytes_stored")).alias("bytes_stored_last"),
+        F.max("lag_bytes").alias("lag_bytes_max"),
     )
     return of_partitions.join(of_replicas, list(KEY), "full")
 

@@ -1,9 +1,10 @@
 """Windows, and aggregates that are null if a part is unknown."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.ops import no, yes
@@ -25,10 +26,10 @@ class Grain(StrEnum):
         return 60 if self is Grain.MINUTE else HOUR
 
 
-def start_of(grain: Grain) -> Column:
-    """Return the start of a row's window, independent of the session's time zone."""
+def by_window(rows: DataFrame, grain: Grain, key: Sequence[str]) -> GroupedData:
+    """Group rows by a key with `start`, the start of a row's window, independent of the session's time zone."""
     length = grain.seconds
-    return F.timestamp_seconds(F.floor(F.col("time") / length) * length)
+    return rows.withColumn("start", F.timestamp_seconds(F.floor(F.col("time") / length) * length)).groupBy(*key)
 
 
 def with_folders(marts: DataFrame) -> DataFrame:

@@ -14,8 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs.forecast.options import Options
+from kafka_warden.pipeline.rollup.brokers import inbound
 from kafka_warden.pipeline.rollup.samples import POLL
-from kafka_warden.pipeline.rollup.windows import DAY, HOUR, sum_or_null, with_whole
+from kafka_warden.pipeline.rollup.windows import DAY, HOUR
 
 LEAST_SHARE: Final = 0.75
 """Of the median number of hours with a value per day: 18 of 24, or 3 of 4 with one poll in six hours."""
@@ -29,15 +30,16 @@ def series(history: History, options: Options) -> DataFrame:
     """Return the days of all series: `COLUMNS`. The limit is the last one, on all days."""
     polls, brokers = history.table("polls"), history.table("brokers")
     limits = _limits(polls, options)
-    inbound = _inbound(history.table("partitions"), polls)
-    broker, leader = F.col("broker"), F.col("leader")
+    led = inbound(history.table("partitions"), polls).where(F.col("broker").isNotNull())
+    rates = led.withColumnRenamed("bytes_in", "value")
+    broker = F.col("broker")
     all_known = F.count("value") == F.count(F.lit(1))
-    whole = inbound.groupBy(*POLL).agg(F.when(all_known, F.sum("value")).alias("value"))
+    whole = rates.groupBy(*POLL).agg(F.when(all_known, F.sum("value")).alias("value"))
     named = _named("cluster", "partitions")
     partitions = polls.select(*POLL, *named, F.col("partitions").cast("double").alias("value"))
     named = _named(broker.cast("string"), "replicas", broker)
     replicas = brokers.select(*POLL, *named, F.col("counted").cast("double").alias("value"))
-    of_broker = inbound.select(*POLL, *_named(leader.cast("string"), "bytes_in", leader), "value")
+    of_broker = rates.select(*POLL, *_named(broker.cast("string"), "bytes_in", broker), "value")
     of_cluster = whole.select(*POLL, *_named("cluster", "bytes_in"), "value")
     parts = (
         _hourly(partitions, F.max).join(limits, "cluster_id").withColumn("limit", F.col("partitions_limit")),
@@ -61,15 +63,6 @@ def _limits(polls: DataFrame, options: Options) -> DataFrame:
 
 def _given(limit: float | None) -> Column:
     return F.lit(None if limit is None else float(limit)).cast("double")
-
-
-def _inbound(partitions: DataFrame, polls: DataFrame) -> DataFrame:
-    """Return the bytes in of each leader and poll; null if one partition's rate or a row of the poll is missing."""
-    led = partitions.groupBy(*POLL, "leader").agg(
-        F.count("*").alias("found"), sum_or_null(F.col("bytes_in")).alias("value")
-    )
-    checked = with_whole(led, polls, "partitions").where(F.col("leader").isNotNull())
-    return checked.select(*POLL, "leader", F.when(F.col("whole"), F.col("value")).alias("value"))
 
 
 def _disks(brokers: DataFrame, options: Options) -> DataFrame:

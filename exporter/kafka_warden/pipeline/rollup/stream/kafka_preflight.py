@@ -59,8 +59,10 @@ def beginnings(spark: SparkSession, topic: Topic) -> dict[int, int]:
 def named(topic: Topic, failure: str) -> KafkaWardenError | None:
     """Return the error for a failure of Kafka's client or of the connector, by the Java class names in its text."""
     if any(name in failure for name in _LOST):
+        found = re.search(r"offset=(\d+).*?partition (\S+)", failure)
+        which = f" (offset {found[1]} of {found[2]} is gone)" if found else ""
         return MessagesLostError(
-            f"{topic.place}: messages were deleted before they were read{_which(failure)}, or the topic was created"
+            f"{topic.place}: messages were deleted before they were read{which}, or the topic was created"
             " again. --accept-loss counts the lost messages and continues with the others"
         )
     if any(name in failure for name in _DENIED):
@@ -75,11 +77,6 @@ def named(topic: Topic, failure: str) -> KafkaWardenError | None:
             " --kafka-properties fits its listener. The next start continues from here"
         )
     return None
-
-
-def _which(failure: str) -> str:
-    found = re.search(r"offset=(\d+).*?partition (\S+)", failure)
-    return f" (offset {found[1]} of {found[2]} is gone)" if found else ""
 
 
 def _first(failure: str, names: tuple[str, ...]) -> str:
