@@ -9,7 +9,7 @@ import numpy as np
 from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.model import Broker, BrokerConfig, Snapshot
+from kafka_warden.model import Broker, BrokerConfig, Parameters, Snapshot
 from tests.building import Partition, judge_each, snapshot
 
 RATE = 100
@@ -86,6 +86,13 @@ def page(derived: Derived, name: str) -> dict[tuple[str, ...], float]:
     samples = list(metric.read(view))
     assert not any(math.isnan(value) for _, value in samples)
     return dict(samples)
+
+
+def families(derived: Derived, parameters: Parameters | None = None) -> dict[str, dict[tuple[str, ...], float]]:
+    """Every family by its labels, NaN included."""
+    topics = np.ones(len(derived.indexed.snapshot.topics), bool)
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), topics, parameters or Parameters())
+    return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
 
 
 def brokers(*fenced: int, gone: tuple[int, ...] = ()) -> dict[int, Broker]:

@@ -4,7 +4,6 @@ import math
 from itertools import accumulate
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,25 +104,6 @@ def test_no_eta_is_negative_or_nan(history: tuple[Snapshot, ...]) -> None:
             assert known == [] or derived.totals.eta >= max(known)
         for move in derived.moves:
             assert (move.eta == math.inf) == (move.never_ends is True)
-
-
-@settings(max_examples=100, deadline=None)
-@given(HISTORIES)
-def test_copy_progress_is_a_series(history: tuple[Snapshot, ...]) -> None:
-    """A total for each time, none NaN, times in their order; rates of it are finite."""
-    for memory, derived in judged(history):
-        for flow, copy_progress in memory.moves.copy_progress.items():
-            assert len(copy_progress.times) == len(copy_progress.total)
-            assert list(copy_progress.times) == sorted(copy_progress.times)
-            assert np.isfinite([*copy_progress.times, *copy_progress.total, *copy_progress.left.values()]).all()
-            assert all(spared >= 0 for _, spared in copy_progress.finished)
-            assert copy_progress.ended or flow in memory.moves.changes
-        for load in derived.throttling.sides.values():
-            for trend in (load.measured, *load.ended):
-                if trend is not None:
-                    assert np.isfinite([trend.rate, trend.seconds, trend.ahead]).all()
-                if trend is not None:
-                    assert trend.seconds > 0
 
 
 MOVING = st.lists(st.lists(st.integers(1, 900_000), min_size=3, max_size=3), min_size=1, max_size=8)

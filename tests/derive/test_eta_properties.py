@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kafka_warden.derive.flows.etas import believed, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
+from kafka_warden.derive.flows.etas import flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.flows.side_loads import Load
@@ -140,46 +140,12 @@ def test_more_that_remains_is_never_done_sooner(measured_flow: tuple[Flow, Trend
         assert sooner <= later
 
 
-@given(loads(), LESS_AND_MORE)
-def test_more_that_remains_on_a_side_is_never_done_sooner(load: Load, amounts: list[float]) -> None:
-    """At the same rates."""
-    sooner, later = (side_eta(replace(load, remaining=remaining)) for remaining in amounts)
-    assert (sooner is None) == (later is None)
-    if sooner is not None and later is not None:
-        assert sooner <= later
-
-
-@given(WINDOWS, LESS_AND_MORE_HEADROOM, BURSTS, RATES, AMOUNTS)
-def test_more_headroom_never_makes_a_flow_end_later(
-    window: law.Window, headroom: list[float], burst: float, bytes_in: float, remaining: float
-) -> None:
-    """As long as nothing is measured: the law decides, and an unlimited flow has no law."""
-    later, sooner = (flow_eta(flow(window, each, burst, bytes_in), remaining, None) for each in headroom)
-    assert later is not None
-    assert sooner is not None
-    assert sooner <= later
-
-
 @given(loads(), LESS_AND_MORE_HEADROOM)
 def test_more_headroom_never_makes_a_side_end_later(load: Load, headroom: list[float]) -> None:
     """The same of a broker and side."""
     later, sooner = (side_eta(replace(load, measured=None, ended=(), headroom=each)) for each in headroom)
     if sooner is not None and later is not None:
         assert sooner <= later
-
-
-@given(st.data(), WINDOWS, st.none() | st.floats(-1e9, 1e9), st.none() | RATES, BURSTS, st.floats(0, 0.2))
-def test_a_believed_rate_lies_between_the_law_and_what_was_measured(
-    data: st.DataObject, window: law.Window, predicted: float | None, bytes_in: float | None, burst: float, drift: float
-) -> None:
-    """It is either of them, or the mean of both; None only where neither is known."""
-    measured = data.draw(st.none() | trends(window))
-    net = believed(predicted, measured, bytes_in, burst, window, drift)
-    rates = [rate for rate in (predicted, None if measured is None else measured.rate) if rate is not None]
-    assert (net is None) == (not rates)
-    if net is not None:
-        slack = 1e-9 * max(abs(rate) for rate in rates)
-        assert min(rates) - slack <= net <= max(rates) + slack
 
 
 KEYS = st.builds(FlowKey, st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans())

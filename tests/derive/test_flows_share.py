@@ -1,9 +1,11 @@
 """Flows that share a limit end together, however uneven their turns are just now."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kafka_warden.derive import Derived
-from kafka_warden.model import BrokerConfig, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import SIDES, BrokerConfig, Limit, Origin, Side, TopicConfig
 from tests.building import Partition, Topics, judge_each, known, snapshot
 
 LIMIT = 3e6
@@ -26,22 +28,21 @@ def topics(clock: float) -> Topics:
     }
 
 
-def judged(until: int) -> list[Derived]:
-    """Every poll until then."""
-    limits = {side: Limit(LIMIT, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
-    configs = {broker: BrokerConfig(limits=limits) for broker in (1, 2, 3)}
-    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:3")}
-    polls = (
-        snapshot(topics(clock), clock=float(clock), broker_configs=configs, topic_configs=lists)
-        for clock in range(0, until + 1, EVERY)
-    )
-    return judge_each(*polls)
+def judged(
+    until: int, topics: Callable[[float], Topics], limit: float = LIMIT, follower_list: str = "0:2,1:3"
+) -> dict[float, Derived]:
+    """Every poll until then, under one limit on all brokers and sides."""
+    configs = {broker: BrokerConfig(limits=dict.fromkeys(SIDES, Limit(limit, Origin.BROKER))) for broker in (1, 2, 3)}
+    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled=follower_list)}
+    clocks = [float(clock) for clock in range(0, until + 1, EVERY)]
+    polls = (snapshot(topics(at), clock=at, broker_configs=configs, topic_configs=lists) for at in clocks)
+    return dict(zip(clocks, judge_each(*polls), strict=True))
 
 
 @pytest.mark.parametrize("until", [60, 90, 120])
 def test_the_flow_that_waits_ends_with_the_side(until: int) -> None:
     """What remains of both over what both gain, not what remains of the slower over what that gains."""
-    derived = judged(until)[-1]
+    derived = judged(until, topics)[until]
     remaining = sum(known(move.remaining_bytes) for move in derived.moves)
     assert derived.totals.eta == pytest.approx(remaining / (RATE * 100), rel=0.05)
     assert all(known(move.eta) <= known(derived.totals.eta) + 1e-6 for move in derived.moves)
@@ -78,15 +79,7 @@ def after_the_other(clock: float, alone: float) -> Topics:
 )
 def test_the_flow_that_is_left(why: str, limit: float, alone: float) -> None:
     """What one flow leaves goes to the other where they share a limit that binds: known at once, not in two minutes."""
-    limits = {side: Limit(limit, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
-    configs = {broker: BrokerConfig(limits=limits) for broker in (1, 2, 3)}
-    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:3")}
-    clocks = [float(clock) for clock in range(0, int(ENDS) + 6 * EVERY + 1, EVERY)]
-    polls = (
-        snapshot(after_the_other(clock, alone), clock=clock, broker_configs=configs, topic_configs=lists)
-        for clock in clocks
-    )
-    for clock, derived in zip(clocks, judge_each(*polls), strict=True):
+    for clock, derived in judged(int(ENDS) + 6 * EVERY, lambda clock: after_the_other(clock, alone), limit).items():
         if clock > ENDS:
             remaining = sum(known(move.remaining_bytes) for move in derived.moves)
             taken = remaining / (alone * 100)
@@ -128,15 +121,8 @@ def test_inbound_traffic_of_completed_replicas_costs_no_gain() -> None:
 
 def test_completed_replicas_that_stay_listed_count_against_the_limit() -> None:
     """What it took from what is copied it takes from the limit now: the others go on as before."""
-    limits = {side: Limit(LIMIT, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
-    configs = {broker: BrokerConfig(limits=limits) for broker in (1, 2)}
-    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")}
-    clocks = [float(clock) for clock in range(0, int(ENDS) + 3 * EVERY, EVERY)]
-    polls = (
-        snapshot(shrinking(clock, stays=True), clock=clock, broker_configs=configs, topic_configs=lists)
-        for clock in clocks
-    )
-    derived = judge_each(*polls)[-1]
+    until = int(ENDS) + 2 * EVERY
+    derived = judged(until, lambda clock: shrinking(clock, stays=True), follower_list="0:2,1:2")[until]
     (move,) = derived.moves
     assert derived.totals.eta == pytest.approx(known(move.remaining_messages) / 16_000, rel=0.08)
 

@@ -2,11 +2,9 @@
 
 import math
 
-import numpy as np
-
-from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
 from kafka_warden.model import Parameters
 from tests.building import Partition, judge, snapshot
+from tests.derive.following import families
 
 TOPICS = {
     "orders": [Partition(replicas=(1, 2)), Partition(replicas=(2, 3), adding=(3,))],
@@ -18,10 +16,8 @@ TOPICS = {
 
 def read(broker_limit: float, cluster_limit: float) -> dict[str, dict[tuple[str, ...], float]]:
     """Every family of the page by its labels."""
-    derived = judge(snapshot(TOPICS))
     parameters = Parameters(max_broker_partitions=broker_limit, max_partitions=cluster_limit)
-    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(4, bool), parameters)
-    return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
+    return families(judge(snapshot(TOPICS)), parameters)
 
 
 def test_counts_and_room() -> None:

@@ -58,16 +58,8 @@ def poll(clock: float, at: float | None, missing: Missing, stray: set[tuple[str,
             [(0, 0.0, {("t", ID, 0)}, {("x", 0)}), (60, 60.0, None, {("x", 0)})],
             LogCounts(None, 1),
         ),
-        (
-            "and online again",
-            [(0, 0.0, None, set()), (60, 60.0, {("t", ID, 0)}, set())],
-            LogCounts(None, 0),
-        ),
-        (
-            "no answers any more",
-            [(0, 0.0, set(), set()), (200, None, set(), set())],
-            None,
-        ),
+        ("and online again", [(0, 0.0, None, set()), (60, 60.0, {("t", ID, 0)}, set())], LogCounts(None, 0)),
+        ("no answers any more", [(0, 0.0, set(), set()), (200, None, set(), set())], None),
     ],
 )
 def test_counts(

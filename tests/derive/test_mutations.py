@@ -3,13 +3,12 @@
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
-from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
-from kafka_warden.derive.mutations import ClientMutations, active_controller, derive_mutations
+from kafka_warden.derive.mutations import ClientMutations, derive_mutations
 from kafka_warden.model import ClientBean, ControllerWindow, ProcessBeans, QuotaEntity, Snapshot
 from tests.building import Partition, judge, snapshot
+from tests.derive.following import families
 
 RATE = "controller_mutation_rate"
 CLOCK = 100.0
@@ -44,50 +43,11 @@ def one(bean: ClientBean, *quotas: QuotaEntity, **fields: Any) -> ClientMutation
     return found
 
 
-ALICE: list[QuotaEntity] = [
-    quota("alice", "app", 1.0),
-    quota("alice", "", 2.0),
-    quota("alice", None, 3.0),
-    quota("", "app", 4.0),
-    quota("", "", 5.0),
-    quota("", None, 6.0),
-    quota(None, "app", 7.0),
-    quota(None, "", 8.0),
-]
-"""Kafka's order."""
+def test_delay() -> None:
+    """KIP-599: -60 at 5 a second; tokens are shown as they are, however low."""
+    seen = one(client(-60), quota(None, "app", 5.0))
 
-
-@pytest.mark.parametrize("first", range(len(ALICE)))
-def test_the_first_quota_in_kafkas_order_applies(first: int) -> None:
-    """R and B are those of the most specific entity, in any order of the answer."""
-    seen = one(client(0, user="alice"), *reversed(ALICE[first:]), quota("bob", "app", 99.0), quota(None, "x", 98.0))
-
-    assert (seen.quota, seen.burst) == (first + 1, 11 * (first + 1))
-
-
-@pytest.mark.parametrize(
-    ("why", "tokens", "rate", "delay"),
-    [
-        ("KIP-599: -60 at 5 a second", -60, 5.0, 12),
-        ("far below zero", -1e7, 5.0, 2e6),
-        ("K = 0 is admitted", 0, 5.0, 0),
-        ("a full bucket", 55, 5.0, 0),
-        ("a quota of 0 never refills", -1, 0.0, math.inf),
-        ("and admits while nothing is missing", 0, 0.0, 0),
-    ],
-)
-def test_delay(why: str, tokens: float, rate: float, delay: float) -> None:
-    """-K / R when K < 0, else 0; tokens are shown as they are, however low."""
-    seen = one(client(tokens), quota(None, "app", rate))
-
-    assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (tokens, rate, 11 * rate, delay), why
-
-
-def test_clients_without_a_quota_are_unlimited() -> None:
-    """Kafka gives them Long.MAX x 11 tokens: K, R and B are infinite, and nothing delays them."""
-    seen = one(client(LONG_MAX_BY_11, mutation_rate=3.5), quota(None, "other", 5.0))
-
-    assert (seen.tokens, seen.quota, seen.burst, seen.delay, seen.rate) == (math.inf, math.inf, math.inf, 0, 3.5)
+    assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (-60, 5.0, 55, 12)
 
 
 def test_a_quota_newer_than_the_last_answer_is_unknown() -> None:
@@ -177,8 +137,10 @@ def test_failover(why: str, active: int | None, beans: dict[str, ProcessBeans], 
 def test_event_queue_and_page() -> None:
     """The queue is that of the active controller only; without its bean the configured quotas are still there."""
     old, new = controller(STALE, active=0, event_queue_time_p99=9.0), controller(FRESH, event_queue_time_p99=0.5)
-    page = read(poll(controller=102, controller_beans={"101": old, "102": new}, quotas=(quota("", None, 5.0),)))
-    missing = read(poll(controller=102, controller_beans={"101": old}, quotas=(quota("", None, 5.0),)))
+    page = families(
+        judge(poll(controller=102, controller_beans={"101": old, "102": new}, quotas=(quota("", None, 5.0),)))
+    )
+    missing = families(judge(poll(controller=102, controller_beans={"101": old}, quotas=(quota("", None, 5.0),))))
 
     assert page["controller_event_queue_seconds"] == {("0.99",): 0.5}
     assert missing["controller_event_queue_seconds"] == {}
@@ -189,18 +151,7 @@ def test_event_queue_and_page() -> None:
 def test_what_clients_feel_is_on_the_broker_that_they_talk_to() -> None:
     """With their real names, and not among the controller's numbers."""
     beans = ProcessBeans(CLOCK, {}, requests=(ClientBean("alice", "größe", {"throttle_time": 0.933}),))
-    page = read(poll(broker_beans={1: beans}))
+    page = families(judge(poll(broker_beans={1: beans})))
 
     assert page["client_request_throttle_seconds"] == {("1", "alice", "größe"): 0.933}
     assert page["controller_mutation_throttle_seconds"] == {}
-
-
-def read(seen: Snapshot) -> dict[str, dict[tuple[str, ...], float]]:
-    """Every family of the page by its labels."""
-    view = View(judge(seen), Sidecar({}, Build("0", "0", "3")), np.ones(1, bool))
-    return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
-
-
-def test_the_active_controller_needs_an_answer() -> None:
-    """Nothing is made up for one that JMX does not reach."""
-    assert active_controller(poll()) is None

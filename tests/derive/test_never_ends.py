@@ -54,14 +54,6 @@ def test_a_move_that_stands_still_below_its_throttle_may_yet_end() -> None:
     assert judged[-1].moves[0].stuck == "no_progress"
 
 
-def test_a_limit_of_0_is_known_never_to_end() -> None:
-    """That is a fact, too, and it decides."""
-    standing: Topics = {"t": [Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 700_000})]}
-    configs = {"broker_configs": rates(everywhere(0.0)), "topic_configs": LISTS}
-    judged = judge_each(*(poll(standing, 10.0 * number, **configs) for number in range(POLLS)))
-    assert {verdict_of(each) for each in judged} == {(True, math.inf, math.inf)}
-
-
 def nearly_lost(gained: float) -> list[Derived]:
     """Run f1 of the law: limit 0.5, in 0.58 MB/s over six partitions, law's net -0.04 MB/s, and what is seen."""
 
@@ -86,10 +78,3 @@ def test_a_loss_within_the_error_of_the_law_has_no_eta() -> None:
         assert never is False
         assert eta == pytest.approx(left / (0.05 * MB), rel=0.1)
         assert total == pytest.approx(left / (0.05 * MB), rel=0.1)
-
-
-def test_an_endless_eta_and_never_ends_go_together() -> None:
-    """In every poll of everything above."""
-    for each in (*nearly_lost(-0.02 * MB), *nearly_lost(0.05 * MB), *with_down(2, UNLIMITED), *with_down(1, 1 * MB)):
-        for move in each.moves:
-            assert (move.eta == math.inf) == (move.never_ends is True)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kafka_warden.model import BrokerConfig, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import Limit, Origin, Side, TopicConfig
 from kafka_warden.sources.configs import parse_broker_config
 from tests.building import Partition, Topics
-from tests.derive.throttled import ALL, MB, Watch, everywhere, found, of, rates, throttled_rates
+from tests.derive.throttled import ALL, MB, Watch, of, rates
 
 TOOL = TopicConfig(leader_throttled="0:1,0:2,1:1,1:2", follower_throttled="0:3,1:4")
 RATES = {1: 2 * MB, 2: 2 * MB, 3: 2 * MB, 4: 2 * MB}
@@ -22,22 +22,6 @@ def moves(*targets: int, end: int = 200_000, lag: int = 100_000) -> Topics:
 
 
 REST: Topics = {"t": [Partition(replicas=(1, 3), end=200_000), Partition(replicas=(1, 4), end=200_000)]}
-
-
-def test_cruise_control_1511_throttle_removed_while_its_move_goes_on() -> None:
-    """The rate of broker 4 was deleted with a finished task, though a replica still moves there."""
-    watch = Watch()
-    watch.problems(moves(3, 4), polls=3, broker_configs=rates(RATES), topic_configs={"t": TOOL})
-    without = {broker: rate for broker, rate in RATES.items() if broker != 4}
-    raised = watch.problems(moves(3, 4), polls=3, broker_configs=rates(without), topic_configs={"t": TOOL})
-    assert raised == of("lopsided", (4, "follower"))
-
-
-def test_cruise_control_1511_list_entry_removed_while_its_move_goes_on() -> None:
-    """The same with the list's entry: the leader alone holds the move back."""
-    lists = TopicConfig(leader_throttled=TOOL.leader_throttled, follower_throttled="0:3")
-    raised = Watch().problems(moves(3, 4), polls=3, broker_configs=rates(RATES), topic_configs={"t": lists})
-    assert raised == of("lopsided", (4, "follower"))
 
 
 def test_cruise_control_1972_throttles_set_and_cleared_again_and_again() -> None:
@@ -74,29 +58,12 @@ def test_cruise_control_2078_2385_static_and_default_throttles(entry: Entry, exp
     assert parse_broker_config({KEY: entry}).limits[Side.LEADER] == expected
 
 
-def test_cruise_control_2385_a_cluster_default_that_blocks() -> None:
-    """It holds moves back as any other limit does, and is named on every broker that needs it."""
-    zero = Limit(0.0, Origin.CLUSTER_DEFAULT)
-    configs = {broker: BrokerConfig(limits={Side.LEADER: zero, Side.FOLLOWER: zero}) for broker in ALL}
-    raised = Watch().problems(moves(3, 4), polls=3, broker_configs=configs, topic_configs={"t": TOOL})
-    assert raised == of("blocked", (1, "leader"), (3, "follower"), (4, "follower"))
-
-
 def test_cruise_control_748_half_removed_throttle() -> None:
     """The replica lists stay, the brokers' rates are gone: old sources that host nothing any more are shown, too."""
     watch = Watch()
     watch.problems(moves(3, 4), polls=3, broker_configs=rates(RATES), topic_configs={"t": TOOL})
     raised = watch.problems(REST, polls=3, topic_configs={"t": TOOL})
     assert raised == of("lopsided", (1, "leader"), (2, "leader"), (3, "follower"), (4, "follower"))
-
-
-def test_cruise_control_150_a_throttle_must_not_slow_other_replicas() -> None:
-    """An old replica lost the ISR under the throttle of a move and cannot come back."""
-    watch, busy = Watch(), {1: throttled_rates(leader=2.1 * MB)}
-    throttle = {"broker_configs": rates(RATES), "topic_configs": {"t": TOOL}, "broker_beans": busy}
-    watch.problems(moves(3), polls=3, **throttle)
-    out = {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), out=(2,), end=200_000, lag={2: 9, 3: 9})]}
-    assert watch.problems(out, polls=3, **throttle) == of("holds_original", (1, "leader"))
 
 
 def test_kafka_kit_85_a_throttle_left_on_one_broker() -> None:
@@ -109,34 +76,7 @@ def test_kafka_kit_85_a_throttle_left_on_one_broker() -> None:
     assert raised == of("left_behind", (3, "follower"))
 
 
-def test_kafka_kit_85_a_rate_left_on_one_broker() -> None:
-    """Without a list it throttles nothing, and is shown."""
-    raised = Watch().problems(REST, polls=3, broker_configs=rates({2: 2 * MB}))
-    assert raised == of("idle_rate", (2, "leader"), (2, "follower"))
-
-
 def test_kafka_kit_313_a_rate_without_replica_list_does_nothing() -> None:
     """A move runs unthrottled though every broker has a rate."""
     raised = Watch().problems(moves(3), polls=3, broker_configs=rates(RATES))
     assert raised == of("idle_rate", *((broker, side) for broker in ALL for side in ("leader", "follower")))
-
-
-def test_strimzi_279_cruise_control_2233_a_throttle_too_low_never_catches_up() -> None:
-    """Shown after some polls, with its lag and age, not after days."""
-    watch = Watch()
-    for number in range(6):
-        derived = watch.see(
-            moves(3, end=10_000_000 + number * 500_000, lag=5_000_000 + number * 500_000),
-            broker_configs=rates(everywhere(1 * MB)),
-            topic_configs={"t": TOOL},
-        )
-    assert found(derived) == of("below_inbound", (1, "leader"), (3, "follower"))
-    assert [(move.never_ends, move.remaining_bytes) for move in derived.moves] == [(True, 750_000_000.0)]
-
-
-def test_gap_a_limit_is_shown_beside_its_use_and_its_headroom() -> None:
-    """No other tool shows whether a throttle binds: limit, floor and headroom, per broker and side."""
-    derived = Watch().see(moves(3), 2, broker_configs=rates(RATES), topic_configs={"t": TOOL})
-    assert derived.throttles.limit(1, Side.LEADER) == 2 * MB
-    assert derived.throttles.headroom[Side.LEADER][0] == 2 * MB
-    assert derived.totals.bottleneck == (1, Side.LEADER)

@@ -1,7 +1,6 @@
 """States of a follower over rows of polls made by hand, a poll every 10 s."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -27,9 +26,23 @@ def test_follower_without_trouble() -> None:
     assert page(judged[-1], "replica_state") == {}
 
 
-def test_stuck() -> None:
-    """Out of the ISR and not advancing over a quota window while its leader goes on."""
-    assert shown(lambda clock: loaded(clock, 1000 + int(clock) * 100, out=(2,)))[-3:] == ["stuck"] * 3
+@pytest.mark.parametrize(
+    ("why", "partition", "expected"),
+    [
+        ("not advancing over a quota window", lambda at: loaded(at, 1000 + int(at) * 100, out=(2,)), "stuck"),
+        ("advancing, and what is produced outruns it", lambda at: loaded(at, 1000 + int(at) * 50, out=(2,)), "slow"),
+        ("always 20 s behind, past the limit", lambda at: loaded(at, 2000), "slow"),
+        ("a reassignment that only adds", lambda at: loaded(at, 9000, adding=(2,)), "bootstrapping"),
+        (
+            "first seen at its leader's start, outside the ISR: it has nothing yet",
+            lambda at: loaded(at, 10_000 + int(at) * 50, start=0, out=(2,)),
+            "bootstrapping",
+        ),
+    ],
+)
+def test_state(why: str, partition: Callable[[float], Partition], expected: str) -> None:
+    """Of a follower whose leader goes on."""
+    assert shown(partition, 90)[-2:] == [expected] * 2, why
 
 
 def test_stuck_without_answering() -> None:
@@ -50,16 +63,6 @@ def test_stuck_before_kafka_drops_it() -> None:
 
     assert [state(derived, 2) for derived in judged[6:]] == ["in_sync", "in_sync", "stuck", "stuck"]
     assert page(judged[-1], "broker_out_of_sync_replicas")["2", "stuck"] == 0
-
-
-def test_slow() -> None:
-    """Advancing, and what is produced outruns it."""
-    assert shown(lambda clock: loaded(clock, 1000 + int(clock) * 50, out=(2,)))[-2:] == ["slow"] * 2
-
-
-def test_slow_at_a_constant_distance() -> None:
-    """Always 20 s behind: past the limit it is slow."""
-    assert shown(lambda clock: loaded(clock, 2000), 90)[-2:] == ["slow"] * 2
 
 
 def test_recovering() -> None:
@@ -247,11 +250,6 @@ def test_moving() -> None:
     assert shown(partition, 90) == ["unknown"] * 3 + ["moving"] * 5 + ["in_sync"] * 2
 
 
-def test_bootstrapping_a_higher_replication_factor() -> None:
-    """A reassignment that only adds."""
-    assert shown(lambda clock: loaded(clock, 9000, adding=(2,)))[3:] == ["bootstrapping"] * 4
-
-
 def test_bootstrapping_after_its_disk_was_wiped() -> None:
     """Its end fell while it was away; it bootstraps until it is back in the ISR, however fast it goes."""
 
@@ -280,24 +278,6 @@ def test_a_truncation_is_not_bootstrapping() -> None:
     assert "bootstrapping" not in shown(partition, 90)
 
 
-def test_bootstrapping_since_before_the_sidecar() -> None:
-    """First seen at its leader's start, outside the ISR: it has nothing yet."""
-    states = shown(lambda clock: loaded(clock, 10_000 + int(clock) * 50, start=0, out=(2,)))
-
-    assert states[3:] == ["bootstrapping"] * 4
-
-
-def test_one_poll_changes_nothing() -> None:
-    """A state that one poll sees is not shown; one that two see is."""
-
-    def partition(clock: float) -> Partition:
-        return loaded(clock, silent=(2,) * (clock in {40, 60, 70}))
-
-    states = shown(partition, 80, status=lambda clock: statuses(*(2,) * (clock in {40, 60, 70})))
-
-    assert states[3:] == ["in_sync"] * 4 + ["unknown"] * 2
-
-
 def test_seconds_carry_over_a_change_of_state() -> None:
     """Stuck, then recovering: behind since it was last caught up, out of sync since it left the ISR."""
 
@@ -323,15 +303,6 @@ def test_rows_that_move_take_their_states_along() -> None:
 
     assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
     assert [state(derived, 2, "a") for derived in judged[5:]] == ["unknown"] * 3 + ["in_sync"] * 2
-
-
-def test_a_topic_created_again_starts_as_unknown() -> None:
-    """The old topic's wiped, stuck follower says nothing of the new one's."""
-    clocks = polls(90)
-    made = seen(clocks, lambda clock: loaded(clock, 1000 + int(clock) * 100, out=(2,) if clock < 50 else ()))
-    judged = judge_each(*(replace(s, topic_ids=(b"another",)) if s.clock >= 50 else s for s in made))
-
-    assert [state(derived, 2) for derived in judged[4:8]] == ["stuck"] + ["unknown"] * 3
 
 
 def test_election_keeps_what_is_known_of_the_states() -> None:

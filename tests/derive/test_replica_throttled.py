@@ -39,13 +39,7 @@ LISTS = {
         ("the list is of the other side", Side.LEADER, limited(Side.FOLLOWER), rates(Side.FOLLOWER, 2, 1e6), "slow"),
         ("no limit", Side.FOLLOWER, CONFIGS, rates(Side.FOLLOWER, 2, 9e9), "slow"),
         ("blocked, and the rate is unknown", Side.FOLLOWER, limited(Side.FOLLOWER, 0.0), lambda _: {}, "throttled"),
-        (
-            "no bean, measured: 5 kB/s of 5 kB/s",
-            Side.FOLLOWER,
-            limited(Side.FOLLOWER, 5e3),
-            lambda _: {},
-            "throttled",
-        ),
+        ("no bean, measured: 5 kB/s of 5 kB/s", Side.FOLLOWER, limited(Side.FOLLOWER, 5e3), lambda _: {}, "throttled"),
         ("no bean, measured: 5 kB/s of 6 kB/s", Side.FOLLOWER, limited(Side.FOLLOWER, 6e3), lambda _: {}, "slow"),
         # The leader sends 10 kB/s to the follower in the ISR, which counts against its limit, and 5 kB/s to the other.
         ("no bean, measured with the floor", Side.LEADER, limited(Side.LEADER, 15e3), lambda _: {}, "throttled"),

@@ -69,13 +69,7 @@ def polls_of(happenings: list[Happening]) -> list[Snapshot]:
         clock += now.seconds
         lag = {broker: min(missing, now.end) for broker, missing in now.lag.items() if broker != now.leader}
         partition = Partition(
-            end=now.end,
-            lag=lag,
-            out=now.out,
-            silent=now.silent,
-            adding=now.adding,
-            leader=now.leader,
-            epoch=now.epoch,
+            end=now.end, lag=lag, out=now.out, silent=now.silent, adding=now.adding, leader=now.leader, epoch=now.epoch
         )
         topics = {"a": [Partition(replicas=(3, 2), end=7)] * now.others, "t": [partition]}
         made = snapshot(topics, clock=clock, brokers=brokers(*now.fenced), broker_configs=CONFIGS)

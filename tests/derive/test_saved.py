@@ -55,10 +55,7 @@ def test_a_restart_forgets_no_clock() -> None:
 
 def ages(derived: Derived) -> dict[str, list[float | None]]:
     """Seconds by replica, partition and topic."""
-    columns = {
-        "out of sync": derived.ages.out_seconds,
-        "under-replicated": derived.ages.under_seconds,
-    }
+    columns = {"out of sync": derived.ages.out_seconds, "under-replicated": derived.ages.under_seconds}
     return {name: [None if math.isnan(age) else age for age in column.tolist()] for name, column in columns.items()}
 
 

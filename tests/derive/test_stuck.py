@@ -43,6 +43,16 @@ def directory(path: str, *, online: bool = True, usable: int = ROOMY, broker: in
     return LogDir(broker, path, online=online, bytes=0, usable_bytes=usable, total_bytes=ROOMY)
 
 
+def in_sync(topics: Callable[[int], Topics]) -> Callable[[int], dict[str, Any]]:
+    """The adding replica on broker 2 is in the ISR."""
+
+    def fields(poll: int) -> dict[str, Any]:
+        replicas = snapshot(topics(poll), clock=INTERVAL * poll).replicas
+        return {"replicas": replace(replicas, in_isr=replicas.in_isr | (replicas.broker == 2))}
+
+    return fields
+
+
 def test_a_replica_that_waits_for_the_others_is_not_stuck() -> None:
     """It is in sync and has nothing to copy; the other adding one of its partition goes on for minutes."""
 
@@ -50,12 +60,7 @@ def test_a_replica_that_waits_for_the_others_is_not_stuck() -> None:
         done = Partition(replicas=(1, 2, 3), adding=(2, 3), end=END, lag={3: 900 - 50 * poll})
         return {"t": [done]}
 
-    def fields(poll: int) -> dict[str, Any]:
-        made = snapshot(topics(poll))
-        in_isr = made.replicas.in_isr | (made.replicas.broker == 2)
-        return {"replicas": replace(made.replicas, in_isr=in_isr)}
-
-    assert judged(topics, fields) == [{}] * len(POLLS)
+    assert judged(topics, in_sync(topics)) == [{}] * len(POLLS)
 
 
 def test_copied_not_completed() -> None:
@@ -64,11 +69,7 @@ def test_copied_not_completed() -> None:
     def topics(_: int) -> Topics:
         return {"t": [Partition(replicas=(1, 4, 2), adding=(2,), removing=(1,), end=END, lag={4: 10}, out=(4,))]}
 
-    def fields(poll: int) -> dict[str, Any]:
-        made = snapshot(topics(poll), clock=INTERVAL * poll)
-        return {"replicas": replace(made.replicas, in_isr=made.replicas.in_isr | (made.replicas.broker == 2))}
-
-    assert of(judged(topics, fields))[STUCK_FROM:] == ["copied_not_completed"] * (len(POLLS) - STUCK_FROM)
+    assert of(judged(topics, in_sync(topics)))[STUCK_FROM:] == ["copied_not_completed"] * (len(POLLS) - STUCK_FROM)
 
 
 def test_a_log_dir_that_is_offline_costs_its_own_replicas_only() -> None:
@@ -107,7 +108,7 @@ def test_the_room_that_counts_is_where_the_replica_lies() -> None:
     dirs = (directory(ONLINE), directory(OFFLINE, usable=1000))
     for path, cause in {ONLINE: "no_progress", OFFLINE: "log_dir_full"}.items():
         fields: dict[str, Any] = {"log_dirs": dirs, "placed": {2: {("t", 0): path}}}
-        causes = judged(lambda _: {"t": [standing()]}, dict.fromkeys(range(1000), fields).__getitem__)
+        causes = judged(lambda _: {"t": [standing()]}, dict.fromkeys(POLLS, fields).__getitem__)
         assert of(causes)[-1] == cause
 
 
@@ -115,19 +116,12 @@ def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
     """What goes to the other directory needs no room here."""
     room = 600 * BYTES_PER_OFFSET
     dirs = (directory(ONLINE), directory(OFFLINE, usable=room))
-    placed = {2: {("t", 0): OFFLINE, ("t", 1): ONLINE}}
     config = {2: BrokerConfig(replica_fetch_max_bytes=1)}
-    causes = judged(
-        lambda _: {"t": [standing(), standing()]},
-        lambda _: {"log_dirs": dirs, "placed": placed, "broker_configs": config},
-    )
-    assert of(causes)[-1] == "no_progress"
-    placed = {2: {("t", 0): OFFLINE, ("t", 1): OFFLINE}}
-    causes = judged(
-        lambda _: {"t": [standing(), standing()]},
-        lambda _: {"log_dirs": dirs, "placed": placed, "broker_configs": config},
-    )
-    assert of(causes)[-1] == "target_disk_too_small"
+    for other, cause in {ONLINE: "no_progress", OFFLINE: "target_disk_too_small"}.items():
+        placed = {2: {("t", 0): OFFLINE, ("t", 1): other}}
+        fields: dict[str, Any] = {"log_dirs": dirs, "placed": placed, "broker_configs": config}
+        causes = judged(lambda _: {"t": [standing(), standing()]}, dict.fromkeys(POLLS, fields).__getitem__)
+        assert of(causes)[-1] == cause
 
 
 def test_aux_state_errors_since_the_move_last_got_on() -> None:
@@ -222,10 +216,7 @@ def test_one_among_few_is_stuck_as_soon_as_the_pair_would_be() -> None:
         lags = [900_000 - (0 if number == 3 else int(clock) * 1111) for number in range(10)]
         return {"t": [Partition(replicas=(1, 2), adding=(2,), end=10**6, lag={2: lag}) for lag in lags]}
 
-    limits = {side: Limit(1e6, Origin.BROKER) for side in Side}
-    fields = {
-        "broker_configs": {broker: BrokerConfig(limits=limits) for broker in (1, 2)},
-        "topic_configs": {"t": TopicConfig("*", "*")},
-    }
+    config = BrokerConfig(limits={side: Limit(1e6, Origin.BROKER) for side in Side})
+    fields = {"broker_configs": {1: config, 2: config}, "topic_configs": {"t": TopicConfig("*", "*")}}
     found = stuck_alone(9, topics, fields)
     assert found == [set()] * 6 + [{3}] * 3

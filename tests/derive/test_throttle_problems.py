@@ -17,9 +17,10 @@ TOOL = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
 """What kafka-reassign-partitions lists for a move of partition 0 from 1, 2 to 1, 3."""
 
 
-def moving(left: int = 100_000, end: int = 200_000, **changes: object) -> Topics:
+def moving(left: int = 100_000, end: int = 200_000, **changes: Any) -> Topics:
     """Move partition 0 of `t` to broker 3, which lacks some messages."""
-    return {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=end, lag={3: left}, **changes)]}  # type: ignore[arg-type]  # a helper for tests passes its keywords on
+    made = {"replicas": (1, 2, 3), "adding": (3,), "removing": (2,), "end": end, "lag": {3: left}}
+    return {"t": [Partition(**{**made, **changes})]}
 
 
 RESTING: Topics = {"t": [Partition(replicas=(1, 3), end=200_000)]}
@@ -38,14 +39,19 @@ def plan(done: int, parts: int, left: int, *, begun: bool = True) -> Topics:
     return {"t": [there] * done + [arriving if begun else before] * (parts - done)}
 
 
-def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
-    """From the poll that sees lists and rates, over every part that completes, to the poll that sees them removed."""
-    parts, watch = 6, Watch()
+def throttled(parts: int) -> dict[str, Any]:
+    """Configure what the tool does for a plan of so many parts."""
     lists = TopicConfig(
         leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
         follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
     )
-    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+    return {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+
+
+def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
+    """From the poll that sees lists and rates, over every part that completes, to the poll that sees them removed."""
+    parts, watch = 6, Watch()
+    configured = throttled(parts)
 
     assert watch.problems(plan(0, parts, 0, begun=False), polls=4) == set()
     assert watch.problems(plan(0, parts, 0, begun=False), **configured) == set()
@@ -120,11 +126,7 @@ def test_a_part_of_a_plan_on_brokers_of_its_own_is_not_left_behind() -> None:
 def test_a_sidecar_that_starts_in_the_middle_of_a_move_sees_no_problem() -> None:
     """Parts that were over before it came leave entries without a replica."""
     watch, parts = Watch(), 4
-    lists = TopicConfig(
-        leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
-        follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
-    )
-    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+    configured = throttled(parts)
     for left in range(100_000, 0, -10_000):
         assert watch.problems(plan(2, parts, left), **configured) == set()
     assert watch.problems(plan(parts, parts, 0), polls=5, **configured) == set()
@@ -157,10 +159,7 @@ def test_a_bootstrapping_broker_is_no_problem() -> None:
     wild = TopicConfig(leader_throttled="*", follower_throttled="*")
     for left in range(100_000, 0, -5_000):
         topics = {
-            "t": [
-                Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: left}),
-                Partition(replicas=(2, 4), end=100),
-            ]
+            "t": [Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: left}), Partition(replicas=(2, 4), end=100)]
         }
         configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": wild}}
         assert watch.problems(topics, **configured) == set()
@@ -368,15 +367,10 @@ def test_left_behind_needs_to_know(why: str, fields: dict[str, Any], expected: b
     assert ((3, "follower", "left_behind") in raised) is expected, why
 
 
-def test_a_listed_follower_that_is_out_needs_its_throttle() -> None:
-    """It is not left behind before it is back."""
-    out = {"t": [Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: 100})]}
-    assert Watch().problems(out, polls=9, **tool()) == set()
-
-
-def test_an_old_replica_that_is_out_needs_the_throttle_of_its_move() -> None:
-    """The leader's list names it, and not the new leader."""
-    out = {"t": [Partition(replicas=(3, 1), out=(1,), end=200_000, lag={1: 100})]}
+@pytest.mark.parametrize("replicas", [(1, 3), (3, 1)])
+def test_a_follower_that_is_out_needs_its_throttle(replicas: tuple[int, int]) -> None:
+    """A listed one is not left behind before it is back; nor an old replica, which only the leader's list names."""
+    out = {"t": [Partition(replicas=replicas, out=replicas[1:], end=200_000, lag={replicas[1]: 100})]}
     assert Watch().problems(out, polls=9, **tool()) == set()
 
 
@@ -394,8 +388,7 @@ def test_holds_original() -> None:
     """An old replica falls out of the ISR under a throttle that binds; back in it, all is well."""
     watch = Watch()
     busy = {1: throttled_rates(leader=1.9 * MB)}
-    out = moving(out=(2,))
-    out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
+    out = moving(out=(2,), lag={2: 500, 3: 100_000})
     watch.problems(moving(), polls=4, broker_beans=busy, **tool())
 
     assert watch.problems(out, polls=2, broker_beans=busy, **tool()) == set()
@@ -417,8 +410,7 @@ def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int
     watch = Watch()
     if seen_in_sync:
         watch.problems(moving(), polls=4, broker_beans=beans, **tool())
-    out = moving(out=(2,), silent=silent, end=300_000)
-    out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
+    out = moving(out=(2,), silent=silent, end=300_000, lag={2: 500, 3: 100_000})
     assert watch.problems(out, polls=5, broker_beans=beans, **tool()) == set(), why
 
 
@@ -426,8 +418,7 @@ def test_memory_of_originals_follows_its_rows() -> None:
     """A topic that comes first moves all rows; the replica is still known to have been in sync."""
     watch, busy = Watch(), {1: throttled_rates(leader=1.9 * MB)}
     watch.problems(moving(), polls=4, broker_beans=busy, **tool())
-    out = {"a": [Partition(replicas=(4, 3))], **moving(out=(2,))}
-    out["t"][0].lag[2] = 500  # type: ignore[index]  # the mapping of this one partition is a dict
+    out = {"a": [Partition(replicas=(4, 3))], **moving(out=(2,), lag={2: 500, 3: 100_000})}
     configured: dict[str, Any] = {**tool(), "topic_configs": {"a": TopicConfig(), "t": TOOL}}
     assert watch.problems(out, polls=3, broker_beans=busy, **configured) == of("holds_original", (1, "leader"))
 

@@ -4,8 +4,6 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kafka_warden.derive import Derived
 from kafka_warden.derive.moves.totals import Totals
@@ -131,17 +129,6 @@ def test_an_unknown_part_makes_the_whole_unknown() -> None:
     unknown = Partition(replicas=(1, 3), adding=(3,), end=9, lag={3: 5}, sizes={1: UNKNOWN, 3: UNKNOWN})
     totals = see({"t": [unknown, move(4, 1e8)]}).totals
     assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.floats(0, 1e8), st.floats(0, 1e8), st.floats(0, 1e9), st.integers(1, 3))
-def test_a_higher_limit_never_predicts_a_later_end(limit: float, more: float, left: float, parts: int) -> None:
-    """Nor is any prediction negative."""
-    topics = {"t": [move(3, left), move(4, left / 2), move(4, left / 3, leader=2)][:parts]}
-    low, high = (see(topics, everywhere(rate)).totals.predicted_bottleneck for rate in (limit, limit + more))
-    assert (low is None) == (high is None)
-    if low is not None and high is not None:
-        assert low >= high >= 0
 
 
 def recommended(watch: Watch, left: float, polls: int = 3, **fields: Any) -> float | None:

@@ -4,17 +4,15 @@ import math
 
 import numpy as np
 
-from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
 from kafka_warden.derive import Derived
 from kafka_warden.model import UNKNOWN, Side, TopicConfig
 from tests.building import Partition, judge, snapshot
+from tests.derive.following import families
 
 
 def names(derived: Derived) -> set[str]:
     """Families with at least one sample that is known."""
-    sidecar = Sidecar({}, Build("0", "0", "3"))
-    view = View(derived, sidecar, np.ones(len(derived.indexed.snapshot.topics), bool))
-    return {metric.name for metric in OF_SNAPSHOT if any(not math.isnan(value) for _, value in list(metric.read(view)))}
+    return {name for name, found in families(derived).items() if any(not math.isnan(each) for each in found.values())}
 
 
 def test_unknown_reassignments() -> None:

@@ -65,13 +65,6 @@ def test_since(why: str, samples: list[tuple[float, bool | None]], expected: flo
     assert seconds == expected, why
 
 
-def test_since_survives_a_restart() -> None:
-    """The state is one number, so that a restarted sidecar goes on counting from it."""
-    start, _ = since(None, 100.0, holds=True)
-
-    assert since(start, 160.0, holds=True) == (100.0, 60.0)
-
-
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.lists(st.booleans(), min_size=3, max_size=3)), max_size=8))
 def test_since_rows_is_since(polls: list[tuple[float, list[bool]]]) -> None:
     """The clock of many rows says what the clock of each row says."""
@@ -96,14 +89,3 @@ def test_agreed(seen: str, expected: str) -> None:
         shown, candidate = debounce(shown, candidate, value)
 
     assert shown == expected
-
-
-@given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.none() | st.floats(0, 1e15)), max_size=30))
-def test_ages_are_never_negative(samples: Samples) -> None:
-    """Whatever the clock and the values do, a stall is 0 seconds or more."""
-    state: Minimum | None = None
-    for clock, value in samples:
-        state, seen = stall(state, clock, value)
-        assert (seen is None) == (value is None)
-        if seen is not None:
-            assert seen.seconds >= 0

@@ -205,20 +205,3 @@ def test_lag_is_never_negative(rows: list[tuple[int, int, bool]]) -> None:
     assert ((seen.values == UNKNOWN) | (seen.values >= 0)).all()
     assert (seen.values[(end == UNKNOWN) | (leader_end == UNKNOWN)] == UNKNOWN).all()
     assert 0 <= seen.clamped <= len(rows)
-
-
-@given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.integers(0, 1 << 40))
-def test_more_written_is_never_less_lag(end: int, leader_end: int, more: int) -> None:
-    """A leader that appends raises the lag or leaves it."""
-    lags = lag.messages(longs(end, end), longs(leader_end, leader_end + more)).values
-
-    assert lags[0] == max(leader_end - end, 0)
-    assert lags[0] <= lags[1]
-
-
-@given(st.integers(0, 1 << 50), st.integers(0, 1 << 50), st.floats(0, 1e6))
-def test_lag_in_bytes_is_of_what_the_leader_holds(messages: int, held: int, per_offset: float) -> None:
-    """Retention and tiering leave less to copy than the lag in messages says."""
-    found = lag.offsets_to_bytes(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))[0]
-
-    assert found == pytest.approx(min(messages, held) * per_offset, rel=1e-12)

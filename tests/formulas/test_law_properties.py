@@ -30,13 +30,6 @@ def test_more_limit_is_never_slower(headroom: float, more: float, size: float, w
     assert gross(NUMBERS, headroom + more, size, window) >= gross(NUMBERS, headroom, size, window)
 
 
-@given(headrooms, bursts, windows)
-def test_the_law_does_not_depend_on_the_unit(headroom: float, size: float, window: Window) -> None:
-    """In bytes or in bits, the rates stay in proportion: powers of two, so that nothing is rounded."""
-    assert gross(NUMBERS, headroom * 8, size * 8, window) == 8 * gross(NUMBERS, headroom, size, window)
-    assert ceiling(NUMBERS, headroom * 8, size * 8, window) == 8 * ceiling(NUMBERS, headroom, size, window)
-
-
 @given(headrooms, bursts, rates, st.floats(0, 1e9))
 def test_more_inbound_never_saves_a_flow(headroom: float, size: float, bytes_in: float, more: float) -> None:
     """What never ends does not end with more inbound either."""

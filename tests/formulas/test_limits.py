@@ -38,8 +38,7 @@ def test_toy_example(
 
 
 @pytest.mark.parametrize(
-    ("partitions", "factor", "expected"),
-    [(30, 2, (40, 40, 40)), (31, 2, None), (10, 3, (20, 30, 40)), (11, 3, None)],
+    ("partitions", "factor", "expected"), [(30, 2, (40, 40, 40)), (31, 2, None), (10, 3, (20, 30, 40)), (11, 3, None)]
 )
 def test_limit_40(partitions: int, factor: int, expected: tuple[int, ...] | None) -> None:
     """Limit 40 on brokers that host 10, 20 and 30."""
@@ -86,12 +85,6 @@ def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> 
 def test_is_counted(topic: str, expected: bool) -> None:
     """Two internal topics are left out, nothing else."""
     assert limits.is_counted(topic) is expected
-
-
-def test_headroom_is_negative_when_over() -> None:
-    """What exists goes on working: headroom says by how much a broker is over."""
-    assert limits.headroom(10, 12) == -2
-    assert limits.headroom(INF, 12) == INF
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=5), st.integers(0, 12), st.integers(1, 5))

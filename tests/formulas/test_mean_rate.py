@@ -63,13 +63,6 @@ def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> 
     assert reach <= SPAN + max(every, GRAIN + every)
 
 
-@given(st.lists(st.floats(0, 1e9), min_size=2, max_size=30))
-def test_a_mean_lies_between_the_least_and_the_greatest(rates: list[float]) -> None:
-    """It is neither negative nor more than was ever seen."""
-    mean = fold([NAN, *rates])[-1]
-    assert min(rates) * (1 - 1e-6) - 1e-3 <= mean <= max(rates) * (1 + 1e-6) + 1e-3
-
-
 def test_rows_are_carried() -> None:
     """A new partition begins with nothing."""
     state, _ = step(MeanRate(), 0.0, np.array([NAN, NAN]))

@@ -114,20 +114,6 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
     assert np.std(errors["trend"]) < 0.5 * np.std(errors["slope"])
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 1e5), st.floats(-1e15, 1e15)), min_size=2, max_size=30),
-    st.integers(1, 10),
-)
-def test_a_trend_is_a_number(points: list[tuple[float, float]], longest: int) -> None:
-    """Over the span of the slope and whatever was seen."""
-    times, values = zip(*sorted(points), strict=True)
-    seen = moves.trend(times, values, longest=longest)
-    assert (seen is None) == (moves.slope(times, values, longest=longest) is None)
-    if seen is not None:
-        assert math.isfinite(seen.rate)
-        assert math.isfinite(seen.ahead)
-
-
 @pytest.mark.parametrize(
     ("why", "remaining", "ahead", "grain", "expected"),
     [
@@ -271,18 +257,7 @@ def test_faster_is_never_later(remaining: float, rate: float, more: float) -> No
     assert 0 <= sooner <= later
 
 
-@given(amounts, st.floats(-1e9, 1e9), st.floats(0, 1e9), st.floats(1, 1e8), st.floats(0, 1e9))
-def test_a_higher_limit_is_never_later(
-    remaining: float, headroom: float, more: float, size: float, bytes_in: float
-) -> None:
-    """Raising the throttle never delays the end, all the way through the law."""
-    before = net(gross(NUMBERS, headroom, size), bytes_in)
-    after = net(gross(NUMBERS, headroom + more, size), bytes_in)
-
-    assert moves.eta(NUMBERS, remaining, after) <= moves.eta(NUMBERS, remaining, before)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e15)), max_size=20), st.floats(-1e6, 1e6))
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(-1e15, 1e15)), max_size=20), st.floats(-1e6, 1e6))
 def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> None:
     """Any ascending series gives a finite slope over a multiple of 12 s, or none; when it began does not matter."""
     samples.sort()
@@ -294,17 +269,9 @@ def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> 
         assert seen[1] in {12, 24, 36}
         shifted = moves.slope([at + shift for at in times], values)
         assert shifted is None or shifted[1] in {12, 24, 36}
-
-
-@given(st.floats(1, 1e9), st.floats(0, 1e9), st.floats(0, 1e15), st.floats(60, 1e6), st.floats(1, 100))
-def test_a_shorter_deadline_needs_more(
-    floor: float, bytes_in: float, remaining: float, deadline: float, factor: float
-) -> None:
-    """Less time never needs a lower throttle, and any throttle needs more than the in-sync floor."""
-    limit = moves.needed_limit(floor, bytes_in, remaining, deadline)
-
-    assert moves.needed_limit(floor, bytes_in, remaining, deadline * factor) <= limit * (1 + 1e-9)
-    assert limit > floor
+    line = moves.trend(times, values)
+    assert (line is None) == (seen is None)
+    assert line is None or np.isfinite([line.rate, line.ahead]).all()
 
 
 @pytest.mark.parametrize(

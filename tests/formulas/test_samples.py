@@ -54,8 +54,7 @@ def test_use_of_a_limit(limit: float, expected: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicted", "taken", "expected"),
-    [(150.0, 100.0, 0.5), (50.0, 100.0, -0.5), (INF, 100.0, INF), (10.0, 0.0, None)],
+    ("predicted", "taken", "expected"), [(150.0, 100.0, 0.5), (50.0, 100.0, -0.5), (INF, 100.0, INF), (10.0, 0.0, None)]
 )
 def test_relative_error(predicted: float, taken: float, expected: float | None) -> None:
     """Too long is above 0, too short below, never is infinite."""

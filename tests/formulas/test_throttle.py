@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import NUMBERS
@@ -154,43 +152,6 @@ def test_largest_fetch(why: str, limit: float, brokers: float, window: float, ne
     assert throttle.largest_fetch(NUMBERS, limit, brokers, window, network) == pytest.approx(expected), why
 
 
-def test_default_fetch_size_needs_953_251_bytes_a_second() -> None:
-    """The default of 10 MiB fits a limit of 953,251 B/s and not one byte a second less."""
-    assert throttle.largest_fetch(NUMBERS, 953_251, 3, 11, math.inf) >= 10 << 20
-    assert throttle.largest_fetch(NUMBERS, 953_250, 3, 11, math.inf) < 10 << 20
-
-
 def test_share_of_network() -> None:
     """30 % of 125 MB/s for a move is a limit of 37.5 MB/s."""
     assert throttle.share_of_network(125 * MB, 0.3) == 37.5 * MB
-
-
-marks = st.sets(st.sampled_from("Ilf")).map("".join)
-partitions = st.lists(st.tuples(st.lists(marks, min_size=1, max_size=3), st.floats(0, 1e9)), min_size=1, max_size=5)
-
-
-@given(partitions)
-def test_in_sync_traffic_is_at_most_all_traffic(rows: list[tuple[list[str], float]]) -> None:
-    """A follower floor is at most the broker's IN, and no floor is negative."""
-    flat = [
-        (number, broker, ("LI" if broker == 0 else "") + each)
-        for number, (replicas, _) in enumerate(rows)
-        for broker, each in enumerate(replicas)
-    ]
-    rates = np.array([rate for _, rate in rows])
-
-    inbound = throttle.lower_bound(table(*flat), rates, 3).values
-    follower = throttle.follower_floor(table(*flat), rates, 3).values
-    leader = throttle.leader_floor(table(*flat), rates, 3).values
-
-    assert (follower >= 0).all()
-    assert (follower <= inbound * (1 + 1e-9)).all()
-    assert (leader >= 0).all()
-
-
-@given(st.sets(st.tuples(st.integers(0, 10**6), st.integers(0, 2**31 - 1)), max_size=20))
-def test_parse_takes_what_kafka_takes(pairs: set[tuple[int, int]]) -> None:
-    """Every list that Kafka's validator accepts is read back entry by entry."""
-    value = ",".join(f"{partition}:{broker}" for partition, broker in pairs)
-
-    assert parse_throttled(value).pairs == pairs

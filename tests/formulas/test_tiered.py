@@ -119,45 +119,6 @@ def test_latest_tiered(why: str, before: int, reported: int, end: int, expected:
     assert latest.tolist() == [expected], why
 
 
-@pytest.mark.parametrize(("quota", "expected"), [(97.7e6, True), (97.6e6, False), (float("inf"), True)])
-def test_copy_quota_upheld(quota: float, expected: bool) -> None:
-    """1 GiB in 11 s needs a quota of 97.6 MB/s, as a segment is copied whole; equality is upheld."""
-    assert tiered.copy_quota_upheld(quota, GIB, 11) is expected
-    assert tiered.copy_quota_upheld(10, 110, 11) is True
-
-
-@given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.integers(0, 1 << 40))
-def test_copying_never_adds_to_what_is_left(end: int, start: int, copied: int, more: int) -> None:
-    """Uncopied offsets are never negative and only shrink as the tiered offset moves on."""
-    nothing, before, after = (
-        tiered.uncopied_offsets(np.array([end]), np.array([start]), np.array([offset]))[0]
-        for offset in (NOTHING_TIERED, copied, copied + more)
-    )
-
-    assert 0 <= after <= before <= nothing
-
-
-polls = st.lists(
-    st.tuples(
-        st.floats(0, 1e9), st.sampled_from([UNKNOWN, NOTHING_TIERED, 0, 5, 9]), st.sampled_from([NAN, 0.0, 1.0, 1e18])
-    ),
-    max_size=20,
-)
-
-
-@given(polls)
-def test_a_clock_of_stalls_never_runs_backwards(seen: list[tuple[float, int, float]]) -> None:
-    """Whatever the clock does, seconds are 0 or more where bytes are known, and unknown exactly where they are not."""
-    state = None
-    for clock, offset, overdue in seen:
-        state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue]))
-        assert np.isnan(seconds[0]) == np.isnan(overdue)
-        if overdue == 0:
-            assert seconds[0] == 0
-        elif overdue > 0:
-            assert seconds[0] >= 0
-
-
 offsets = st.integers(-2, 1 << 40)
 
 

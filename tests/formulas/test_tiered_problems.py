@@ -107,15 +107,6 @@ maybe = st.none() | numbers
 truths = st.sampled_from([True, False, None])
 
 
-@given(numbers, numbers, truths, numbers)
-def test_a_higher_quota_never_begins_to_hold_back(rate: float, quota: float, overdue: bool | None, more: float) -> None:
-    """Monotone in the quota, and in the rate the other way."""
-    if problems.copy_held_back(rate, quota, overdue) is False:
-        assert problems.copy_held_back(rate, quota + more, overdue) is False
-    if problems.copy_held_back(rate, quota, overdue) is True:
-        assert problems.copy_held_back(rate + more, quota, overdue) is True
-
-
 @given(maybe, numbers | st.just(INF), truths, maybe)
 def test_unknown_never_raises(rate: float | None, quota: float, overdue: bool | None, throttle: float | None) -> None:
     """Whatever is not known, no guess of it turns an answer into its opposite."""
