@@ -185,7 +185,7 @@ def test_no_secret_is_printed(tmp_path: Path, form: str) -> None:
     password.chmod(0o600)
     (tmp_path / "warden.yml").write_text(
         "kafka: {bootstrap.servers: 'a:1', security.protocol: SASL_PLAINTEXT, sasl.mechanism: PLAIN,"
-        " sasl.username: u, sasl.password.file: password}\njmx: {user: u}\n",
+        " sasl.username: u, sasl.password.file: password}\njmx: {user: u}\n"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
 

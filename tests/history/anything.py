@@ -82,15 +82,7 @@ MISSING = st.tuples(st.sampled_from(TOPICS), st.binary(min_size=16, max_size=16)
 GAPS = st.builds(
     LogGaps, st.floats(0, 100), st.none() | st.frozensets(MISSING, max_size=3), st.frozensets(NAMED, max_size=3)
 )
-HOSTS = st.builds(
-    Broker,
-    st.just(0),
-    TEXT,
-    st.integers(0, 65535),
-    st.none() | TEXT,
-    st.booleans(),
-    st.booleans(),
-)
+HOSTS = st.builds(Broker, st.just(0), TEXT, st.integers(0, 65535), st.none() | TEXT, st.booleans(), st.booleans())
 DIRECTORIES = st.builds(LogDir, st.sampled_from([*BROKERS, 9]), TEXT, st.booleans(), BYTES, BYTES, BYTES)
 
 

@@ -89,6 +89,19 @@ def no_broker() -> Mapping[str, str]:
         return {"bootstrap.servers": f"127.0.0.1:{taken.getsockname()[1]}"}
 
 
+def sink_of(*answers: Mapping[str, str] | ConfigError, **given: Any) -> KafkaSink:
+    """A sink that gets these properties, or errors, in turn; the last one again and again."""
+    left = list(answers or [no_broker()])
+
+    def connect() -> Mapping[str, str]:
+        found = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(found, ConfigError):
+            raise found
+        return found
+
+    return KafkaSink(KafkaSettings("history", **given), connect)
+
+
 def all_lost(sink: KafkaSink, rows_: int) -> bool:
     """Whether all rows are counted as lost."""
     sink.idle()
@@ -97,8 +110,7 @@ def all_lost(sink: KafkaSink, rows_: int) -> bool:
 
 def test_without_a_broker_rows_are_lost_and_counted() -> None:
     """No poll waits: after the delivery time-out each row is counted as `unreachable`."""
-    properties = no_broker()
-    sink = KafkaSink(KafkaSettings("history", deliver_within=1.0), lambda: properties)
+    sink = sink_of(deliver_within=1.0)
     evaluated = scene_polls()[:3]
     for poll in evaluated:
         sink.write(poll)
@@ -111,8 +123,7 @@ def test_without_a_broker_rows_are_lost_and_counted() -> None:
 
 def test_rows_that_cannot_be_made_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a table fails, the whole poll is lost before anything is sent; if a message fails, the rest of its table."""
-    properties = no_broker()
-    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    sink = sink_of()
     poll = scene_polls()[0]
 
     def fails(table: Table[Any], poll: Poll) -> Built:
@@ -144,8 +155,7 @@ def test_rows_that_cannot_be_made_are_counted_once(monkeypatch: pytest.MonkeyPat
 
 def test_the_stop_does_not_wait_for_a_broker() -> None:
     """Rows that are not delivered in time are counted once, and the producer is dropped."""
-    properties = no_broker()
-    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    sink = sink_of()
     sink.write(scene_polls()[0])
     began = time.monotonic()
     sink.close(began + 0.2)
@@ -162,8 +172,7 @@ def wide(poll: Poll, size: int) -> Poll:
 
 def test_a_row_above_the_default_limit_is_sent() -> None:
     """A row above 1 MB, the default limit of librdkafka, is sent."""
-    properties = no_broker()
-    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    sink = sink_of()
     poll = wide(scene_polls()[0], 2 << 20)
     assert max(len(value) for value, _ in sent(poll)) > 2 << 20
     sink.write(poll)
@@ -174,8 +183,7 @@ def test_a_row_above_the_default_limit_is_sent() -> None:
 
 def test_a_row_above_the_largest_message_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """The error message does not name an option of the topic, since none helps."""
-    properties = no_broker()
-    sink = KafkaSink(KafkaSettings("history"), lambda: properties)
+    sink = sink_of()
     sink.write(wide(scene_polls()[0], LARGEST_MESSAGE))
     assert sink.stats.status().dropped == {"too_large": 1}
     sink.close(time.monotonic())
@@ -186,8 +194,7 @@ def test_a_row_above_the_largest_message_is_reported(capsys: pytest.CaptureFixtu
 
 def test_the_queue_of_the_producer_is_bounded() -> None:
     """Rows above the limit of the queue are counted as lost at once."""
-    properties = no_broker()
-    sink = KafkaSink(KafkaSettings("history", waiting_kbytes=16), lambda: properties)
+    sink = sink_of(waiting_kbytes=16)
     evaluated = scene_polls()
     for poll in evaluated:
         sink.write(poll)
@@ -204,15 +211,7 @@ def test_the_queue_of_the_producer_is_bounded() -> None:
 )
 def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | None, reason: str) -> None:
     """While a password cannot be read or librdkafka refuses a property, polls are lost; then it works again."""
-    answers: list[Any] = [problem or {"bootstrap.servers": "a:1", "no.such.property": "x"}, no_broker()]
-
-    def connect() -> Mapping[str, str]:
-        found = answers.pop(0)
-        if isinstance(found, ConfigError):
-            raise found
-        return found
-
-    sink = KafkaSink(KafkaSettings("history"), connect)
+    sink = sink_of(problem or {"bootstrap.servers": "a:1", "no.such.property": "x"}, no_broker())
     poll = scene_polls()[0]
     sink.write(poll)
     assert (sink.stats.status().up, sink.stats.status().dropped) == (False, {reason: count(poll)})
@@ -223,15 +222,7 @@ def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | No
 
 def test_a_missing_login_file_changes_nothing() -> None:
     """The existing producer stays in use: a file may be missing for a moment when a secret is rotated."""
-    answers: list[Any] = [no_broker(), ConfigError("half written")]
-
-    def connect() -> Mapping[str, str]:
-        found = answers.pop(0)
-        if isinstance(found, ConfigError):
-            raise found
-        return found
-
-    sink = KafkaSink(KafkaSettings("history"), connect)
+    sink = sink_of(no_broker(), ConfigError("half written"))
     poll = scene_polls()[0]
     sink.write(poll)
     sink.write(poll)

@@ -18,15 +18,7 @@ from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.history.schema import count
 from kafka_warden.history.sink_stats import SinkStats
-from kafka_warden.model import (
-    ClientBean,
-    FutureReplica,
-    Parameters,
-    ProcessBeans,
-    QuotaEntity,
-    Snapshot,
-    TopicConfig,
-)
+from kafka_warden.model import ClientBean, FutureReplica, Parameters, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
 from sandbox import wait_for
 from tests.building import Partition, snapshot
 
@@ -62,14 +54,25 @@ class BlockedSink:
         self.closed.append(until)
 
 
+class BrokenSink(BlockedSink):
+    """A sink that fails with the first poll."""
+
+    def write(self, poll: Poll) -> None:
+        """Fail once."""
+        if poll.sequence == 0:
+            raise ZeroDivisionError
+        super().write(poll)
+
+
 @pytest.fixture
 def recorders() -> Iterator[Callable[..., Recorder]]:
-    """Make recorders that are stopped at the end of the test."""
+    """Start recorders that are stopped at the end of the test."""
     made: list[tuple[Recorder, tuple[BlockedSink, ...]]] = []
 
     def make(*sinks: BlockedSink, **settings: Any) -> Recorder:
         recorder = Recorder(sinks, Parameters(), **settings)
         made.append((recorder, sinks))
+        recorder.start()
         return recorder
 
     yield make
@@ -94,7 +97,6 @@ def test_a_blocked_sink_delays_no_other(recorders: Callable[..., Recorder]) -> N
     """While one sink blocks, its polls are queued or counted, and another sink gets all polls."""
     stuck, other = BlockedSink("stuck"), BlockedSink("other", is_open=True)
     recorder = recorders(stuck, other, most_rows=12)
-    recorder.start()
     record(recorder, 0.0)
     assert stuck.entered.acquire(timeout=SECONDS)
     for number in range(1, 6):
@@ -150,7 +152,6 @@ def test_dropping_a_poll_is_cheap(recorders: Callable[..., Recorder]) -> None:
     """A poll that does not fit into the queue is counted with as many calls for 300 topics as for three."""
     stuck = BlockedSink()
     recorder = recorders(stuck, most_rows=1)
-    recorder.start()
     record(recorder, 0.0)
     assert stuck.entered.acquire(timeout=SECONDS)
     record(recorder, 10.0)
@@ -170,7 +171,6 @@ def test_a_poll_larger_than_the_queue_is_accepted_alone(recorders: Callable[...,
     """A poll that is larger than the queue is accepted if the queue is empty."""
     sink = BlockedSink()
     recorder = recorders(sink, most_rows=1)
-    recorder.start()
     record(recorder, 0.0)
     assert sink.entered.acquire(timeout=SECONDS)
     record(recorder, 10.0, 20.0)
@@ -182,7 +182,6 @@ def test_the_queue_is_written_at_the_stop(recorders: Callable[..., Recorder]) ->
     """At a stop queued polls are written, then the sink is closed; later polls are counted as lost."""
     sink = BlockedSink()
     recorder = recorders(sink)
-    recorder.start()
     record(recorder, 0.0, 10.0, 20.0)
     threading.Timer(0.05, sink.opened.set).start()
     recorder.stop(SECONDS)
@@ -195,7 +194,6 @@ def test_the_queue_is_written_at_the_stop(recorders: Callable[..., Recorder]) ->
 def test_a_blocked_sink_does_not_delay_the_stop(recorders: Callable[..., Recorder]) -> None:
     """A stop gives up after its time limit, for all sinks together."""
     recorder = recorders(BlockedSink("one"), BlockedSink("two"))
-    recorder.start()
     record(recorder, 0.0)
     began = time.monotonic()
     recorder.stop(0.2)
@@ -204,16 +202,8 @@ def test_a_blocked_sink_does_not_delay_the_stop(recorders: Callable[..., Recorde
 
 def test_a_sink_that_fails_is_used_again(recorders: Callable[..., Recorder]) -> None:
     """After an unexpected error one poll is lost."""
-
-    class Broken(BlockedSink):
-        def write(self, poll: Poll) -> None:
-            if poll.sequence == 0:
-                raise ZeroDivisionError
-            super().write(poll)
-
-    sink = Broken(is_open=True)
+    sink = BrokenSink(is_open=True)
     recorder = recorders(sink)
-    recorder.start()
     record(recorder, 0.0, 10.0)
     wait_for(lambda: [poll.sequence for poll in sink.polls] == [1], SECONDS)
     assert recorder.status["gate"].dropped == {"error": count(sink.polls[0])}
@@ -224,19 +214,12 @@ def test_a_poll_that_cannot_be_counted_does_not_stop_history(
 ) -> None:
     """If the rows of a failed poll cannot be counted, its partitions and replicas are; the next poll is written."""
 
-    class Broken(BlockedSink):
-        def write(self, poll: Poll) -> None:
-            if poll.sequence == 0:
-                raise ZeroDivisionError
-            super().write(poll)
-
     def fails(_: Poll) -> int:
         raise ZeroDivisionError
 
     monkeypatch.setattr(recorder_module, "count", fails)
-    sink = Broken(is_open=True)
+    sink = BrokenSink(is_open=True)
     recorder = recorders(sink)
-    recorder.start()
     record(recorder, 0.0, 10.0)
     wait_for(lambda: [poll.sequence for poll in sink.polls] == [1], SECONDS)
     assert recorder.status["gate"].dropped == {"error": 4}
@@ -245,7 +228,7 @@ def test_a_poll_that_cannot_be_counted_does_not_stop_history(
 def test_an_idle_sink_is_called(recorders: Callable[..., Recorder]) -> None:
     """`idle` is called while there are no polls."""
     sink = BlockedSink(is_open=True)
-    recorders(sink).start()
+    recorders(sink)
     assert sink.idled.wait(SECONDS)
 
 
@@ -253,7 +236,6 @@ def test_an_interval_leaves_polls_out(recorders: Callable[..., Recorder]) -> Non
     """One poll per interval is kept, and always the first one of a memory; the sequence shows gaps."""
     sink = BlockedSink(is_open=True)
     recorder = recorders(sink, interval=30.0)
-    recorder.start()
     record(recorder, 0.0, 10.0, 20.0, 29.5, 40.0)
     record(recorder, 41.0, remembered=Remembered.NOTHING)
     wait_for(lambda: [poll.sequence for poll in sink.polls] == [0, 3, 5], SECONDS)

@@ -28,13 +28,6 @@ def test_the_scene_is_restored() -> None:
         assert parameters_of(rows(poll)) == poll.parameters
 
 
-def test_derived_values_of_the_scene_are_computed_again() -> None:
-    """All derived values are equal if they are computed again from the rows."""
-    kept = [rows(poll) for poll in scene_polls()]
-    for before, again in zip(kept, replay(kept), strict=True):
-        assert differences(before, rows(again)) == []
-
-
 def test_the_scene_has_values_to_compare() -> None:
     """The scene has stuck moves, tokens, problems and ages for the test above."""
     found = rows(scene_polls()[-1])

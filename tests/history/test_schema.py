@@ -15,7 +15,6 @@ from kafka_warden.history.column import Role, Table, annotation_at, leaves
 from kafka_warden.history.column_types import column_type_of
 from kafka_warden.history.notes import NOTES
 from kafka_warden.history.schema import (
-    BY_NAME,
     COMMON,
     FINGERPRINTS,
     LEFT_OUT,
@@ -89,11 +88,6 @@ def test_version_grows_with_the_tables() -> None:
     assert max(FINGERPRINTS) == VERSION
     assert FINGERPRINTS[VERSION] == fingerprint(), "set VERSION to the next one, and add its fingerprint"
     assert len(set(FINGERPRINTS.values())) == len(FINGERPRINTS)
-
-
-def test_the_design_has_its_tables() -> None:
-    """The six tables of the design exist."""
-    assert {"partitions", "replicas", "brokers", "moves", "quotas", "configs"} <= BY_NAME.keys()
 
 
 @tables

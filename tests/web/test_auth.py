@@ -97,9 +97,7 @@ def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], 
 
 
 def test_an_unknown_user_costs_what_a_known_one_does(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    checks: list[bytes],
+    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes]
 ) -> None:
     """A wrong password and an unknown user cost one bcrypt of the same cost."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
@@ -111,9 +109,7 @@ def test_an_unknown_user_costs_what_a_known_one_does(
 
 
 def test_verified_credentials_are_cached_and_refused_ones_are_not(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    checks: list[bytes],
+    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes]
 ) -> None:
     """The second scrape costs no bcrypt. A wrong password costs one each time and is always refused."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
@@ -125,9 +121,7 @@ def test_verified_credentials_are_cached_and_refused_ones_are_not(
 
 
 def test_the_cache_key_is_user_hash_and_password(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    checks: list[bytes],
+    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes]
 ) -> None:
     """A cached password is refused for another user, and after its hash changed (CVE-2022-46146)."""
     path = _web_file(tmp_path, {"ab": _hash("c"), "a": _hash("other")})

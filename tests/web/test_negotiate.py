@@ -85,14 +85,6 @@ def test_no_header_raises(header: str) -> None:
     assert wants_gzip(header) in (True, False)
 
 
-@given(st.integers(0, 1000), st.integers(0, 1000))
-def test_the_larger_quality_wins(openmetrics: int, text: int) -> None:
-    """With both named, the order of their q-values decides, and a tie is text."""
-    accept = f"application/openmetrics-text;q={openmetrics / 1000:.3f}, text/plain;version=0.0.4;q={text / 1000:.3f}"
-
-    assert wants_openmetrics(accept) is (openmetrics > text)
-
-
 @given(st.lists(st.sampled_from(["application/openmetrics-text;q=0.9", "text/plain;q=0.3", "*/*;q=0.1", "a/b"])))
 def test_order_does_not_matter(parts: list[str]) -> None:
     """Only q-values and precision decide, not which range comes first."""

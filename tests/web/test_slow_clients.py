@@ -77,8 +77,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served], drip: 
 
 
 def test_silent_tls_clients_do_not_block_scrapes(
-    serve: Callable[..., Served],
-    client_context: tuple[Path, ssl.SSLContext],
+    serve: Callable[..., Served], client_context: tuple[Path, ssl.SSLContext]
 ) -> None:
     """20 clients never start a handshake, and 5 stop after it: scrapes over TLS are answered, all are closed."""
     path, context = client_context
@@ -98,8 +97,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
 
 
 def test_clients_that_do_not_read_do_not_block_scrapes(
-    serve: Callable[..., Served],
-    caplog: pytest.LogCaptureFixture,
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
     """70 clients request a large page and read nothing: a 71st is answered, and theirs are closed."""
     served = serve(answer_timeout=2.0)
@@ -150,8 +148,7 @@ def test_closed_connections_are_not_counted(serve: Callable[..., Served]) -> Non
 
 
 def test_a_client_that_hangs_up_leaves_nothing_behind(
-    serve: Callable[..., Served],
-    caplog: pytest.LogCaptureFixture,
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
     """The rest of its response is not sent, nothing is logged, and the descriptor is freed."""
     served = serve()

@@ -90,9 +90,7 @@ def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: 
 
 
 def test_client_certificates_are_asked_for_and_verified(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """RequireAndVerifyClientCert accepts a certificate of the authority, and refuses none or another one."""
     (tmp_path / "stranger").mkdir()
@@ -108,10 +106,7 @@ def test_client_certificates_are_asked_for_and_verified(
 
 @pytest.mark.parametrize("name", ["prometheus.example", "10.0.0.7", "0:0:0:0:0:0:0:1"])
 def test_only_allowed_names_are_accepted(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
-    name: str,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority, name: str
 ) -> None:
     """client_allowed_sans ends the handshake of a verified certificate with other names, before any request."""
     served = serve(
@@ -119,7 +114,7 @@ def test_only_allowed_names_are_accepted(
             tmp_path,
             f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: {authority.ca.name},"
             " client_allowed_sans: [prometheus.example, 10.0.0.7, '::1']",
-        ),
+        )
     )
 
     allowed = authority.issue("allowed", ["elsewhere.example", name])
@@ -130,9 +125,7 @@ def test_only_allowed_names_are_accepted(
 
 
 def test_an_optional_client_certificate_is_verified_when_given(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """VerifyClientCertIfGiven accepts a client without one."""
     served = serve(
@@ -144,9 +137,7 @@ def test_an_optional_client_certificate_is_verified_when_given(
 
 
 def test_a_new_certificate_is_served_to_the_next_connection(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """Certificate and key change on disk; connections that are open stay as they are."""
     served = serve(_write(tmp_path))
@@ -163,9 +154,7 @@ def test_a_new_certificate_is_served_to_the_next_connection(
 
 
 def test_half_a_rotation_keeps_the_old_certificate(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """A key that does not match its certificate is reported once and not used. A matching one is used."""
     served = serve(_write(tmp_path))
@@ -196,10 +185,7 @@ def test_half_a_rotation_keeps_the_old_certificate(
     ],
 )
 def test_a_bad_new_file_is_not_used(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
-    text: str,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority, text: str
 ) -> None:
     """TLS stays on with the last good certificate. Switching TLS off needs a restart."""
     path = _write(tmp_path)
@@ -212,9 +198,7 @@ def test_a_bad_new_file_is_not_used(
 
 
 def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
-    serve: Callable[..., Served],
-    tmp_path: Path,
-    authority: Authority,
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """The new file names certificates that do not exist yet: the last good ones are served until they do."""
     path = _write(tmp_path)
