@@ -86,11 +86,7 @@ SIDECAR = (
         _sinks(lambda status: int(status.up)),
     ),
     SidecarMetric(
-        "sink_rows_total",
-        "Rows of history that were written",
-        SINK,
-        _sinks(lambda status: status.rows),
-        Kind.COUNTER,
+        "sink_rows_total", "Rows of history that were written", SINK, _sinks(lambda status: status.rows), Kind.COUNTER
     ),
     SidecarMetric(
         "sink_dropped_total",

@@ -68,7 +68,7 @@ def _refuse_secret(key: str, where: str) -> None:
     if key.startswith(_KAFKA) and name in SECRET_PROPERTIES:
         raise ConfigError(
             f"{where}: a secret is not allowed in this file; set {name}.file to the path of a file that holds it,"
-            f" or the environment variable {variable(key)}",
+            f" or the environment variable {variable(key)}"
         )
 
 

@@ -34,10 +34,7 @@ _DEFAULT_DEADLINE: Final = 5.0
 def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
     """Read the whole configuration. Every file with a secret or certificate is read once, to check it.
 
-    Args:
-        flags: values of the flags on the command line, by their name, such as `--listen`.
-        environment: `os.environ`.
-        file: the argument of `--config`; without it `KAFKA_WARDEN_CONFIG` may name a file.
+    `flags` are values by the name of the flag; without `file` the environment may name one.
 
     Raises:
         ConfigError: one line that names the file, variable or flag, the key, and what is expected.
@@ -81,7 +78,7 @@ def _check_poll(read: dict[str, Any], entries: Entries) -> None:
         deadline = read["poll.deadline"] = min(_DEFAULT_DEADLINE, interval / 2)
     if deadline >= interval:
         raise ConfigError(
-            f"{_where(entries, 'poll.deadline')}: expected less than poll.interval ({interval:g}s), got {deadline:g}s",
+            f"{_where(entries, 'poll.deadline')}: expected less than poll.interval ({interval:g}s), got {deadline:g}s"
         )
 
 

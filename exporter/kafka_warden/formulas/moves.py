@@ -60,10 +60,7 @@ def eta(ops: Ops[V], remaining: V, net: V) -> V:
 
 
 def slope(
-    times: Sequence[float],
-    values: Sequence[float],
-    window: Window = DEFAULT_WINDOW,
-    longest: int = LONGEST_SLOPE,
+    times: Sequence[float], values: Sequence[float], window: Window = DEFAULT_WINDOW, longest: int = LONGEST_SLOPE
 ) -> tuple[float, float] | None:
     """Change per second of a series and the seconds it spans: the longest multiple of 12 s that the series covers.
 

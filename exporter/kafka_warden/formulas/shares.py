@@ -20,7 +20,8 @@ def fair_shares(
     whose sides binds has `+inf`; a flow that an unknown side might bind is NaN.
     """
     sides, of_flow = _sides(leaders, targets)
-    left = np.array([_headroom(side, leader_headroom, follower_headroom) for side in sides], dtype=np.float64)
+    headroom = (leader_headroom, follower_headroom)
+    left = np.array([headroom[is_follower].get(broker, np.inf) for is_follower, broker in sides], dtype=np.float64)
     unknown = np.isnan(left)[of_flow].any(axis=0) if len(leaders) else np.zeros(0, dtype=np.bool_)
     left[np.isnan(left)] = np.inf
     shares = _fill(of_flow, left)
@@ -34,11 +35,6 @@ def _sides(leaders: Ints, targets: Ints) -> tuple[list[tuple[bool, int]], Ints]:
     sides = sorted(set(keys))
     index = {side: position for position, side in enumerate(sides)}
     return sides, np.array([index[key] for key in keys], dtype=np.int32).reshape(2, len(leaders))
-
-
-def _headroom(side: tuple[bool, int], leader: Mapping[int, float], follower: Mapping[int, float]) -> float:
-    is_follower, broker = side
-    return (follower if is_follower else leader).get(broker, float("inf"))
 
 
 def _fill(of_flow: Ints, left: Floats) -> Floats:

@@ -40,13 +40,7 @@ class Cause(StrEnum):
 
 
 FACTS: Final = frozenset(
-    {
-        Cause.TARGET_DOWN,
-        Cause.LEADER_UNRESPONSIVE,
-        Cause.NO_LEADER,
-        Cause.LOG_DIR_OFFLINE,
-        Cause.THROTTLE_BLOCKED,
-    }
+    {Cause.TARGET_DOWN, Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER, Cause.LOG_DIR_OFFLINE, Cause.THROTTLE_BLOCKED}
 )
 """Causes that are shown after two polls that agree, without waiting for a lack of progress."""
 

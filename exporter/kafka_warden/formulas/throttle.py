@@ -93,10 +93,7 @@ def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
 
 def floors(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:
     """The floors of the leader's and of the follower's side, (B,) each, NaN where a rate is unknown."""
-    return (
-        leader_floor(replicas, bytes_in, brokers).values,
-        follower_floor(replicas, bytes_in, brokers).values,
-    )
+    return (leader_floor(replicas, bytes_in, brokers).values, follower_floor(replicas, bytes_in, brokers).values)
 
 
 def headroom(limit: V, floor: V) -> V:

@@ -72,11 +72,3 @@ def stalled(state: Copying | None, clock: float, tiered: Longs, overdue: Floats)
     since = np.where(overdue > 0, np.where(begins, clock, np.fmin(state.since, clock)), np.nan)
     after = Copying(np.where(known, tiered, state.tiered), np.where(known, since, state.since))
     return after, np.where(known, np.where(np.isnan(since), 0.0, clock - since), np.nan)
-
-
-def copy_quota_upheld(quota: V, segment_bytes: V, window: V) -> bool:
-    """Whether a copy quota can be upheld: a segment is copied whole, so it must not exceed quota x window.
-
-    1 GiB in 11 s needs 97.6 MB/s. judgement.md 7, `copy_quota_below_segment`.
-    """
-    return bool(quota * window >= segment_bytes)

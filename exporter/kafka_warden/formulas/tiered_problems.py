@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from kafka_warden.formulas.tiered import copy_quota_upheld
-
 FETCH_QUOTA_KEY: Final = "consumer_byte_rate"
 
 DEFAULT: Final = ""
@@ -71,9 +69,10 @@ def fetch_held_back(rate: float | None, quota: float, throttle: float | None) ->
 def copy_quota_below_segment(quota: float, segment_bytes: float, window: float) -> bool:
     """Whether the quota cannot be upheld, as the largest segment alone exceeds quota x window.
 
-    `segment_bytes`: the largest `segment.bytes` of the topics with remote storage that the broker leads, 0 for none.
+    `segment_bytes`: the largest `segment.bytes` of the topics with remote storage that the broker leads, 0 for none. A
+    segment is copied whole: 1 GiB in 11 s needs 97.6 MB/s.
     """
-    return not copy_quota_upheld(quota, segment_bytes, window)
+    return quota * window < segment_bytes
 
 
 def client_fetch_quota_above(quota: float, rates: Mapping[Entity, float] | None) -> bool | None:

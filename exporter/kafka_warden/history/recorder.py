@@ -54,14 +54,7 @@ class Recorder:
     def __init__(
         self, sinks: Sequence[Sink], parameters: Parameters, interval: float | None = None, most_rows: int = MOST_ROWS
     ) -> None:
-        """Make a recorder.
-
-        Args:
-            sinks: destinations.
-            parameters: options that the polls are evaluated with.
-            interval: seconds between two polls that are kept; `None` keeps all.
-            most_rows: partitions and replicas in one queue.
-        """
+        """Make a recorder; `interval` is in seconds between two kept polls, `most_rows` limits each queue."""
         self._parameters = parameters
         self._interval = interval or 0.0
         self._run = uuid.uuid4().hex
@@ -75,20 +68,9 @@ class Recorder:
             worker.thread.start()
 
     def record(
-        self,
-        snapshot: Snapshot,
-        derived: Derived,
-        remembered: Remembered,
-        restored: Mapping[str, Any] | None = None,
+        self, snapshot: Snapshot, derived: Derived, remembered: Remembered, restored: Mapping[str, Any] | None = None
     ) -> None:
-        """Queue an evaluated poll. Never waits and never raises.
-
-        Args:
-            snapshot: raw values.
-            derived: values computed from them.
-            remembered: state that it was evaluated with.
-            restored: content of the state file, if `remembered` is `RESTORED`.
-        """
+        """Queue an evaluated poll. Never waits and never raises. `restored` is the content of the state file."""
         poll = Poll(snapshot, derived, self._parameters, self._run, self._sequence, remembered, restored)
         self._sequence += 1
         soon = snapshot.clock - self._kept_at < EARLY * self._interval

@@ -145,7 +145,7 @@ def _refuse_shared(path: Path, status: os.stat_result) -> None:
     in_volume = real.parent.name.startswith("..") and (real.parent.parent / "..data").is_symlink()
     if shared and not handed_out and not in_volume and not _is_mount_point(path):
         raise SecretError(
-            f"{path}: mode {stat.S_IMODE(status.st_mode):04o} lets others read this secret; run: chmod 600 {path}",
+            f"{path}: mode {stat.S_IMODE(status.st_mode):04o} lets others read this secret; run: chmod 600 {path}"
         )
 
 

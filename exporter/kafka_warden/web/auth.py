@@ -36,11 +36,9 @@ class Authenticator:
         self._verified: OrderedDict[bytes, None] = OrderedDict()
 
     async def allows(self, header: str, users: Mapping[str, str]) -> bool:
-        """Return whether the header has a user and the right password. Without users every request is allowed.
+        """Return whether the header, which may be empty, has a user and the right password of `users` (name to hash).
 
-        Args:
-            header: the `Authorization` header, empty when there is none.
-            users: user name to bcrypt hash.
+        Without users every request is allowed.
         """
         if not users:
             return True

@@ -170,9 +170,7 @@ def _together(trends: list[Trend | None]) -> Trend | None:
     if len(known) < len(trends):
         return None
     return Trend(
-        sum(trend.rate for trend in known),
-        min(trend.seconds for trend in known),
-        sum(trend.ahead for trend in known),
+        sum(trend.rate for trend in known), min(trend.seconds for trend in known), sum(trend.ahead for trend in known)
     )
 
 

@@ -56,13 +56,7 @@ class Folder:
             raise translated(problem, self.path) from problem
 
     def write(self, table: str, hour: int, name: str, content: Any) -> None:
-        """Write a whole file.
-
-        Args:
-            table: name of the table.
-            hour: hours since 1970.
-            name: matches `OWN`.
-            content: bytes.
+        """Write a whole file with a name that matches `OWN`, for an hour since 1970.
 
         Raises:
             SinkError: the file may be missing. A second try has the same name, so the rows are there once.
