@@ -1,6 +1,5 @@
 """The configuration as a whole: layers, precedence and error messages."""
 
-import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -212,11 +211,6 @@ def test_variables_of_kubernetes_services_are_ignored(tmp_path: Path) -> None:
 def test_the_deadline_follows_a_short_interval(tmp_path: Path) -> None:
     """The default deadline is half the interval where 5 s are too long."""
     assert _load(tmp_path, flags={"--poll-interval": "4s"}).poll.deadline == 2.0
-
-
-def test_unlimited_is_infinity(tmp_path: Path) -> None:
-    """A limit that is not set cannot be reached."""
-    assert _load(tmp_path).limits.max_partitions == math.inf
 
 
 _MISTAKES: tuple[tuple[str, str], ...] = (

@@ -114,12 +114,6 @@ def test_a_file_that_others_may_read_is_refused_with_the_command_to_run(tmp_path
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o400])
-def test_a_private_file_is_taken(tmp_path: Path, mode: int) -> None:
-    """Only the owner may read it."""
-    assert SecretFile(_file(tmp_path, mode=mode)).read() == Secret(CANARY)
-
-
 def test_a_kubernetes_secret_volume_is_taken_with_its_default_mode(tmp_path: Path) -> None:
     """A volume with a `..data` link has mode 0644 by default, and only the pod has access."""
     version = tmp_path / "..2026_11_21_08_15_01.1"

@@ -112,16 +112,12 @@ def test_values_as_yaml_and_as_text(read: Callable[[object], object], text: obje
 
 _LISTS: tuple[tuple[str, list[str]], ...] = (
     ("", []),
-    ("a.*", ["a.*"]),
     ("a.*,b", ["a.*", "b"]),
     (" a.* , ,b, ", ["a.*", "b"]),
-    ("x{2,3}.*", ["x{2,3}.*"]),
     ("x{2,3},y{,4}", ["x{2,3}", "y{,4}"]),
-    ("[a-z]+", ["[a-z]+"]),
     ("[a-z]+,[0-9].*", ["[a-z]+", "[0-9].*"]),
     ("[a,b]x", ["[a,b]x"]),
     ("[a-z]{1,8},orders", ["[a-z]{1,8}", "orders"]),
-    ("orders-[a-z]", ["orders-[a-z]"]),
     ("a|b,(c|d)", ["a|b", "(c|d)"]),
     (r"\[a,b\]", [r"\[a", r"b\]"]),
     (r"a\.b,\d{1,2}", [r"a\.b", r"\d{1,2}"]),

@@ -245,18 +245,6 @@ def test_recommended_limit(
     assert moves.recommended_limit(needed, lower, upper) == expected, why
 
 
-amounts = st.floats(0, 1e15)
-rates = st.floats(-1e10, 1e10)
-
-
-@given(amounts, rates, st.floats(0, 1e10))
-def test_faster_is_never_later(remaining: float, rate: float, more: float) -> None:
-    """A higher net rate never gives a later ETA, and no ETA is negative or NaN."""
-    sooner, later = moves.eta(NUMBERS, remaining, rate + more), moves.eta(NUMBERS, remaining, rate)
-
-    assert 0 <= sooner <= later
-
-
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(-1e15, 1e15)), max_size=20), st.floats(-1e6, 1e6))
 def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> None:
     """Any ascending series gives a finite slope over a multiple of 12 s, or none; when it began does not matter."""
