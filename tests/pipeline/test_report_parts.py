@@ -36,7 +36,6 @@ def test_text_never_becomes_markup() -> None:
         (numbers.count(200_000), "200,000"),
         (numbers.instant(0.0), "1970-01-01 00:00:00"),
         (numbers.day(1e15), "after the year 9999"),
-        (numbers.replica_time(5400), "1.5 replica hours"),
         (numbers.plural(1, "move"), "1 move"),
         (numbers.plural(1000, "move"), "1,000 moves"),
         (numbers.short("a" * 10, 7), "aaa…aaa"),

@@ -61,22 +61,11 @@ def run(request: Request[Options]) -> None:
 
 def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
     """Return the trials as a frame; `trial` is the index of each."""
-    rows = [
-        (
-            index,
-            each.rule.name,
-            each.threshold,
-            each.what_if,
-            each.rule.unit,
-            each.rule.wanted,
-            each.rule.wanted,
-            each.rule.keep_seconds,
-            each.rule.shows_after,
-            each.rule.known_by,
-            list(each.rule.detects),
-        )
-        for index, each in enumerate(asked)
-    ]
+    rows = []
+    for index, each in enumerate(asked):
+        rule = each.rule
+        trial = (index, rule.name, each.threshold, each.what_if, rule.unit, rule.wanted, rule.wanted)
+        rows.append((*trial, rule.keep_seconds, rule.shows_after, rule.known_by, list(rule.detects)))
     return spark.createDataFrame(rows, _TRIAL)
 
 

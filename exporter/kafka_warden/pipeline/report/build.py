@@ -39,9 +39,7 @@ def _clusters(marts: Marts) -> tuple[list[Cluster], Span | None]:
             read[grain] = clusters
     if not read:
         return [], None
-    spans = {grain: span_of(clusters, grain) for grain, clusters in read.items()}
-    if "hour" in spans and (
-        spans["hour"].ends - spans["hour"].begins >= HOURS_ENOUGH * SECONDS["hour"] or len(spans) == 1
-    ):
-        return read["hour"], spans["hour"]
-    return read["minute"], spans["minute"]
+    span = span_of(read["hour"], "hour") if "hour" in read else None
+    if span is not None and ("minute" not in read or span.ends - span.begins >= HOURS_ENOUGH * SECONDS["hour"]):
+        return read["hour"], span
+    return read["minute"], span_of(read["minute"], "minute")

@@ -76,11 +76,6 @@ def short(name: str, longest: int = _LONGEST_NAME) -> str:
     return f"{name[: longest - tail - 1]}…{name[-tail:]}"
 
 
-def replica_time(seconds: float) -> str:
-    """Write the summed time of several replicas."""
-    return f"{figure(seconds / 3600)} replica hours"
-
-
 def plural(number: int, thing: str) -> str:
     """Write a count and its noun, with a thousands separator."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

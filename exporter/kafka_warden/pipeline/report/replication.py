@@ -14,6 +14,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.pipeline.report import colours
+from kafka_warden.pipeline.report.colours import Colour
 from kafka_warden.pipeline.report.reading import unix
 from kafka_warden.pipeline.session import persisted
 
@@ -26,18 +28,18 @@ _STEPS: Final = 120
 TOPICS: Final = 15
 """Topics that are read, those with the most time first."""
 
-STATES: Final = (
-    ReplicaState.OFFLINE,
-    ReplicaState.LEADER_UNAVAILABLE,
-    ReplicaState.STUCK,
-    ReplicaState.SLOW,
-    ReplicaState.THROTTLED,
-    ReplicaState.RECOVERING,
-    ReplicaState.BOOTSTRAPPING,
-    ReplicaState.MOVING,
-    ReplicaState.UNKNOWN,
-)
-"""Why a follower is not in sync, the most urgent first."""
+STATES: Final[Mapping[str, tuple[Colour, str]]] = {
+    ReplicaState.OFFLINE: (colours.RED, "its broker is gone or fenced, or its log directory is offline"),
+    ReplicaState.LEADER_UNAVAILABLE: (colours.BROWN, "it has no leader, or the leader does not answer"),
+    ReplicaState.STUCK: (colours.PURPLE, "it fetches nothing, though it should"),
+    ReplicaState.SLOW: (colours.ORANGE, "it fetches less than is produced"),
+    ReplicaState.THROTTLED: (colours.YELLOW, "a replication throttle limits it"),
+    ReplicaState.RECOVERING: (colours.GREEN, "it is catching up"),
+    ReplicaState.BOOTSTRAPPING: (colours.SKY, "it is new and copies its first bytes"),
+    ReplicaState.MOVING: (colours.BLUE, "a reassignment moves it on purpose"),
+    ReplicaState.UNKNOWN: (colours.GREY, "there are too few polls, or its broker did not answer"),
+}
+"""Why a follower is not in sync, the most urgent first: state to its colour and meaning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,43 +7,17 @@ from matplotlib.axes import Axes
 
 from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.pipeline.report.canvas import at, canvas, legend, legend_above, times, units, whole
-from kafka_warden.pipeline.report.colours import (
-    BLUE,
-    BROWN,
-    FAINT,
-    GREEN,
-    GREY,
-    IN_TURN,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    YELLOW,
-    Colour,
-)
+from kafka_warden.pipeline.report.colours import FAINT, IN_TURN
 from kafka_warden.pipeline.report.html import Html
-from kafka_warden.pipeline.report.numbers import day, figure, plural, replica_time, share, short
+from kafka_warden.pipeline.report.numbers import day, figure, plural, share, short
 from kafka_warden.pipeline.report.parts import Column, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
-from kafka_warden.pipeline.report.replication import Health, Span, health_of
+from kafka_warden.pipeline.report.replication import STATES, Health, Span, health_of
 from kafka_warden.pipeline.report.svg import inline
 
 _TITLE: Final = "Followers that were not in sync"
 _CLUSTERS: Final = 6
 """Lines of clusters in a plot."""
-
-COLOURS: Final[Mapping[str, tuple[Colour, str]]] = {
-    ReplicaState.OFFLINE: (RED, "its broker is gone or fenced, or its log directory is offline"),
-    ReplicaState.LEADER_UNAVAILABLE: (BROWN, "it has no leader, or the leader does not answer"),
-    ReplicaState.STUCK: (PURPLE, "it fetches nothing, though it should"),
-    ReplicaState.SLOW: (ORANGE, "it fetches less than is produced"),
-    ReplicaState.THROTTLED: (YELLOW, "a replication throttle limits it"),
-    ReplicaState.RECOVERING: (GREEN, "it is catching up"),
-    ReplicaState.BOOTSTRAPPING: (SKY, "it is new and copies its first bytes"),
-    ReplicaState.MOVING: (BLUE, "a reassignment moves it on purpose"),
-    ReplicaState.UNKNOWN: (GREY, "there are too few polls, or its broker did not answer"),
-}
-"""State to its colour and meaning."""
 
 _BY_STATE: Final = (
     "Above: under-replicated partitions, the maximum of each cluster and step. Below: the mean number of followers in"
@@ -74,8 +48,8 @@ def _finding(health: Health) -> str:
     meant = sum(health.seconds.get(state, 0.0) for state in (ReplicaState.MOVING, ReplicaState.BOOTSTRAPPING))
     worst = max(health.seconds, key=lambda state: health.seconds[state])
     return (
-        f"{replica_time(total)} out of sync in {plural(health.topics_in_all, 'topic')}, {share(meant / total)} of it"
-        f" moved or copied on purpose. The most common cause: {worst.replace('_', ' ')}."
+        f"{figure(total / 3600)} replica hours out of sync in {plural(health.topics_in_all, 'topic')},"
+        f" {share(meant / total)} of it moved or copied on purpose. The most common cause: {worst.replace('_', ' ')}."
     )
 
 
@@ -85,7 +59,7 @@ def _states(health: Health, span: Span) -> Shown:
     rows = [
         (
             state.replace("_", " "),
-            COLOURS[state][1],
+            STATES[state][1],
             figure(seconds / 3600),
             share(seconds / total),
             figure(max(health.states[state])),
@@ -108,7 +82,7 @@ def _drawn(health: Health, span: Span) -> Html:
             when,
             stacked,
             labels=[state.replace("_", " ") for state in health.states],
-            colors=[COLOURS[state][0].light for state in health.states],
+            colors=[STATES[state][0].light for state in health.states],
             step="post",
             lw=0,
         )
@@ -166,7 +140,7 @@ def _bars(health: Health, *, several: bool) -> Html:
         for state in health.seconds:
             hours = [health.topics[topic].get(state, 0.0) / 3600 for topic in topics]
             if any(hours):
-                axes.barh(places, hours, 0.66, left, color=COLOURS[state][0].light, label=state.replace("_", " "), lw=0)
+                axes.barh(places, hours, 0.66, left, color=STATES[state][0].light, label=state.replace("_", " "), lw=0)
             left = [so_far + more for so_far, more in zip(left, hours, strict=True)]
         axes.set_yticks(places, names)
         axes.grid(visible=False, axis="y")

@@ -36,7 +36,8 @@ from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.rollup import Target, roll_up
 from kafka_warden.pipeline.rollup.samples import COLUMNS, distinct
 from kafka_warden.pipeline.rollup.stream.rows import MESSAGE, PLACE, UNREADABLE, table_of
-from kafka_warden.pipeline.rollup.stream.stream_progress import HOUR, ProgressStore, Read, StreamProgress
+from kafka_warden.pipeline.rollup.stream.stream_progress import ProgressStore, Read, StreamProgress
+from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.storage import Storage, literal
 

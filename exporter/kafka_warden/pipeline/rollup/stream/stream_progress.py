@@ -12,7 +12,6 @@ from typing import Final
 from kafka_warden.errors import CheckpointError, MessagesLostError
 from kafka_warden.pipeline.storage import Storage
 
-HOUR: Final = 3600
 _BEGINNING: Final = "beginning.json"
 
 
