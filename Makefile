@@ -10,7 +10,7 @@ INSTALLED := .venv/.installed
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -62,6 +62,9 @@ full-pipeline: tools setup ## all other tests of the pipeline: kills, a generate
 full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_MATRIX=write writes down the result
 	@scripts/step $(VENV)/python -m pytest -m full_alerts $(ARGS)
 
+mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=formulas takes one
+	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)
+
 demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays
 	$(VENV)/python -m sandbox.demo $(ARGS)
 
@@ -112,7 +115,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

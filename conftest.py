@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 GOLDEN = Path(__file__).parent / "tests" / "golden"
 """Pages that the tests compare with."""
@@ -15,6 +15,8 @@ pytest_plugins = ["pytester", "tests.support.suite"]
 # Tests share two cores with Kafka clusters: a slow example is no defect of the code.
 settings.register_profile("fixed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("fresh", settings.get_profile("fixed"), derandomize=False, print_blob=True)
+# A mutant is killed by the first example that fails: no time for a smaller one.
+settings.register_profile("mutants", settings.get_profile("fixed"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 

@@ -1,0 +1,316 @@
+"""Mutation testing: change the code in one place, and see whether a test fails. `make mutants` runs it.
+
+mutmut finds the places and the changes. Of each room `--sample` mutants are taken by a fixed seed. A mutant runs the
+room's tests that execute its line, quickest first, in a process of its own with a changed copy of the package.
+
+`mutants-survivors.txt` has every survivor with the reason why no test needs to find it. The exit status is 1 when a
+survivor is not in it, or when less than `LEAST_KILLED` of a room's mutants are killed.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import libcst as cst
+import numpy as np  # noqa: F401  # slow to import, and the processes of the mutants inherit it
+import pytest
+from coverage import Coverage, CoverageData
+from libcst.metadata import MetadataWrapper, PositionProvider
+from mutmut.mutation.file_mutation import Mutation, create_mutations, deep_replace
+
+import sandbox  # noqa: F401  # the same: it imports the Kafka clients
+
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parent
+SURVIVORS: Final = HERE / "mutants-survivors.txt"
+WORK: Final = ROOT / ".mutants"
+PACKAGE: Final = ROOT / "exporter" / "kafka_warden"
+SEED: Final = "12"
+LEAST_KILLED: Final = 0.85
+MARKERS: Final = "not (full_kafka or full_pipeline or full_alerts or cluster or spark)"
+GIGABYTES: Final = 4
+"""Of memory that a mutant may take: an endless loop can allocate without end."""
+
+ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "formulas": ("tests/formulas",),
+    "derive": ("tests/derive",),
+    "poller": ("tests/poller", "tests/scheduling"),
+    "clients": ("tests/clients", "--ignore=tests/clients/test_jmx_memory.py"),
+}
+"""Rooms and pytest's arguments for their tests. The memory of the JMX child is nothing that a mutant shows."""
+
+IN_CHILD: Final = {"child.py", "jvm.py", "session.py"}
+"""Files of `clients/jmx/` that run in the child process only, where no lines are recorded."""
+
+CHILD_TESTS: Final = ("tests/clients/test_jmx_child.py", "tests/clients/test_jmx_session.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change.
+
+    Attributes:
+        name: File below the package, function, old and new code; a number where that stands twice. No line numbers.
+        path: The file.
+        line: Where the change starts, from 1.
+        function: First and last line of the function around it.
+        module: The module that holds it.
+        mutation: What mutmut changes.
+    """
+
+    name: str
+    path: Path
+    line: int
+    function: range
+    module: cst.Module
+    mutation: Mutation
+
+    def source(self) -> str:
+        """The changed file."""
+        changed = deep_replace(self.module, self.mutation.original_node, self.mutation.mutated_node)
+        assert isinstance(changed, cst.Module)  # noqa: S101  # a mutation is inside of a module
+        return changed.code
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """All mutants of a file, except those outside of functions."""
+    module, mutations, _, _ = create_mutations(str(path), path.read_text(encoding="utf-8"))
+    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+    names, seen = dict(_functions(module)), dict[str, int]()
+    for mutation in mutations:
+        function = mutation.contained_by_top_level_function
+        if function not in names:
+            continue
+        place = positions[function]
+        lines = range(place.start.line, place.end.line + 1)
+        old, new = (
+            " ".join(module.code_for_node(node).split()) for node in (mutation.original_node, mutation.mutated_node)
+        )
+        name = f"{path.relative_to(PACKAGE)} {names[function]}: {old} -> {new}"
+        seen[name] = number = seen.get(name, 0) + 1
+        name += f" #{number}" if number > 1 else ""
+        start = positions.get(mutation.original_node)
+        yield Mutant(name, path, start.start.line if start else 0, lines, module, mutation)
+
+
+def _functions(module: cst.Module) -> Iterator[tuple[cst.CSTNode, str]]:
+    for node in module.body:
+        if isinstance(node, cst.FunctionDef):
+            yield node, node.name.value
+        elif isinstance(node, cst.ClassDef):
+            for child in node.body.body:
+                if isinstance(child, cst.FunctionDef):
+                    yield child, f"{node.name.value}.{child.name.value}"
+
+
+def sample(room: str, size: int) -> list[Mutant]:
+    """Mutants of a room by the hash of their names, so that a change of the code changes little of the sample."""
+    every = [mutant for path in sorted((PACKAGE / room).rglob("*.py")) for mutant in mutants_of(path)]
+    return sorted(every, key=lambda mutant: hashlib.sha256(f"{SEED}{mutant.name}".encode()).digest())[:size]
+
+
+class Recorder:
+    """A pytest plugin that records the seconds of every test, and the lines that it executes."""
+
+    def __init__(self, coverage: Coverage) -> None:
+        self.seconds: dict[str, float] = {}
+        self._coverage = coverage
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Give the lines of fixtures to all tests of the file, which may share them."""
+        self._coverage.switch_context(_file(item.nodeid))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Give the lines that follow to the test."""
+        self._coverage.switch_context(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up set-up, call and tear-down."""
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+
+class Chosen:
+    """A pytest plugin that runs the chosen tests only, those of the quickest file first."""
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self._seconds = seconds
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Select and sort."""
+        files: dict[str, float] = {}
+        for test, seconds in self._seconds.items():
+            files[_file(test)] = files.get(_file(test), 0.0) + seconds
+        chosen = {item.nodeid: item for item in items if item.nodeid in self._seconds}
+        order = sorted(chosen, key=lambda test: (files[_file(test)], _file(test), self._seconds[test]))
+        items[:] = [chosen[test] for test in order]
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def run_tests(arguments: Collection[str], package: Path, plugin: object) -> int:
+    """Run tests with the package that lies in a directory; return pytest's exit status."""
+    options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", MARKERS)
+    override = ("-o", "addopts=--import-mode=importlib", "-o", f"pythonpath={package} .")
+    os.environ["PYTHONPATH"] = str(package)
+    os.environ["HYPOTHESIS_PROFILE"] = "mutants"
+    return int(pytest.main([*options, *override, *arguments], plugins=[plugin]))
+
+
+def fork(log: Path) -> int:
+    """Fork; the child leads a session of its own, writes to a log, and has bounds."""
+    sys.stdout.flush()
+    if process := os.fork():
+        return process
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_DATA, (GIGABYTES << 30, GIGABYTES << 30))
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the unchanged tests of a room did: seconds by test, and where the lines are kept."""
+
+    seconds: Mapping[str, float]
+    data: CoverageData
+
+    def tests_of(self, mutant: Mutant) -> dict[str, float]:
+        """Seconds by test that executes the line of a mutant; or its function; or its file."""
+        contexts = self.data.contexts_by_lineno(str(mutant.path))
+        for lines in ((mutant.line,), mutant.function, contexts):
+            found = {context for line in lines for context in contexts.get(line, ())}
+            if tests := {test: time for test, time in self.seconds.items() if {test, _file(test)} & found}:
+                return tests
+        if mutant.path.name in IN_CHILD:
+            return {test: seconds for test, seconds in self.seconds.items() if test.startswith(CHILD_TESTS)}
+        return {}
+
+
+def record(room: str) -> Record:
+    """Run the unchanged tests of a room.
+
+    Raises:
+        SystemExit: a test fails.
+    """
+    log, lines, seconds = WORK / f"{room}.log", WORK / f"{room}.lines", WORK / f"{room}.json"
+    process = fork(log)
+    if not process:
+        coverage = Coverage(data_file=str(lines), config_file=False, source=[str(PACKAGE / room)])
+        recorder = Recorder(coverage)
+        coverage.start()
+        code = run_tests(ROOMS[room], ROOT / "exporter", recorder)
+        coverage.stop()
+        coverage.save()
+        seconds.write_text(json.dumps(recorder.seconds), encoding="utf-8")
+        os._exit(code)
+    if os.waitpid(process, 0)[1]:
+        raise SystemExit(f"the tests of {room} fail without a change: {log}")
+    data = CoverageData(str(lines))
+    data.read()
+    return Record(json.loads(seconds.read_text(encoding="utf-8")), data)
+
+
+def start(mutant: Mutant, tests: Mapping[str, float], package: Path) -> int:
+    """Run the tests of a mutant in a process; return its id."""
+    changed = package / PACKAGE.name / mutant.path.relative_to(PACKAGE)
+    for compiled in changed.parent.glob(f"__pycache__/{changed.stem}.*"):
+        compiled.unlink()
+    changed.write_text(mutant.source(), encoding="utf-8")
+    process = fork(package.with_suffix(".log"))
+    if not process:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        os._exit(run_tests(sorted(set(map(_file, tests))), package, Chosen(tests)))
+    return process
+
+
+def outcomes(mutants: Collection[Mutant], recorded: Record, jobs: int) -> Iterator[tuple[Mutant, str]]:
+    """Run mutants in parallel; yield each with "killed", "timeout", "survived" or "no test"."""
+    for slot in range(jobs):
+        shutil.rmtree(WORK / f"package-{slot}", ignore_errors=True)
+        shutil.copytree(PACKAGE, WORK / f"package-{slot}" / PACKAGE.name)
+    free, running = list(range(jobs)), dict[int, tuple[Mutant, int, float]]()
+    waiting = list(mutants)
+    while waiting or running:
+        while waiting and free:
+            mutant = waiting.pop()
+            if tests := recorded.tests_of(mutant):
+                slot = free.pop()
+                process = start(mutant, tests, WORK / f"package-{slot}")
+                running[process] = mutant, slot, time.monotonic() + 30 + 5 * sum(tests.values())
+            else:
+                yield mutant, "no test"
+        time.sleep(0.01)
+        for process, (mutant, slot, deadline) in list(running.items()):
+            ended, status = os.waitpid(process, os.WNOHANG)
+            late = not ended and time.monotonic() > deadline
+            if not (ended or late):
+                continue
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)  # its children, too
+            if late:
+                os.waitpid(process, 0)
+            room = mutant.path.parent
+            shutil.copytree(
+                room, WORK / f"package-{slot}" / PACKAGE.name / room.relative_to(PACKAGE), dirs_exist_ok=True
+            )
+            del running[process]
+            free.append(slot)
+            yield mutant, "timeout" if late else "killed" if status else "survived"
+
+
+def reasons() -> dict[str, str]:
+    """Reasons by name of survivor: an indented line below the name."""
+    lines = [line for line in SURVIVORS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return dict(zip(lines[::2], map(str.strip, lines[1::2]), strict=True))
+
+
+def run_room(room: str, size: int, jobs: int) -> bool:
+    """Run the mutants of a room and print what became of them; return whether that is good enough."""
+    began, known = time.monotonic(), reasons()
+    mutants = sample(room, size)
+    counts: dict[str, int] = {}
+    survivors = []
+    for mutant, outcome in outcomes(mutants, record(room), jobs):
+        counts[outcome] = counts.get(outcome, 0) + 1
+        if outcome in {"survived", "no test"}:
+            survivors.append((mutant.name, outcome))
+    share = 1 - len(survivors) / len(mutants)
+    took = f"{time.monotonic() - began:.0f} s"
+    print(f"{room}: {len(mutants)} mutants, {share:.1%} killed, {counts}, {took}", flush=True)
+    for name, outcome in sorted(survivors):
+        print(f"  {outcome}: {name}\n      {known.get(name, 'NO REASON')}")
+    return share >= LEAST_KILLED and all(name in known for name, _ in survivors)
+
+
+def main() -> int:
+    """Run rooms; return the exit status."""
+    parser = argparse.ArgumentParser(description="mutation testing")
+    parser.add_argument("rooms", nargs="*", choices=[*ROOMS, []], metavar="ROOM", help=", ".join(ROOMS))
+    parser.add_argument("--sample", type=int, default=400, metavar="N", help="mutants of each room")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="mutants at a time")
+    options = parser.parse_args()
+    WORK.mkdir(exist_ok=True)
+    good = [run_room(room, options.sample, options.jobs) for room in options.rooms or ROOMS]
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
