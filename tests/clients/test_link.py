@@ -172,7 +172,7 @@ def test_a_request_that_is_not_sent_costs_no_connection(
 
 def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client) -> None:
     """At once, with a reason that says so; the connection stays, and nothing is sent."""
-    client.brokers.rule(1, "Metadata", throttle_ms=60_000)
+    client.brokers.rule(1, "Metadata", changes={"throttle_time_ms": 60_000})
     link = client.link()
     client.ask(link)
     client.fail(link, AnswerTimeoutError, "throttle_time_ms")

@@ -1,11 +1,13 @@
 """The bytes of a connection: frames, TLS, and the memory that is freed at its end."""
 
+import asyncio
 import contextlib
 import gc
 import struct
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,6 +82,22 @@ def test_a_reply_that_belongs_to_another_request_ends_the_connection(client: Cli
     link = client.link()
     client.fail(link, ProtocolError, "correlation id 7, not 2")
     assert (client.ask(link), client.connections()) == (CLUSTER, 2)
+
+
+def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() -> None:
+    """A broker that refuses a password sends the reason and closes."""
+
+    async def exchange() -> bytes:
+        transport: Any = SimpleNamespace(is_closing=lambda: False, write=lambda _: None)
+        frames = Frames()
+        frames.connection_made(transport)
+        reply = asyncio.create_task(frames.exchange(b"request"))
+        await asyncio.sleep(0)
+        frames.data_received(length(2) + b"no")
+        frames.connection_lost(None)
+        return await reply
+
+    assert asyncio.run(exchange()) == b"no"
 
 
 def test_authorities_and_names_are_verified(client: Client, authority: Authority, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_an_old_broker_is_asked_in_its_own_versions(polled: Polling) -> None:
 
 def test_a_throttled_broker_is_waited_for_and_keeps_its_connection(polled: Polling) -> None:
     """`throttle_time_ms`: the numbers of that reply count, and the next request comes after the pause."""
-    polled.brokers.rule(2, "ListOffsets", side="followers", throttle_ms=800)
+    polled.brokers.rule(2, "ListOffsets", side="followers", changes={"throttle_time_ms": 800})
     before = polled.connections()
     for _ in range(2):
         snapshot = polled.poll()
