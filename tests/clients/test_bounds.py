@@ -87,6 +87,14 @@ def test_tagged_fields_are_read_in_linear_time() -> None:
     assert time.process_time() - began < QUICK
 
 
+def test_a_varint_has_five_bytes_at_most() -> None:
+    """Here the number of elements of an array: none."""
+    rest = struct.pack(">i", 0) + b"\0"
+    assert decode(ApiVersionsResponse, b"\0\0\x81\x80\x80\x80\0" + rest).api_keys == []
+    with pytest.raises(ProtocolError, match="a varint is too long"):
+        decode(ApiVersionsResponse, b"\0\0\x81\x80\x80\x80\x80\0" + rest)
+
+
 def test_an_array_cannot_have_more_elements_than_bytes() -> None:
     """The count is refused before the first element is made."""
     with pytest.raises(ProtocolError, match="more elements than the reply has bytes"):
