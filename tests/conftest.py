@@ -4,11 +4,11 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
+from tests.support.processes import processes_with
 from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.support.suite import LEFT_BEHIND, SHARDS
 
@@ -28,22 +28,9 @@ def no_process_left() -> Iterator[None]:
     os.environ[RUN_VARIABLE] = run
     yield
     try:
-        wait_for(lambda: not processes_of(run), LINGER_SECONDS)
+        wait_for(lambda: not processes_with(f"{RUN_VARIABLE}={run}"), LINGER_SECONDS)
     except WaitTimeoutError:
-        pytest.fail(f"{LEFT_BEHIND}: {processes_of(run)}")
-
-
-def processes_of(run: str) -> dict[int, str]:
-    """Command lines by id of the processes that a test run left behind."""
-    marker = f"{RUN_VARIABLE}={run}".encode()
-    found = {}
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            if int(directory.name) != os.getpid() and marker in (directory / "environ").read_bytes().split(b"\0"):
-                found[int(directory.name)] = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue
-    return found
+        pytest.fail(f"{LEFT_BEHIND}: {processes_with(f'{RUN_VARIABLE}={run}')}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

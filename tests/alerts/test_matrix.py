@@ -1,8 +1,5 @@
 """Every alert has fired for real: each fault is caused, brings just the alerts that it must, and they resolve."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from sandbox import ClusterSettings
@@ -12,12 +9,7 @@ from tests.alerts.faults import FAULTS, ROUNDS, every_alert, render
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stage]:
-    """Three brokers that are watched, shared by the rounds."""
-    with Stage(tmp_path_factory.mktemp("stage"), ClusterSettings()) as running:
-        yield running
+SETTINGS = ClusterSettings()
 
 
 @pytest.mark.cluster
@@ -48,18 +40,3 @@ def test_nothing_fires_where_nothing_is_wrong() -> None:
     """What `faults_quiet.py` does brought no alert, and every other fault brought one."""
     harmless = {fault.name for fault in vars(faults_quiet).values() if isinstance(fault, Fault)}
     assert {name for name, alerts in matrix.read().items() if not alerts} == harmless
-
-
-def test_record_is_read_as_it_is_written(tmp_path: Path) -> None:
-    """The record that is written comes back; the table shows it, and the text around the table stays."""
-    record = {"one": {"A": matrix.FIRED}, "two": {"A": matrix.MUTED, "B": matrix.FIRED}}
-    matrix.write(record, tmp_path / "fired.json")
-    assert matrix.read(tmp_path / "fired.json") == record
-    file = tmp_path / "README.md"
-    file.write_text(f"before\n{matrix.BEGIN}{matrix.END}after\n")
-    matrix.write_table(matrix.render(record, [("one", "first"), ("two", "second")], ["A", "B", "C"]), file)
-    assert file.read_text().startswith("before\n")
-    assert file.read_text().endswith("after\n")
-    lines = matrix.table(file).splitlines()
-    assert lines[2:4] == ["| 1 | `one` | first |", "| 2 | `two` | second |"]
-    assert lines[-3:] == ["| `A` | ● | ○ |", "| `B` | | ● |", "| `C` | | |"]

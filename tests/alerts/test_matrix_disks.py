@@ -1,7 +1,5 @@
 """The rest of `test_matrix.py`: log directories, on brokers that have two."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.alerts.fault import Round
@@ -11,13 +9,7 @@ from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_alerts]
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stage]:
-    """Two brokers that are watched, shared by the rounds."""
-    with Stage(tmp_path_factory.mktemp("stage"), TWO_DIRECTORIES) as running:
-        yield running
+SETTINGS = TWO_DIRECTORIES
 
 
 @pytest.mark.parametrize("scene", DISK_ROUNDS, ids=lambda scene: scene.name)

@@ -1,7 +1,5 @@
 """The rest of `test_matrix.py`: faults of followers, on a cluster that lets them be slow and fences no broker."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.alerts.fault import Round
@@ -11,14 +9,14 @@ from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_alerts]
+SETTINGS = SMALL
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stage]:
-    """Two brokers that are watched, shared by the rounds."""
-    with Stage(tmp_path_factory.mktemp("stage"), SMALL) as running:
-        running.restart_sidecar(jmx={"brokers": {LEADER: running.cluster.jmx_brokers[LEADER]}})
-        yield running
+def stage(stage: Stage) -> Stage:
+    """The sidecar reads beans of the leader only."""
+    stage.restart_sidecar(jmx={"brokers": {LEADER: stage.cluster.jmx_brokers[LEADER]}})
+    return stage
 
 
 @pytest.mark.parametrize("scene", SMALL_ROUNDS, ids=lambda scene: scene.name)

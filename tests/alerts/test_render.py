@@ -11,9 +11,6 @@ import yaml
 from alerts.render import MANIFEST, TEMPLATES, outputs, rules, templates
 from alerts.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
-from sandbox.monitoring_rules import shorten_files
-from sandbox.monitoring_tools import tools
-from tests.support.processes import run
 
 RANGE = re.compile(r"(?<!%)\[(\w+)(?::(\w+))?\]")
 """A range or a subquery, but not `%[1]s` of a format."""
@@ -107,13 +104,6 @@ def test_short_rendering_differs_in_durations_only(template: Path) -> None:
             assert without_durations(texts(short)[where]) == without_durations(text)
             expected = [max(FLOOR, length * SCALE) for length in durations(text)]
             assert durations(texts(short)[where]) == pytest.approx(expected, abs=1e-3)
-
-
-def test_short_rendering_loads(tmp_path: Path) -> None:
-    """Prometheus loads the rules at another scale."""
-    files = shorten_files(sorted(ALERTS.glob("*.rules.yml")), tmp_path, SCALE, FLOOR)
-    done = run(tools().promtool, "check", "rules", *files)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

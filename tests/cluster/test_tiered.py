@@ -26,25 +26,17 @@ OVERDUE, STALLED = "topic_remote_copy_overdue_bytes", "topic_remote_copy_stalled
 
 
 def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: Path) -> None:
-    """Overdue bytes and their age grow, the quota is named without a break, and all of it ends."""
-    _follow_a_low_copy_quota(cluster, tmp_path, overdue=8 * MIB)
+    """Overdue bytes and their age grow, the quota is named without a break, and all of it ends.
 
-
-@pytest.mark.full_kafka
-def test_kafka_3_9_shows_overdue_bytes_too(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """`ListOffsets -5` came with 3.9, the quotas with 3.8."""
-    _follow_a_low_copy_quota(make_cluster(brokers=2, version="3.9.1"), tmp_path, overdue=4 * MIB)
-
-
-def _follow_a_low_copy_quota(cluster: Cluster, folder: Path, overdue: float) -> None:
-    """A sixth of what is produced may be copied, until the quota is taken away. It holds a whole segment in 11 s."""
+    A sixth of what is produced may be copied, until the quota is taken away. It holds a whole segment in 11 s.
+    """
     quota, inbound = 100_000, 600_000
     cluster.admin.alter_broker_config("", {COPY_QUOTA: quota})
     _create(cluster, TOPIC, [1, 2])
 
-    with Sidecar(configuration(cluster), folder) as sidecar:
+    with Sidecar(configuration(cluster), tmp_path) as sidecar:
         with cluster.load.background(TOPIC, inbound):
-            low = sidecar.pages_until(lambda page: (page.get(OVERDUE, topic=TOPIC) or 0) >= overdue)
+            low = sidecar.pages_until(lambda page: (page.get(OVERDUE, topic=TOPIC) or 0) >= 8 * MIB)
         still = sidecar.wait(lambda page: page.get("partition_bytes_in_per_second", topic=TOPIC, partition=0) == 0)
         _assert_overdue_is_that_of_the_brokers(cluster, sidecar)
         cluster.admin.alter_broker_config("", {COPY_QUOTA: None})

@@ -15,6 +15,7 @@ import pytest
 
 from sandbox import wait_for
 from sandbox.demo_folder import FOLDER_VARIABLE
+from tests.support.processes import processes_with
 
 ROOT: Final = Path(__file__).parents[2]
 MARKER: Final = "DEMO_LOOK_UNDER_TEST"
@@ -28,6 +29,7 @@ class Looking:
         scratch.mkdir(exist_ok=True)
         self.folder = folder
         self.scratch = scratch
+        self.mark = f"{MARKER}={scratch}"
         self.printed = ""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "sandbox.demo_look", *arguments],
@@ -69,12 +71,8 @@ class Looking:
     def require_end(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Send a signal: exit code 0, no process and no temporary file left."""
         assert self.end(number) == 0
-        wait_for(lambda: not self.processes(), 20, "no process is left")
+        wait_for(lambda: not processes_with(self.mark), 20, "no process is left")
         assert list(self.scratch.iterdir()) == []
-
-    def processes(self) -> list[str]:
-        """Command lines of this process and of those that it started."""
-        return processes(f"{MARKER}={self.scratch}")
 
     @property
     def prometheus(self) -> str:
@@ -91,18 +89,6 @@ class Looking:
         """Path and query of each printed address of pages like that."""
         found = [urlsplit(address) for address in re.findall(rf"  (http\S+{page}\S+)$", self.printed, re.MULTILINE)]
         return [(each.path, {name: value for name, (value,) in parse_qs(each.query).items()}) for each in found]
-
-
-def processes(mark: str) -> list[str]:
-    """Command lines of the processes that have `mark` (`NAME=value`) in their environment."""
-    found = []
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (directory / "environ").read_bytes().split(b"\0"):
-                found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return found
 
 
 def get(address: str) -> bytes:

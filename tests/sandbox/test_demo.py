@@ -18,8 +18,9 @@ from sandbox.demo_folder import FOLDER_VARIABLE, Outcome, read
 from sandbox.demo_grafana import MARK_SCRAPES
 from sandbox.demo_scene import limit_for
 from sandbox.demo_table import Move, Row, Screen
-from tests.sandbox.demo_looking import LAST_LINE, ROOT, Looking, processes
+from tests.sandbox.demo_looking import LAST_LINE, ROOT, Looking
 from tests.support.dashboards import Target, targets
+from tests.support.processes import processes_with
 
 MOVE = Move("payments", 0, source=3, target=1)
 MARKER = "DEMO_UNDER_TEST"
@@ -75,7 +76,7 @@ def start_demo(directory: Path) -> subprocess.Popen[str]:
 def require_nothing_left(directory: Path) -> None:
     """Wait until the demo's processes and its temporary files are gone."""
     scratch = directory / "scratch"
-    wait_for(lambda: not processes(MARK) and not list(scratch.iterdir()), 20, "nothing is left")
+    wait_for(lambda: not processes_with(MARK) and not list(scratch.iterdir()), 20, "nothing is left")
 
 
 @pytest.mark.full_kafka
@@ -84,7 +85,11 @@ def require_nothing_left(directory: Path) -> None:
 def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C or SIGTERM while the cluster starts: exit code 128 + signal, no process and no file left."""
     with start_demo(tmp_path) as demo:
-        wait_for(lambda: sum(line.startswith("java ") for line in processes(MARK)) == 4, 120, "all nodes are starting")
+        wait_for(
+            lambda: sum(line.startswith("java ") for line in processes_with(MARK).values()) == 4,
+            120,
+            "all nodes are starting",
+        )
         demo.send_signal(number)
         assert demo.wait(60) == 128 + number
     require_nothing_left(tmp_path)

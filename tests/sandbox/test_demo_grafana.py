@@ -16,7 +16,7 @@ from sandbox.demo_keep import PROMETHEUS_PORT
 from sandbox.demo_look import GRAFANA_PORT, make_parser
 from sandbox.monitoring import ALERTS
 from tests.sandbox.demo_looking import LAST_LINE, ROOT, Looking, get
-from tests.support.processes import run
+from tests.support.processes import processes_with, run
 
 PLACE: Final = Place(Path("/left/demo/grafana"), Path("/scratch/it's here"), GRAFANA_PORT)
 FREE: Final = ("--port", "0", "--grafana-port", "0")
@@ -117,7 +117,7 @@ def test_grafana_is_started_and_ended(kept: tuple[Path, Run], tmp_path: Path) ->
         assert looking.prometheus in provisioning.read_text()
         assert given["GF_PATHS_DATA"].startswith(str(looking.scratch))
         assert "docker" not in looking.printed
-        assert len(looking.processes()) == 5
+        assert len(processes_with(looking.mark)) == 5
         looking.require_end()
 
 
@@ -136,7 +136,7 @@ def test_a_grafana_that_fails_leaves_prometheus(kept: tuple[Path, Run], tmp_path
 def test_readme_says_how(kept: tuple[Path, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders, variable, ports and flags that the README names for it are those of the code."""
     readme = (ROOT / "README.md").read_text()
-    section = readme.partition("## See it work")[2].partition("\n## ")[0]
+    section = readme.partition("## Try it")[2].partition("\n## ")[0]
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     assert f"`{default_folder().relative_to(ROOT)}/`" in section
     assert f"`{FOLDER_VARIABLE}`" in section

@@ -16,6 +16,7 @@ from sandbox.demo_archive import QUERIES
 from sandbox.demo_folder import DATA, DESCRIPTION, Run
 from tests.sandbox.demo_looking import LAST_LINE, Looking
 from tests.support.dashboards import targets
+from tests.support.processes import processes_with
 from tests.support.processes import run as run_program
 
 ETA: Final = "max by (topic, partition, broker) (kafka_warden_reassignment_eta_seconds{cluster="
@@ -70,7 +71,7 @@ def test_a_signal_ends_it(number: signal.Signals, kept: tuple[Path, Run], tmp_pa
     before = contents(kept[0])
     with Looking(kept[0], tmp_path / "scratch", "--port", "0", "--no-grafana") as looking:
         looking.until(LAST_LINE)
-        assert len(looking.processes()) == 3
+        assert len(processes_with(looking.mark)) == 3
         looking.require_end(number)
     assert contents(kept[0]) == before
 

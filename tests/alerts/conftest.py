@@ -1,0 +1,16 @@
+"""The stage of the rounds of a file."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.alerts.stage import Stage
+
+
+@pytest.fixture(scope="module")
+def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, no_process_left: None
+) -> Iterator[Stage]:
+    """Brokers of the file's `SETTINGS` that are watched, shared by its rounds."""
+    with Stage(tmp_path_factory.mktemp("stage"), request.module.SETTINGS) as running:
+        yield running
