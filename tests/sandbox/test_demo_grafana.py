@@ -143,7 +143,7 @@ def test_readme_says_how(kept: tuple[Path, Run], monkeypatch: pytest.MonkeyPatch
     assert set(re.findall(r"http://127\.0\.0\.1:(\d+)", section)) == {str(PROMETHEUS_PORT), str(GRAFANA_PORT)}
     defaults = make_parser().parse_args([])
     assert (defaults.port, defaults.grafana_port) == (PROMETHEUS_PORT, GRAFANA_PORT)
-    (arguments,) = re.findall(r"`ARGS='([^']+)'`", section)
+    (arguments,) = re.findall(r"ARGS='([^']+)'", section)
     given = make_parser().parse_args(arguments.split())
     assert (given.port, given.grafana_port) == (0, 0)
     named = re.findall(r"`demo/([\w/]+)`", readme)
