@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -23,24 +22,24 @@ from pathlib import Path
 from typing import Final
 
 import libcst as cst
-import numpy as np  # noqa: F401  # slow to import, and the processes of the mutants inherit it
-import pytest
 from coverage import Coverage, CoverageData
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.file_mutation import Mutation, create_mutations, deep_replace
 
-import sandbox  # noqa: F401  # the same: it imports the Kafka clients
+from scripts.mutant_tests import Chosen, Recorder, file_of, fork, run_tests
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent
 SURVIVORS: Final = HERE / "mutants-survivors.txt"
 WORK: Final = ROOT / ".mutants"
 PACKAGE: Final = ROOT / "exporter" / "kafka_warden"
+UNCHANGED: Final = "unchanged"
+"""The copy that the others are restored from: an edit of the code during a run has no effect."""
+
 SEED: Final = "12"
 LEAST_KILLED: Final = 0.85
-MARKERS: Final = "not (full_kafka or full_pipeline or full_alerts or cluster or spark)"
-GIGABYTES: Final = 4
-"""Of memory that a mutant may take: an endless loop can allocate without end."""
+OUTCOMES: Final = {0: "survived", 1: "killed", 2: "not importable", 3: "not importable", 4: "not importable"}
+"""Of a mutant, by pytest's exit status. All but the first count as killed."""
 
 ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
     "formulas": ("tests/formulas",),
@@ -75,6 +74,10 @@ class Mutant:
     function: range
     module: cst.Module
     mutation: Mutation
+
+    def place(self, copy: Path) -> Path:
+        """The file in a copy of the package."""
+        return copy / PACKAGE.name / self.path.relative_to(PACKAGE)
 
     def source(self) -> str:
         """The changed file."""
@@ -120,102 +123,43 @@ def sample(room: str, size: int) -> list[Mutant]:
     return sorted(every, key=lambda mutant: hashlib.sha256(f"{SEED}{mutant.name}".encode()).digest())[:size]
 
 
-class Recorder:
-    """A pytest plugin that records the seconds of every test, and the lines that it executes."""
-
-    def __init__(self, coverage: Coverage) -> None:
-        self.seconds: dict[str, float] = {}
-        self._coverage = coverage
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Give the lines of fixtures to all tests of the file, which may share them."""
-        self._coverage.switch_context(_file(item.nodeid))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """Give the lines that follow to the test."""
-        self._coverage.switch_context(item.nodeid)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up set-up, call and tear-down."""
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-
-
-class Chosen:
-    """A pytest plugin that runs the chosen tests only, those of the quickest file first."""
-
-    def __init__(self, seconds: Mapping[str, float]) -> None:
-        self._seconds = seconds
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Select and sort."""
-        files: dict[str, float] = {}
-        for test, seconds in self._seconds.items():
-            files[_file(test)] = files.get(_file(test), 0.0) + seconds
-        chosen = {item.nodeid: item for item in items if item.nodeid in self._seconds}
-        order = sorted(chosen, key=lambda test: (files[_file(test)], _file(test), self._seconds[test]))
-        items[:] = [chosen[test] for test in order]
-
-
-def _file(test: str) -> str:
-    return test.partition("::")[0]
-
-
-def run_tests(arguments: Collection[str], package: Path, plugin: object) -> int:
-    """Run tests with the package that lies in a directory; return pytest's exit status."""
-    options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", MARKERS)
-    override = ("-o", "addopts=--import-mode=importlib", "-o", f"pythonpath={package} .")
-    os.environ["PYTHONPATH"] = str(package)
-    os.environ["HYPOTHESIS_PROFILE"] = "mutants"
-    return int(pytest.main([*options, *override, *arguments], plugins=[plugin]))
-
-
-def fork(log: Path) -> int:
-    """Fork; the child leads a session of its own, writes to a log, and has bounds."""
-    sys.stdout.flush()
-    if process := os.fork():
-        return process
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_DATA, (GIGABYTES << 30, GIGABYTES << 30))
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    return 0
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the unchanged tests of a room did: seconds by test, and where the lines are kept."""
+    """What the tests of a room did without a change: seconds by test, lines, and the copies of the package."""
 
     seconds: Mapping[str, float]
     data: CoverageData
+    copies: tuple[Path, ...]
 
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
         """Seconds by test that executes the line of a mutant; or its function; or its file."""
-        contexts = self.data.contexts_by_lineno(str(mutant.path))
+        contexts = self.data.contexts_by_lineno(str(mutant.place(self.copies[0])))
         for lines in ((mutant.line,), mutant.function, contexts):
             found = {context for line in lines for context in contexts.get(line, ())}
-            if tests := {test: time for test, time in self.seconds.items() if {test, _file(test)} & found}:
+            if tests := {test: time for test, time in self.seconds.items() if {test, file_of(test)} & found}:
                 return tests
         if mutant.path.name in IN_CHILD:
             return {test: seconds for test, seconds in self.seconds.items() if test.startswith(CHILD_TESTS)}
         return {}
 
 
-def record(room: str) -> Record:
-    """Run the unchanged tests of a room.
+def record(room: str, jobs: int) -> Record:
+    """Copy the package for every job, and run the tests of a room on the first copy.
 
     Raises:
         SystemExit: a test fails.
     """
-    log, lines, seconds = WORK / f"{room}.log", WORK / f"{room}.lines", WORK / f"{room}.json"
+    shutil.rmtree(WORK / room, ignore_errors=True)
+    copies = tuple(WORK / room / str(job) for job in range(jobs))
+    for copy in (*copies, WORK / room / UNCHANGED):
+        shutil.copytree(PACKAGE, copy / PACKAGE.name)
+    log, lines, seconds = (WORK / room / name for name in ("log", "lines", "seconds"))
     process = fork(log)
     if not process:
-        coverage = Coverage(data_file=str(lines), config_file=False, source=[str(PACKAGE / room)])
+        coverage = Coverage(data_file=str(lines), config_file=False, source=[str(copies[0] / PACKAGE.name / room)])
         recorder = Recorder(coverage)
         coverage.start()
-        code = run_tests(ROOMS[room], ROOT / "exporter", recorder)
+        code = run_tests(ROOMS[room], copies[0], recorder)
         coverage.stop()
         coverage.save()
         seconds.write_text(json.dumps(recorder.seconds), encoding="utf-8")
@@ -224,41 +168,37 @@ def record(room: str) -> Record:
         raise SystemExit(f"the tests of {room} fail without a change: {log}")
     data = CoverageData(str(lines))
     data.read()
-    return Record(json.loads(seconds.read_text(encoding="utf-8")), data)
+    return Record(json.loads(seconds.read_text(encoding="utf-8")), data, copies)
 
 
-def start(mutant: Mutant, tests: Mapping[str, float], package: Path) -> int:
+def start(mutant: Mutant, tests: Mapping[str, float], copy: Path) -> int:
     """Run the tests of a mutant in a process; return its id."""
-    changed = package / PACKAGE.name / mutant.path.relative_to(PACKAGE)
+    changed = mutant.place(copy)
     for compiled in changed.parent.glob(f"__pycache__/{changed.stem}.*"):
         compiled.unlink()
     changed.write_text(mutant.source(), encoding="utf-8")
-    process = fork(package.with_suffix(".log"))
+    process = fork(copy.with_suffix(".log"))
     if not process:
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        os._exit(run_tests(sorted(set(map(_file, tests))), package, Chosen(tests)))
+        os._exit(run_tests(sorted(set(map(file_of, tests))), copy, Chosen(tests)))
     return process
 
 
-def outcomes(mutants: Collection[Mutant], recorded: Record, jobs: int) -> Iterator[tuple[Mutant, str]]:
+def outcomes(mutants: Collection[Mutant], recorded: Record) -> Iterator[tuple[Mutant, str]]:
     """Run mutants in parallel; yield each with "killed", "timeout", "survived" or "no test"."""
-    for slot in range(jobs):
-        shutil.rmtree(WORK / f"package-{slot}", ignore_errors=True)
-        shutil.copytree(PACKAGE, WORK / f"package-{slot}" / PACKAGE.name)
-    free, running = list(range(jobs)), dict[int, tuple[Mutant, int, float]]()
+    free, running = list(recorded.copies), dict[int, tuple[Mutant, Path, float]]()
     waiting = list(mutants)
     while waiting or running:
         while waiting and free:
             mutant = waiting.pop()
             if tests := recorded.tests_of(mutant):
-                slot = free.pop()
-                process = start(mutant, tests, WORK / f"package-{slot}")
-                running[process] = mutant, slot, time.monotonic() + 30 + 5 * sum(tests.values())
+                copy = free.pop()
+                running[start(mutant, tests, copy)] = mutant, copy, time.monotonic() + 30 + 5 * sum(tests.values())
             else:
                 yield mutant, "no test"
         time.sleep(0.01)
-        for process, (mutant, slot, deadline) in list(running.items()):
+        for process, (mutant, copy, deadline) in list(running.items()):
             ended, status = os.waitpid(process, os.WNOHANG)
             late = not ended and time.monotonic() > deadline
             if not (ended or late):
@@ -267,13 +207,11 @@ def outcomes(mutants: Collection[Mutant], recorded: Record, jobs: int) -> Iterat
                 os.killpg(process, signal.SIGKILL)  # its children, too
             if late:
                 os.waitpid(process, 0)
-            room = mutant.path.parent
-            shutil.copytree(
-                room, WORK / f"package-{slot}" / PACKAGE.name / room.relative_to(PACKAGE), dirs_exist_ok=True
-            )
+            unchanged = mutant.place(copy.with_name(UNCHANGED))
+            shutil.copytree(unchanged.parent, mutant.place(copy).parent, dirs_exist_ok=True)
             del running[process]
-            free.append(slot)
-            yield mutant, "timeout" if late else "killed" if status else "survived"
+            free.append(copy)
+            yield mutant, "timeout" if late else OUTCOMES.get(os.waitstatus_to_exitcode(status), "crashed")
 
 
 def reasons() -> dict[str, str]:
@@ -288,7 +226,7 @@ def run_room(room: str, size: int, jobs: int) -> bool:
     mutants = sample(room, size)
     counts: dict[str, int] = {}
     survivors = []
-    for mutant, outcome in outcomes(mutants, record(room), jobs):
+    for mutant, outcome in outcomes(mutants, record(room, jobs)):
         counts[outcome] = counts.get(outcome, 0) + 1
         if outcome in {"survived", "no test"}:
             survivors.append((mutant.name, outcome))
@@ -307,7 +245,6 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=400, metavar="N", help="mutants of each room")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="mutants at a time")
     options = parser.parse_args()
-    WORK.mkdir(exist_ok=True)
     good = [run_room(room, options.sample, options.jobs) for room in options.rooms or ROOMS]
     return 0 if all(good) else 1
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, realign, step
+from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, realign, spanned, step
+from kafka_warden.formulas.ops import UNKNOWN
+from kafka_warden.formulas.rows import carry
 
 NAN = math.nan
 
@@ -48,7 +50,8 @@ def test_polls_of_different_lengths_weigh_what_they_last() -> None:
     """30 s at 1 and 10 s at 5."""
     state, _ = step(MeanRate(), 0.0, np.array([NAN]))
     state, _ = step(state, 30.0, np.array([1.0]))
-    assert step(state, 40.0, np.array([5.0]))[1].tolist() == [2.0]
+    state, mean = step(state, 40.0, np.array([5.0]))
+    assert (mean.tolist(), spanned(state).tolist()) == ([2.0], [40.0])
 
 
 @given(st.floats(0.2, 100), st.integers(1, 400))
@@ -64,7 +67,8 @@ def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> 
 
 
 def test_rows_are_carried() -> None:
-    """A new partition begins with nothing."""
+    """A new partition begins with nothing, also when there was none before."""
+    assert carry(np.zeros(0), np.array([UNKNOWN, UNKNOWN]), 7.0).tolist() == [7.0, 7.0]
     state, _ = step(MeanRate(), 0.0, np.array([NAN, NAN]))
     state, _ = step(state, 10.0, np.array([1.0, 2.0]))
     moved = realign(state, np.array([1, -1, 0]))

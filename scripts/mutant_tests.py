@@ -1,0 +1,83 @@
+"""Runs tests in processes of their own, for `mutants.py`: some of them, on a copy of the package, and with bounds."""
+
+import os
+import resource
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np  # noqa: F401  # slow to import, and the processes of the mutants inherit it
+import pytest
+from coverage import Coverage
+
+import sandbox  # noqa: F401  # the same: it imports the Kafka clients
+
+MARKERS: Final = "not (full_kafka or full_pipeline or full_alerts or cluster or spark)"
+GIGABYTES: Final = 4
+"""Of memory that a mutant may take: an endless loop can allocate without end."""
+
+
+class Recorder:
+    """A pytest plugin that records the seconds of every test, and the lines that it executes."""
+
+    def __init__(self, coverage: Coverage) -> None:
+        self.seconds: dict[str, float] = {}
+        self._coverage = coverage
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Give the lines of fixtures to all tests of the file, which may share them."""
+        self._coverage.switch_context(file_of(item.nodeid))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Give the lines that follow to the test."""
+        self._coverage.switch_context(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up set-up, call and tear-down."""
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+
+class Chosen:
+    """A pytest plugin that runs the chosen tests only, those of the quickest file first."""
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self._seconds = seconds
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Select and sort."""
+        files: dict[str, float] = {}
+        for test, seconds in self._seconds.items():
+            files[file_of(test)] = files.get(file_of(test), 0.0) + seconds
+        chosen = {item.nodeid: item for item in items if item.nodeid in self._seconds}
+        order = sorted(chosen, key=lambda test: (files[file_of(test)], file_of(test), self._seconds[test]))
+        items[:] = [chosen[test] for test in order]
+
+
+def file_of(test: str) -> str:
+    """Return the file of a test."""
+    return test.partition("::")[0]
+
+
+def run_tests(arguments: Collection[str], copy: Path, plugin: object) -> int:
+    """Run tests on a copy of the package; return pytest's exit status."""
+    options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", MARKERS)
+    override = ("-o", "addopts=--import-mode=importlib", "-o", f"pythonpath={copy} .")
+    os.environ["PYTHONPATH"] = str(copy)
+    os.environ["HYPOTHESIS_PROFILE"] = "mutants"
+    return int(pytest.main([*options, *override, *arguments], plugins=[plugin]))
+
+
+def fork(log: Path) -> int:
+    """Fork; the child leads a session of its own, writes to a log, and has bounds."""
+    sys.stdout.flush()
+    if process := os.fork():
+        return process
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_DATA, (GIGABYTES << 30, GIGABYTES << 30))
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    return 0
