@@ -127,7 +127,7 @@ def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: 
 def test_a_share_needs_a_network(spark: SparkSession, move: Path, tmp_path: Path) -> None:
     """The history of a sidecar that was without one."""
     write(tmp_path / "history", polls((seen(number) for number in range(3)), Parameters()))
-    with pytest.raises(ConfigError, match=r"--max-network-share: a share of what\?"):
+    with pytest.raises(ConfigError, match=r"--max-network-share: give --network too"):
         planned(spark, tmp_path / "history", tmp_path, Options(move, share=0.3))
 
 

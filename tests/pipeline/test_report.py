@@ -106,7 +106,7 @@ def test_empty_marts_are_answers(spark: SparkSession) -> None:
     assert "Nothing was moved in this history." in page
     assert "This history has no poll." in page
     assert "no rule was tried on this history" in page
-    assert "Nothing that grows was in this history." in page
+    assert "This history has nothing to forecast." in page
     assert "There is no mart" not in page
 
 
