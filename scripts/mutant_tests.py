@@ -77,7 +77,7 @@ def fork(log: Path) -> int:
         return process
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (GIGABYTES << 30, GIGABYTES << 30))
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)
     return 0
