@@ -41,7 +41,7 @@ class Admin(MoveAdmin, QuotaAdmin, PrincipalAdmin):
         """Send any request of kafka.protocol and return the reply; `node` where one broker must answer.
 
         Raises:
-            NoBrokerAnswersError: Nobody answered within `timeout`.
+            NoBrokerAnswersError: No broker answered within `timeout`.
         """
         deadline = time.monotonic() + self.timeout
         failures: dict[int, str] = {}

@@ -134,7 +134,7 @@ class TopicAdmin(Asker):
             name: The topic.
             timestamp: `LATEST`, `EARLIEST`, `EARLIEST_LOCAL`, `LATEST_TIERED`, or ms since the epoch.
             node: The broker to ask; each leader by default.
-            replica_id: `CONSUMER`, or `DEBUGGING` to hear a follower's own log end, too.
+            replica_id: `CONSUMER`, or `DEBUGGING` to get a follower's own log end, too.
         """
         by_broker: dict[int, list[int]] = {}
         for partition, state in self.describe(name).items():

@@ -40,7 +40,7 @@ def class_archive(version: str) -> Path | None:
 
 
 def _jvm_fingerprint() -> str:
-    """Tells JVMs apart by the program's place and time, so that an upgrade makes a new archive."""
+    """Identifies a JVM by the place and time of its program, so that an upgrade makes a new archive."""
     java = shutil.which("java")
     if java is None:
         raise SandboxError("java is not on the PATH: install a JDK 17")

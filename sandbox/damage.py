@@ -16,7 +16,7 @@ def log_files(cluster: Cluster, broker: int, topic: str, kind: str, partition: i
 
 @contextmanager
 def rotten(cluster: Cluster, topic: str, leader: int, position: int) -> Iterator[Callable[[], None]]:
-    """Overwrite some bytes of a leader's log of one segment: whoever fetches them throws them away, again and again.
+    """Overwrite some bytes in one segment of a leader's log. Followers discard them after each fetch.
 
     Args:
         cluster: Where.

@@ -36,7 +36,7 @@ from sandbox.settings import ClusterSettings
 
 SCRAPE_SECONDS = 2.0
 REST_SCRAPES = 2 * MARK_SCRAPES
-"""Before anything moves, so that the dashboards can tell when the moves start."""
+"""Before anything moves, so that the dashboards show when the moves start."""
 RULE_SCALE = 1 / 30
 """How much shorter the rules' durations are here."""
 RULE_FLOOR_SECONDS = 10.0

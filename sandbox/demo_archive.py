@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import yaml
 
-from sandbox.demo_folder import DATA, RULES, FolderError, Run, anew
+from sandbox.demo_folder import DATA, RULES, FolderError, Run, new_demo
 from sandbox.errors import SandboxError
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import Tools
@@ -86,7 +86,7 @@ class Archive(Program):
         expression = f"last_over_time({PAGE}[{math.ceil(run.seconds) + 1}s])"
         asked = urlencode({"query": expression, "time": math.ceil(run.ended)})
         if not self.ask("GET", f"/api/v1/query?{asked}")["data"]["result"]:
-            raise FolderError(f"{self._folder / DATA} has nothing of the time of its run: {anew(self._folder)}")
+            raise FolderError(f"{self._folder / DATA} has nothing of the time of its run: {new_demo(self._folder)}")
 
     def links(self, run: Run) -> list[tuple[str, str]]:
         """Title and address of each query, drawn over the time of the run."""
@@ -100,7 +100,7 @@ class Archive(Program):
         return [(title, f"{self.url}/graph?{urlencode({'g0.expr': expr} | drawn)}") for title, expr in QUERIES]
 
     def _config(self) -> dict[str, object]:
-        # Prometheus evaluates at multiples of the interval since 1970: the first is in 2070. With a page that nobody
+        # Prometheus evaluates at multiples of the interval since 1970: the first is in 2070. With a page that no client
         # scrapes any more the rules would call the sidecar down, and write that to the data.
         rules = [os.fspath(file.resolve()) for file in sorted((self._folder / RULES).glob("*.rules.yml"))]
         return {"global": {"evaluation_interval": FOR_EVER}, "rule_files": rules}

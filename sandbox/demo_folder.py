@@ -101,14 +101,14 @@ def read(folder: Path) -> Run:
     try:
         run = _parse(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"{folder / DESCRIPTION} cannot be used ({error!r}): {anew(folder)}") from error
+        raise FolderError(f"{folder / DESCRIPTION} cannot be used ({error!r}): {new_demo(folder)}") from error
     for part in (DATA, RULES):
         if not (folder / part).is_dir() or _is_empty(folder / part):
-            raise FolderError(f"{folder / part} is missing or empty: {anew(folder)}")
+            raise FolderError(f"{folder / part} is missing or empty: {new_demo(folder)}")
     return run
 
 
-def anew(folder: Path) -> str:
+def new_demo(folder: Path) -> str:
     """What to do about a folder that cannot be used, for a message."""
     return f"remove {folder} and {MAKE_ONE}"
 

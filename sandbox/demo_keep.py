@@ -24,7 +24,7 @@ from sandbox.demo_signals import InterruptedDemo
 from sandbox.ports import LOOPBACK
 
 PROMETHEUS_PORT = 10090
-"""Where `make demo-look` serves the data, unless told otherwise: not Prometheus' own, which may be taken."""
+"""Where `make demo-look` serves the data, by default: not Prometheus' own port, which may be in use."""
 COMMAND = "make demo-look"
 OF_A_PROCESS = ("lock", "queries.active")
 """Files in Prometheus' data that belong to the process, not to the data."""
@@ -40,7 +40,7 @@ class Recorder:
         prometheus: Directory of the running Prometheus, with `data` and `rules`.
         cluster: The target label of that name.
         scrape_seconds: Between two scrapes.
-        say: Told where the run is kept.
+        say: Receives the place where the run is kept.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sandbox import demo_folder, demo_grafana
 from sandbox.demo_archive import Archive, require_free
-from sandbox.demo_folder import GRAFANA, FolderError, Run, anew
+from sandbox.demo_folder import GRAFANA, FolderError, Run, new_demo
 from sandbox.demo_grafana import PACKAGED, Grafana, Place, in_lines
 from sandbox.demo_keep import PROMETHEUS_PORT
 from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
@@ -110,7 +110,7 @@ class Look:
         except (OSError, SandboxError) as error:
             if interrupt_behind(error) is not None:
                 raise
-            raise FolderError(f"{error}\nIf {self._folder} is broken: {anew(self._folder)}") from error
+            raise FolderError(f"{error}\nIf {self._folder} is broken: {new_demo(self._folder)}") from error
         self.archive.require_run(self.run)
         try:
             # Again, because the folder may have been moved.

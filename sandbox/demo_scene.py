@@ -31,7 +31,8 @@ class Transfer:
 
 
 HEALTHY = Transfer("orders", 3, source=1, target=2, stored=25_000_000, inbound=300_000.0, limit=2_000_000)
-# One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of what comes in.
+# One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of the
+# inbound rate.
 STUCK = Transfer("payments", 1, source=3, target=1, stored=40_000_000, inbound=600_000.0, limit=200_000)
 TRANSFERS = (HEALTHY, STUCK)
 # More than a run writes; with DEMO_KEEP=1 the load goes on for as long as somebody looks.

@@ -1,4 +1,4 @@
-"""Runs one Kafka process and outlives nobody: a script of the standard library alone, started as `python -IS guard.py`.
+"""Runs one Kafka process and ends with its owner: a script of the standard library, started as `python -IS guard.py`.
 
 usage: guard.py OWNER_PID ROOT PROGRAM ARGUMENT...
 

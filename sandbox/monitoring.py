@@ -95,7 +95,7 @@ class Alertmanager(Program):
 
 
 class Prometheus(Program):
-    """Prometheus that scrapes sidecars, evaluates rules and tells an Alertmanager.
+    """Prometheus that scrapes sidecars, evaluates rules and notifies an Alertmanager.
 
     Args:
         directory: Everything that it writes; made when it does not exist.
@@ -126,8 +126,8 @@ class Prometheus(Program):
             "scrape_configs": [{"job_name": JOB, "static_configs": [scraped]}],
         }
         if alertmanager is not None:
-            told = {"static_configs": [{"targets": [alertmanager]}]}
-            self._config["alerting"] = {"alertmanagers": [told]}
+            target = {"static_configs": [{"targets": [alertmanager]}]}
+            self._config["alerting"] = {"alertmanagers": [target]}
         super().__init__("prometheus", directory)
 
     def command(self) -> Sequence[str]:

@@ -30,7 +30,7 @@ ASSETS = {
 }
 """Debian's directory, and what stands in its place: of the same length, since it is replaced in the program."""
 WEB_PACKAGES = ("libjs-", "fonts-")
-"""What Prometheus depends on for its web pages starts with one of these; not followed further, but for d3."""
+"""What Prometheus depends on for its web pages starts with one of these; not followed further, except d3."""
 ALTERNATIVE = (
     "put prometheus, promtool (2.42 or newer), alertmanager and amtool on the PATH, from your distribution's packages "
     "or the Prometheus project's releases: they are used then"

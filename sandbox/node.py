@@ -72,7 +72,7 @@ class Node:
         self.pid, self.paused = int(line), False
 
     def pause(self) -> None:
-        """SIGSTOP, and wait until no thread runs: the kernel still accepts connections, nobody answers."""
+        """SIGSTOP, and wait until no thread runs: the kernel still accepts connections, the broker does not answer."""
         self.signal(signal.SIGSTOP)
         self.paused = True
         wait_for(lambda: self.thread_states() <= {"T"}, KILL_SECONDS, f"{self.pid} is stopped", interval=0.01)

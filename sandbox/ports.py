@@ -1,4 +1,4 @@
-"""Free ports on loopback that nobody else takes while they are ours.
+"""Free ports on loopback that no other process takes while they are ours.
 
 A port that was free when looked at may be taken before the broker binds it, or while a killed broker is down: by
 another sandbox, or by any outgoing connection of the machine. So ports come from below the kernel's ephemeral range,

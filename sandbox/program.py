@@ -124,7 +124,7 @@ class Program:
         if self._guard is not None:
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self.running:
-                    # Interrupted before the guard told its id, the program still dies with its guard.
+                    # Interrupted before the guard reported its id, the program still dies with its guard.
                     os.kill(self.pid or self._guard.pid, number)
                     with suppress(subprocess.TimeoutExpired):
                         self._guard.wait(STOP_SECONDS)
@@ -140,7 +140,7 @@ class Program:
         """Send one HTTP request, with `body` as JSON, and return status and body of the answer.
 
         Raises:
-            OSError: Nobody answered.
+            OSError: The program did not answer.
         """
         connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=ANSWER_SECONDS)
         try:
@@ -156,7 +156,7 @@ class Program:
         """Send one HTTP request and return the answer, decoded from JSON.
 
         Raises:
-            SandboxError: Nobody answered, or it was refused; the message has the answer.
+            SandboxError: There was no answer, or a refusal; the message has the answer.
         """
         try:
             status, answer = self.request(method, path, body)

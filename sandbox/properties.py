@@ -30,7 +30,7 @@ FAST = {
 }
 DEFAULT_QUOTA_WINDOW = {"replication.quota.window.num": 11, "replica.fetch.response.max.bytes": 10 << 20}
 """Broker properties that give a cluster of the profile `fast` Kafka's own quota window of 11 s."""
-# The quorum's own deadlines stay as they are: on a busy machine short ones mean elections that nobody asked for.
+# The quorum's own deadlines stay as they are: on a busy machine short ones cause needless elections.
 
 # Kafka's default of 128 MiB for the cleaner is half the heap here.
 CLEANER_BUFFER_BYTES = 4 << 20
@@ -38,7 +38,7 @@ CLEANER_BUFFER_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """Where one node lives: its id, its directories and the ports of everybody."""
+    """Where one node lives: its id, its directories and the ports of all nodes."""
 
     node_id: int
     log_dirs: tuple[Path, ...]

@@ -38,7 +38,7 @@ class Protection:
     Attributes:
         directory: Where certificates and passwords lie.
         extra_listeners: Names of the brokers' listeners beside the one for clients.
-        format_arguments: What kafka-storage format is told about users.
+        format_arguments: Arguments of kafka-storage format about users.
         jmx: Who may read over JMX, and how.
     """
 

@@ -33,7 +33,7 @@ from sandbox.record_watch import Watch
 from sandbox.settings import ClusterSettings
 
 NEUTRAL: Final = "/tmp"  # noqa: S108  # the names made there are as unforeseeable as anywhere
-"""Where the cluster lies: a recording has the paths of log directories, and these tell nothing of a machine."""
+"""Where the cluster lies: a recording has the paths of log directories, and these must not name this machine."""
 POLL: Final = {"interval": "2s", "deadline": "1500ms", "log_dirs": "2s"}
 NETWORK: Final = "125MB/s"
 DEADLINE: Final = "1m"
@@ -48,10 +48,10 @@ def record(out: Path, directory: Path, screen: Screen) -> None:
     Args:
         out: gets `history` and `truth`.
         directory: for everything else; the caller removes it.
-        screen: told what happens.
+        screen: shows the progress.
 
     Raises:
-        SandboxError: something of the scene did not happen, or the recording tells of this machine.
+        SandboxError: something of the scene did not happen, or the recording names this machine.
     """
     history = directory / "history"
     screen.say("Starting a Kafka cluster: three brokers and a controller, each a process of its own")
@@ -89,15 +89,15 @@ def _sidecar(cluster: Cluster, directory: Path, history: Path) -> Sidecar:
 
 
 def require_neutral(history: Path) -> None:
-    """See that a history does not tell on which machine it was made.
+    """Check that a history does not name the machine that it was made on.
 
     Raises:
         SandboxError: it does; the message has the table and what it says.
     """
-    told = {socket.gethostname(), str(Path.home()), str(Path.cwd()), getpass.getuser()} - {"root", "/root", "/"}
+    names = {socket.gethostname(), str(Path.home()), str(Path.cwd()), getpass.getuser()} - {"root", "/root", "/"}
     for table in TABLES:
         text = str(read(history, table.name).to_pylist())
-        if found := sorted(word for word in told if word in text):
+        if found := sorted(word for word in names if word in text):
             raise SandboxError(f"{table.name} of the recording names {', '.join(found)}: record as another user")
 
 

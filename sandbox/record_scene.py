@@ -17,7 +17,8 @@ from sandbox.waiting import wait_for
 
 COMPLETES: Final = Transfer("orders", 3, source=1, target=2, stored=12_000_000, inbound=150_000.0, limit=1_500_000)
 CANCELLED: Final = Transfer("audit", 1, source=2, target=3, stored=40_000_000, inbound=50_000.0, limit=800_000)
-# One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of what comes in.
+# One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of the
+# inbound rate.
 STUCK: Final = Transfer("payments", 1, source=3, target=1, stored=20_000_000, inbound=600_000.0, limit=200_000)
 QUIET: Final = replace(STUCK, inbound=50_000.0)
 """The same before its rush hour: KIP-73's MoveTime goes by the busiest broker, whether or not it takes part."""

@@ -26,7 +26,7 @@ class _Life:
 
 
 class Diary:
-    """Whoever does something to the cluster writes it down here when it is done. Times are those of this machine."""
+    """Records what is done to the cluster, when it is done. Times are those of this machine."""
 
     def __init__(self, cluster_id: str) -> None:
         self._cluster_id = cluster_id

@@ -27,7 +27,7 @@ def clear(admin: Admin, defaults: Configs) -> None:
 
 
 def _unlist(admin: Admin, topic: str) -> None:
-    """Take the throttled lists away: seen on Kafka 4.1.1, a topic made anew had those of a deleted one of its name."""
+    """Take the throttled lists away: seen on Kafka 4.1.1, a new topic had those of a deleted one of the same name."""
     lists = admin.topic_config(topic, (LEADER_REPLICAS, FOLLOWER_REPLICAS))
     if any(lists.values()):
         admin.alter_topic_config(topic, dict.fromkeys(lists))

@@ -105,6 +105,6 @@ class Worker(Daemon):
         self._room = room
 
     def command(self) -> Sequence[str]:
-        """Listens on any port, of which it tells the master."""
+        """Listens on any port, which it reports to the master."""
         room = ("--cores", str(self._room.cores), "--memory", self._room.memory)
         return self.launch("worker.Worker", *room, self._master.spark_address)

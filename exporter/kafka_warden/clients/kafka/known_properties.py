@@ -1,6 +1,6 @@
 """Every property that a Kafka client knows: librdkafka's CONFIGURATION.md and Kafka 4.1's admin, consumer and producer.
 
-A list to tell a property that has no effect here from one that is misspelt.
+With this list a misspelt property is an error, and a property without effect here is not.
 """
 
 from typing import Final
