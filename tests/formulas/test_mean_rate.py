@@ -69,6 +69,7 @@ def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> 
 def test_rows_are_carried() -> None:
     """A new partition begins with nothing, also when there was none before."""
     assert carry(np.zeros(0), np.array([UNKNOWN, UNKNOWN]), 7.0).tolist() == [7.0, 7.0]
+    assert carry(np.array([5.0]), np.array([UNKNOWN, 0]), 7.0).tolist() == [7.0, 5.0]
     state, _ = step(MeanRate(), 0.0, np.array([NAN, NAN]))
     state, _ = step(state, 10.0, np.array([1.0, 2.0]))
     moved = realign(state, np.array([1, -1, 0]))
