@@ -43,7 +43,7 @@ spark: setup ## the core of the tests that start Spark
 wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
 	scripts/try-wheel
 
-test: tools setup ## style, types, the core of all tests, the wheel: 20 minutes on two cores
+test: tools setup ## style, types, the core of all tests, the wheel: 23 minutes on two cores
 	@scripts/step make lint
 	@scripts/step make unit
 	@scripts/step make cluster
