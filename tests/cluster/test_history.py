@@ -16,7 +16,7 @@ from tests.cluster.sidecar import Sidecar, configuration
 from tests.history.consumed import tables_of
 from tests.history.replay import differences, in_order_of, replay, rows, written
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 Tables = Mapping[str, Columns]
 

@@ -8,7 +8,7 @@ from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 SERIES = ("replica_lag_messages", "replica_lag_bytes", "replica_out_of_sync_seconds")
 POLLS_IN_A_ROW = 3

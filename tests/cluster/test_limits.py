@@ -10,7 +10,7 @@ from sandbox import Cluster, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 INTERNAL = {"__consumer_offsets": 0, "__transaction_state": 1}
 """What no limit counts, with the key type that makes a coordinator of it."""

@@ -19,7 +19,7 @@ from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE, _neutral, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 MEGABYTE = 1_000_000
 REMOTE_LOG = "__remote_log_metadata"
@@ -34,6 +34,7 @@ OPTIMISTIC = 1.2
 Files = Mapping[tuple[str, int], Sequence[int]]
 
 
+@pytest.mark.realtime
 def test_a_move_ends_as_the_plan_says(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
     """With the throttle that is printed it ends before the deadline, and in no more than the time that is predicted."""
     cluster = make_cluster(tiered=False, broker_properties=DEFAULT_QUOTA_WINDOW)

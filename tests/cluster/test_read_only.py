@@ -10,7 +10,7 @@ from sandbox import Cluster
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 POLLS = 6
 ASKED = {

@@ -13,7 +13,7 @@ from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_to
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 EVERY_SOURCE = {"metadata", "offsets", "log_dirs", "configs", "reassignments", "quotas", "quorum", "jmx"}
 FAILED_LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"

@@ -8,7 +8,7 @@ from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 
 def test_a_topic_recreated_with_fewer_partitions_is_another_topic(cluster: Cluster, tmp_path: Path) -> None:

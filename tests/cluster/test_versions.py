@@ -8,7 +8,7 @@ import pytest
 from sandbox import Cluster
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = pytest.mark.cluster
 
 EVERY_SOURCE = {"metadata", "offsets", "log_dirs", "configs", "reassignments", "quotas", "quorum", "jmx"}
 
