@@ -43,7 +43,9 @@ spark: setup ## the core of the tests that start Spark
 wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
 	scripts/try-wheel
 
+test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 23 minutes on two cores
+	@rm -f $(FLAKY)
 	@scripts/step make lint
 	@scripts/step make unit
 	@scripts/step make cluster
@@ -115,7 +117,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis
+	rm -rf .venv build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

@@ -82,7 +82,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     if unknown:
         # argparse would print values, and one may be a password for a flag that does not exist.
         flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
-        parser.error(f"unrecognized arguments: {' '.join(flags) or 'more than one command'}")
+        parser.error(f"unrecognized arguments: {' '.join(flags) or 'arguments after the command'}")
     return parsed
 
 

@@ -214,7 +214,7 @@ def test_the_deadline_follows_a_short_interval(tmp_path: Path) -> None:
 
 
 _MISTAKES: tuple[tuple[str, str], ...] = (
-    ("kafka: [", "not valid YAML: "),
+    ("kafka: [a", "not valid YAML: expected ',' or ']', but got '<stream end>'"),
     ("\tkafka: x", "not valid YAML: "),
     ("just text", "expected keys and values, such as `poll:`, at the top of the file"),
     ("poll: {interval: 1s, interval: 2s}", "not valid YAML: the key interval appears twice (line 1, column 22)"),

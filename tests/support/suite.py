@@ -3,7 +3,9 @@
 The rules are a pytest plugin, which `conftest.py` at the top of the repository loads.
 """
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -15,7 +17,7 @@ SECONDS: Final = {"cluster": 900, "spark": 600}
 """Time limits of tests that have a marker and no limit of their own; all others have `timeout` in pyproject.toml."""
 
 MOST_FLAKY: Final = 2
-"""Retried tests that a run may have."""
+"""Retried tests that a run may have; `make test` is one run of several processes, which share the file in `FLAKY`."""
 
 LEFT_BEHIND: Final = "left behind by this run"
 """In the message about processes that outlive the tests: a retry would hide them."""
@@ -45,7 +47,8 @@ class Retries:
     """Print every test that was retried as FLAKY, and fail a run that has more than `MOST_FLAKY`."""
 
     def __init__(self) -> None:
-        self.tests: list[str] = []
+        self.file = Path(os.environ.get("FLAKY") or os.devnull)
+        self.tests = self.file.read_text().splitlines() if self.file.exists() else []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what is run again."""
@@ -55,6 +58,8 @@ class Retries:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         """Fail the run after more retries than allowed."""
+        if not hasattr(session.config, "workerinput"):
+            self.file.write_text("".join(f"{test}\n" for test in self.tests))
         if len(self.tests) > MOST_FLAKY and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)

@@ -12,7 +12,8 @@ import yaml
 from kafka_warden.errors import ConfigError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-_QUOTED: Final = re.compile(r"'(?!<)[^']{3,}'")
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_SYNTAX: Final = re.compile(r"<.*>|.{,2}")
 _PORTS: Final = 65536
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION: Final = re.compile(
@@ -111,7 +112,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _problem(failure: yaml.MarkedYAMLError) -> str:
     # PyYAML quotes aliases and tags. In `password: *hunter2` the alias is a password.
-    problem = _QUOTED.sub("'...'", failure.problem or "cannot be parsed")
+    shown = failure.problem or "cannot be parsed"
+    problem = _QUOTED.sub(lambda quoted: quoted[0] if _SYNTAX.fullmatch(quoted[1]) else "'...'", shown)
     mark = failure.problem_mark or failure.context_mark
     place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
     return " ".join(f"{problem}{place}".split())
