@@ -41,8 +41,7 @@ def metadata(version: int, **fields: Any) -> bytes:
     topic = MetadataResponse.MetadataResponseTopic(version=version, error_code=0, name="orders", partitions=[])
     values = {"throttle_time_ms": 0, "cluster_id": "c", "controller_id": 1, **fields}
     known = {name: value for name, value in values.items() if MetadataResponse.fields[name].for_version_q(version)}
-    encoded: bytes = MetadataResponse(version=version, brokers=[node], topics=[topic], **known).encode(version=version)
-    return encoded
+    return bytes(MetadataResponse(version=version, brokers=[node], topics=[topic], **known).encode(version=version))
 
 
 class Exchanged:
@@ -128,10 +127,10 @@ def test_an_undecoded_reply_has_its_throttle_time(version: int, expected: int) -
     assert reply.throttle_time_ms == expected
 
 
-@pytest.mark.parametrize("length", [0, 3, 10, 40])
-def test_a_reply_that_is_cut_off_is_a_protocol_error(length: int) -> None:
-    """No struct.error or IndexError is raised."""
-    whole = metadata(13)
-    reply = Undecoded(13, whole[: min(length, len(whole) - 1)], MetadataResponse[13])
-    with pytest.raises(ProtocolError, match="cannot be decoded"):
-        reply.decode()
+@pytest.mark.parametrize("length", [0, 3, 10, 40, None])
+def test_a_broken_reply_is_a_protocol_error(length: int | None) -> None:
+    """Cut off, or whole and with a host that is null: no struct.error or IndexError is raised, decoded or split."""
+    reply = Undecoded(13, metadata(13).replace(b"\x04one", b"\0")[:length], MetadataResponse[13])
+    for decode in (reply.decode, lambda: reply.split("none")):
+        with pytest.raises(ProtocolError, match="cannot be decoded"):
+            decode()

@@ -4,14 +4,15 @@ With 10,005 partitions x 3 replicas, building and encoding the same six ListOffs
 and decoding metadata that had not changed another 30.
 """
 
-import io
+import functools
 import itertools
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafka_warden.clients.kafka.bounds import BoundedContext
 from kafka_warden.errors import ProtocolError
 
 
@@ -48,7 +49,7 @@ class Undecoded:
     @property
     def throttle_time_ms(self) -> int:
         """How long the broker wants to be left alone; the first field of most replies."""
-        first = self._fields()[0]
+        first = self.response_class._struct.untagged_fields(self.version)[0]  # noqa: SLF001  # this room may
         return int.from_bytes(self.body[:4], "big", signed=True) if first.name == "throttle_time_ms" else 0
 
     def split(self, name: str) -> tuple[dict[str, Any], bytes]:
@@ -57,14 +58,9 @@ class Undecoded:
         Raises:
             ProtocolError: they cannot be decoded.
         """
-        buffer, flexible = io.BytesIO(self.body), self.response_class.flexible_version_q(self.version)
-        before = itertools.takewhile(lambda field: field.name != name, self._fields())
         with decoding(self.response_class):
-            values = {
-                field.name: field.decode(buffer, version=self.version, compact=flexible, tagged=flexible)
-                for field in before
-            }
-        return values, self.body[buffer.tell() :]
+            values, end = _decoder(self.response_class, self.version, name)(memoryview(self.body), 0)
+        return values, self.body[end:]
 
     def decode(self) -> Any:
         """Return kafka-python's object.
@@ -75,9 +71,19 @@ class Undecoded:
         with decoding(self.response_class):
             return self.response_class.decode(self.body)
 
-    def _fields(self) -> Sequence[Any]:
-        fields: Sequence[Any] = self.response_class._struct.untagged_fields(self.version)  # noqa: SLF001  # this room may
-        return fields
+
+@functools.cache
+def _decoder(response_class: Any, version: int, end: str) -> Any:
+    """Make a decoder of the fields before the one of that name, with the limits that those of whole replies have."""
+    context, flexible = BoundedContext(), response_class.flexible_version_q(version)
+    context.emit("", "def decode(data, pos):")
+    context.emit(" ", "obj = {}")
+    fields = response_class._struct.untagged_fields(version)  # noqa: SLF001  # this room may
+    for part in itertools.takewhile(lambda part: part.name != end, fields):
+        part.emit_decode_from(context, f"obj['{part.name}']", " ", version=version, compact=flexible, tagged=flexible)
+    context.emit(" ", "return obj, pos")
+    exec(context.source(), context.globs)  # noqa: S102  # as kafka-python does it
+    return context.globs["decode"]
 
 
 @contextmanager
