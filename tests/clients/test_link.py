@@ -21,7 +21,7 @@ from kafka_warden.errors import (
     RefusedError,
     UnsupportedError,
 )
-from kafka_warden.settings.secrets import SecretFile
+from kafka_warden.settings.secrets import Secret, SecretFile
 from tests.clients.linking import CLUSTER, CONNECTED, DEADLINE, METADATA, REAL_DEADLINE, Client, wait_until
 
 UNKNOWN: Final = ("DescribeClientQuotas", "DescribeCluster", "DescribeQuorum", "ListPartitionReassignments")
@@ -170,14 +170,17 @@ def test_a_request_that_is_not_sent_costs_no_connection(
     assert [each["request"] for each in client.brokers.seen()] == [CONNECTED, "ApiVersions", "Metadata", "Metadata"]
 
 
-def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client) -> None:
+@pytest.mark.parametrize(("request_", "sent"), [("ApiVersions", 4), ("Metadata", 5)])
+def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client, request_: str, sent: int) -> None:
     """At once, with a reason that says so; the connection stays, and nothing is sent."""
-    client.brokers.rule(1, "Metadata", changes={"throttle_time_ms": 60_000})
-    link = client.link()
-    client.ask(link)
+    client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
+    client.brokers.rule(1, request_, changes={"throttle_time_ms": 60_000})
+    link = client.link(secret=Secret("secret"), **SASL)
+    if request_ == "Metadata":
+        client.ask(link)
     client.fail(link, AnswerTimeoutError, "throttle_time_ms")
     assert client.took == 0.0
-    assert len(client.brokers.seen()) == 3
+    assert len(client.brokers.seen()) == sent
     assert (link.take_throttle_time(), link.take_throttle_time()) == (60.0, None)
     assert client.ask(link, 61.0) == CLUSTER
     assert client.took == pytest.approx(60.0)

@@ -216,7 +216,7 @@ class Brokers:
                 for key, (low, high) in known.items()
                 if low <= high and (not refused or key == request.key)  # KIP-511
             ],
-            throttle_time_ms=rule.throttle_ms,
+            throttle_time_ms=rule.changes.get("throttle_time_ms", rule.throttle_ms),
         )
         encoded: bytes = reply.encode(version=0 if refused else request.version)
         return encoded

@@ -109,7 +109,7 @@ class Connection:
         body = repeated.body(version) if repeated is not None else request.encode(version=version)
         frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
         reply = decode_reply(frame, header, undecoded=repeated is not None and repeated.undecoded)
-        self._note_throttle(getattr(reply, "throttle_time_ms", 0))
+        self._note_throttle(reply)
         return reply
 
     async def negotiate(self) -> None:
@@ -130,6 +130,7 @@ class Connection:
         with decoding(type(reply)):
             ranges = {each.api_key: (each.min_version, each.max_version) for each in reply.api_keys}
             self._versions = BrokerVersionData(api_versions=ranges)
+        self._note_throttle(reply)  # now that the release is known
 
     def _agreed(self, request_class: Any) -> int:
         if self._versions is None:
@@ -139,9 +140,9 @@ class Connection:
         except IncompatibleBrokerVersion as failure:
             raise UnsupportedError(f"{self.address} does not know this request ({failure})") from None
 
-    def _note_throttle(self, milliseconds: int) -> None:
+    def _note_throttle(self, reply: Any) -> None:
         muted = self.kafka_version >= MUTED_BY_CLIENT
-        self.throttle_time = max(milliseconds, 0) / 1000 if muted else 0.0
+        self.throttle_time = max(getattr(reply, "throttle_time_ms", 0), 0) / 1000 if muted else 0.0
 
 
 def decode_reply(frame: bytes, header: RequestHeader, *, undecoded: bool = False) -> Any:

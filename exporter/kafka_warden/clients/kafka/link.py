@@ -154,12 +154,12 @@ class BrokerLink:
         connection = Connection(frames, self._settings.client_id, self.address)
         try:
             await connection.negotiate()
+            self._note_throttle(connection)
             await self._log_in(connection)
         except BaseException:
             connection.close()
             raise
         connection.allow_large_replies(self._settings.receive_message_max_bytes)
-        self._note_throttle(connection)
         return connection
 
     async def _log_in(self, connection: Connection) -> None:
