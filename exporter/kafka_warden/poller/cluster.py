@@ -170,16 +170,17 @@ class ClusterQuestions:
         async def read(link: BrokerLink, until: float) -> ControllerWindow:
             return await read_controller_window(link, node, until)
 
-        fault: SourceError = RefusedError("no listener of a controller is known")
-        addresses = self._controller_addresses(quorum)
-        for host, port in addresses:
+        faults = []
+        for host, port in self._controller_addresses(quorum):
             answer = await self.context.attempt(state.links.controller(host, port), read, self.context.soon())
             if not isinstance(answer, SourceError):
                 self.context.note(Source.CONFIGS, str(node), started, answer)
                 state.answers.windows[node] = answer
                 return
-            fault = answer
-        if addresses:
+            faults.append(answer)
+        if faults:
+            # Another controller answers with an error (`protocol`), and a stopped one refuses: these count least.
+            fault = max(faults, key=lambda each: [not isinstance(each, kind) for kind in (ProtocolError, RefusedError)])
             self.context.note(Source.CONFIGS, str(node), started, fault)
 
     def _controller_addresses(self, quorum: Quorum) -> Sequence[tuple[str, int]]:
