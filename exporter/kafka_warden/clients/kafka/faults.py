@@ -24,6 +24,12 @@ AUTHENTICATION = (
 )
 
 
+def resolve_fault(failure: Exception, address: str) -> SourceError:
+    """Name what kept the name of an address from being looked up."""
+    kind = ConnectTimeoutError if isinstance(failure, TimeoutError) else RefusedError
+    return kind(f"{address} does not resolve ({failure!r}); check bootstrap.servers, advertised.listeners and the DNS")
+
+
 def connect_fault(failure: Exception | None, address: str) -> SourceError:
     """Name what kept a TCP connection from being made."""
     if isinstance(failure, TimeoutError):

@@ -5,7 +5,7 @@ import socket
 from typing import Any
 
 from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault
+from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
 from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.network import Network
@@ -176,19 +176,19 @@ class BrokerLink:
         self._longest_throttle = max(self._longest_throttle or 0.0, connection.throttle_time)
 
     async def _open_socket(self, timeout_at: float) -> socket.socket:
-        failure: Exception | None = None
         try:
             async with asyncio.timeout_at(timeout_at):
                 addresses = await self._network.resolve(self.host, self.port)
-            for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
-                # Each its share of the time, or one family whose packets are dropped would take it all.
-                until = self.now() + (timeout_at - self.now()) / left
-                try:
-                    return await _connect(address, until)
-                except Exception as fault:  # noqa: BLE001  # the next address may do
-                    failure = fault
         except (OSError, ValueError, OverflowError) as fault:
-            failure = fault
+            raise resolve_fault(fault, self.address) from fault
+        failure: Exception | None = None
+        for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
+            # Each its share of the time, or one family whose packets are dropped would take it all.
+            until = self.now() + (timeout_at - self.now()) / left
+            try:
+                return await _connect(address, until)
+            except Exception as fault:  # noqa: BLE001  # the next address may do
+                failure = fault
         raise connect_fault(failure, self.address) from failure
 
     def _limited(self, timeout_at: float, seconds: float | None) -> float:
