@@ -216,6 +216,9 @@ def test_a_changed_password_is_used_for_the_next_connection(client: Client, tmp_
     file.write_text("second")
     assert client.ask(link) == CLUSTER
 
+    client.brokers.rule(1, "SaslAuthenticate", error=34, times=1)
+    client.close()
+    client.fail(link, AuthenticationError, "IllegalSaslState.*check sasl.mechanism")
     client.brokers.do("accounts", mechanism="GSSAPI", users={})
     client.close()
     client.fail(link, AuthenticationError, "offers: GSSAPI")

@@ -64,7 +64,11 @@ def error_code_fault(code: int, message: str | None, address: str) -> SourceErro
     kind = kafka_errors.for_code(code)
     text = f"{address}: {kind.__name__}" + (f" ({message})" if message else "")
     if issubclass(kind, AUTHENTICATION):
-        return AuthenticationError(f"{address} refused user name or password ({message or kind.__name__})")
+        if kind is kafka_errors.SaslAuthenticationFailedError:
+            text = f"{address} refused user name or password ({message or kind.__name__})"
+        else:
+            text += "; check sasl.mechanism and security.protocol"
+        return AuthenticationError(text)
     if issubclass(kind, kafka_errors.AuthorizationError):
         return AuthorizationError(f"{text}; docs/security.md lists the ACLs that each source needs")
     if issubclass(kind, kafka_errors.UnsupportedVersionError):
