@@ -1,11 +1,12 @@
 """A poller on scripted brokers and virtual time."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import Snapshot, Source, SourceStatus
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
@@ -75,4 +76,5 @@ def polling(
     try:
         yield Polling(brokers, clock, poller)
     finally:
-        poller.close()
+        with suppress(PollAbandonedError):  # where the test has closed it
+            poller.close()

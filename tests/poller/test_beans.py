@@ -1,5 +1,6 @@
 """Which processes are asked for their beans, in a poll that asks before and after it knows the cluster."""
 
+import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -8,8 +9,10 @@ import pytest
 
 from kafka_warden.clients.jmx.protocol import RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
+from kafka_warden.errors import PollAbandonedError, ProtocolError
 from kafka_warden.model import Source
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from tests.clients.linking import wait_until
 from tests.poller.polling import Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -93,6 +96,25 @@ def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(wa
     watched.polled.brokers.brokers({"id": 2, "host": "127.0.0.2"})
     watched.start(1, 3)
     assert watched.poll() == [ALL, ["broker 2"]]
+
+
+def test_a_poll_that_is_stopped_while_jmx_is_asked_reports_no_failure(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child ends first, which makes every process fail."""
+    poller, closed = watched.polled.poller, []
+
+    def ask(_: Session, targets: Sequence[JmxTarget], __: float) -> dict[str, Any]:
+        wait_until(lambda: not asyncio.all_tasks(poller._network._loop))
+        poller.close()
+        return {target.key: ProtocolError("the JMX child has ended") for target in targets}
+
+    monkeypatch.setattr(Session, "ask", ask)
+    monkeypatch.setattr(Session, "close", lambda _: closed.append(poller._state.links.closed))
+    with pytest.raises(PollAbandonedError):
+        watched.poll()
+    assert closed == [True]
+    assert watched.shown() == {}
 
 
 def test_a_broker_that_is_gone_when_the_cluster_is_back_is_forgotten(watched: Watched) -> None:

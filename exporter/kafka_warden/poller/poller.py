@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -90,10 +91,10 @@ class Poller:
         now = self._clock.time()
         try:
             asked, beans = self._network.run(self._ask)
-        except Exception:
+            wait([question.answers for question in beans])
+        finally:
             if self._state.links.closed:
                 raise PollAbandonedError("the sidecar is stopping") from None
-            raise
         asked.publish()
         self.throttle_times = self._state.links.take_throttle_times()
         metadata = asked.outcomes[Source.METADATA, NO_BROKER]
@@ -113,9 +114,9 @@ class Poller:
 
     def close(self) -> None:
         """Close every connection and end the JMX child."""
+        self._state.links.close()
         if self._jmx is not None:
             self._jmx.close()
-        self._state.links.close()
         self._network.close()
 
     async def _ask(self) -> tuple[PollContext, Sequence[Question]]:
