@@ -82,13 +82,16 @@ class Timer:
 
     def _watch(self) -> None:
         while not self._stopping.wait(self._interval / 2):
-            try:
-                self._expire()
-            except Exception:
-                log.exception("old numbers could not be removed from /metrics; this is a bug, please report it")
-            if self._clock.monotonic() - self._started > LATE * self._interval and not self._running.locked():
-                log.warning("no poll has started for two intervals; was the clock set back? Starting one now")
-                self._scheduler.modify_job("poll", next_run_time=self._wall_time())
+            for task in (self._expire, self._start_late_poll):
+                try:
+                    task()
+                except Exception:
+                    log.exception("old numbers were not removed, or no poll started; this is a bug, please report it")
+
+    def _start_late_poll(self) -> None:
+        if self._clock.monotonic() - self._started > LATE * self._interval and not self._running.locked():
+            log.warning("no poll has started for two intervals; was the clock set back? Starting one now")
+            self._scheduler.modify_job("poll", next_run_time=self._wall_time())
 
     def _wall_time(self) -> dt.datetime:
         return dt.datetime.fromtimestamp(self._clock.time(), dt.UTC)
