@@ -51,11 +51,16 @@ def test_a_question_after_its_deadline_is_not_asked(client: Client) -> None:
     assert client.connections() == 0
 
 
-@pytest.mark.parametrize("limit", [{"request_timeout_ms": "100"}, {"socket_timeout_ms": "100"}])
-def test_a_request_timeout_is_a_limit_for_each_request(client: Client, limit: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("limit", "request_"),
+    [("request", "Metadata"), ("socket", "Metadata"), ("request", "ApiVersions"), ("request", "SaslAuthenticate")],
+)
+def test_a_request_timeout_is_a_limit_for_each_request(client: Client, limit: str, request_: str) -> None:
     """`request.timeout.ms`, and librdkafka's name for it, end a question before its deadline."""
-    client.brokers.rule(1, "Metadata", hang=True)
-    client.fail(client.link(**limit), AnswerTimeoutError)
+    client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
+    client.brokers.rule(1, request_, hang=True)
+    limits: dict[str, Any] = {f"{limit}.timeout.ms": "100"}
+    client.fail(client.link(secret=Secret("secret"), **limits, **SASL), AnswerTimeoutError)
     assert client.took == pytest.approx(0.1)
 
 

@@ -1,5 +1,6 @@
 """The Kafka protocol over one connection: the one function that sends, API versions, and throttle times of replies."""
 
+import asyncio
 import io
 from typing import Any, Final
 
@@ -46,14 +47,16 @@ class Connection:
         frames: an open connection.
         client_id: sent with every request.
         address: for messages.
+        timeout: seconds for each request.
     """
 
-    def __init__(self, frames: Frames, client_id: str, address: str) -> None:
+    def __init__(self, frames: Frames, client_id: str, address: str, timeout: float | None = None) -> None:
         self.address = address
         self.throttle_time = 0.0
         """Seconds that the last reply asks the client to wait before the next request."""
         self._frames = frames
         self._client_id = client_id
+        self._timeout = timeout
         self._correlation = 0
         self._versions: BrokerVersionData | None = None
 
@@ -88,6 +91,7 @@ class Connection:
             version: of the protocol; by default the newest that both sides know.
 
         Raises:
+            TimeoutError: there was no reply in time.
             ForbiddenRequestError: the request is not on the list; nothing was sent.
             UnsupportedError: the broker does not know the request; nothing was sent.
             ProtocolError: the reply cannot be decoded, or belongs to another request.
@@ -107,7 +111,8 @@ class Connection:
         )
         head = header.encode(flexible=request_class.flexible_version_q(version))
         body = repeated.body(version) if repeated is not None else request.encode(version=version)
-        frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
+        async with asyncio.timeout(self._timeout):
+            frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
         reply = decode_reply(frame, header, undecoded=repeated is not None and repeated.undecoded)
         self._note_throttle(reply)
         return reply

@@ -63,7 +63,7 @@ class BrokerLink:
         try:
             connection = await self._connected(timeout_at)
             await self._wait_while_throttled(timeout_at)
-            return await self._exchange(connection, request, self._limited(timeout_at, self._settings.request_timeout))
+            return await self._exchange(connection, request, timeout_at)
         finally:
             self._turn.release()
 
@@ -132,7 +132,8 @@ class BrokerLink:
         self.close()
         try:
             context = self._settings.ssl_context()
-            plain = await self._open_socket(self._limited(timeout_at, self._settings.connect_timeout))
+            limit = self._settings.connect_timeout
+            plain = await self._open_socket(timeout_at if limit is None else min(timeout_at, self.now() + limit))
             async with asyncio.timeout_at(timeout_at):
                 self._connection = await self._established(plain, context)
         except BaseException as failure:
@@ -151,7 +152,7 @@ class BrokerLink:
         except BaseException:
             plain.close()
             raise
-        connection = Connection(frames, self._settings.client_id, self.address)
+        connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout)
         try:
             await connection.negotiate()
             self._note_throttle(connection)
@@ -190,10 +191,6 @@ class BrokerLink:
             except Exception as fault:  # noqa: BLE001  # the next address may do
                 failure = fault
         raise connect_fault(failure, self.address) from failure
-
-    def _limited(self, timeout_at: float, seconds: float | None) -> float:
-        """Return the earlier of a deadline and so many seconds from now."""
-        return timeout_at if seconds is None else min(timeout_at, self.now() + seconds)
 
 
 async def _connect(address: Any, timeout_at: float) -> socket.socket:
