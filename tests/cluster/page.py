@@ -70,6 +70,10 @@ class Page:
         """Values by broker."""
         return {int(broker): value for broker, value in self.by("broker", name, **labels).items()}
 
+    def fenced(self, broker: int) -> bool:
+        """Return whether a broker is fenced, or gone: Kafka 3.9 does not list fenced brokers."""
+        return any(self.get("broker_state", broker=broker, state=state) == 1 for state in ("fenced", "gone"))
+
     def names(self) -> set[str]:
         """Every name on the page."""
         return {name for name, _ in self.samples}

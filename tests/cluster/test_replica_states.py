@@ -247,7 +247,7 @@ def _known(follower: Follower) -> None:
 
 
 def _fenced(page: Page) -> bool:
-    return page.get("broker_state", broker=BROKER, state="fenced") == 1
+    return page.fenced(BROKER)
 
 
 def _answers(follower: Follower, page: Page) -> bool:

@@ -156,7 +156,7 @@ def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:
         cluster.kill(3)
         down = {move: cause for move, cause in wanted.items() if cause == "target_down"}
         assert watch.until_stuck(lambda page: _is_away(page, 3), down, "target down") <= AT_ONCE
-        assert watch.until_stuck(lambda page: _is_fenced(page, 3), wanted, "no leader") <= AT_ONCE
+        assert watch.until_stuck(lambda page: page.fenced(3), wanted, "no leader") <= AT_ONCE
         watch.causes["headless"] = {"no_leader"}
         watch.for_polls(3, "broker 3 is down")
         # With windows of 3 s a move is stuck after 6 s: it was away for longer, and its first bytes take a moment.
@@ -406,11 +406,7 @@ def _is_zero(page: Page) -> bool:
 
 def _is_away(page: Page, broker: int) -> bool:
     """Whether the page shows that a broker is not there."""
-    return _is_fenced(page, broker) or broker in page.silent("offsets")
-
-
-def _is_fenced(page: Page, broker: int) -> bool:
-    return page.one("broker_state", broker=broker, state="fenced") == 1
+    return page.fenced(broker) or broker in page.silent("offsets")
 
 
 def _is_online(page: Page, broker: int, log_dir: Path) -> bool:
