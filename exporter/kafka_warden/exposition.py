@@ -42,12 +42,7 @@ class Exposition:
         self._labels: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
     def render(self, sidecar: Sidecar, view: View | None) -> Page:
-        """Render all known values.
-
-        Args:
-            sidecar: always served.
-            view: the snapshot with derived values, or `None` without a fresh one.
-        """
+        """Render all known values; without a fresh `view` those of the sidecar only."""
         if len(self._labels) > CACHED_LABELS:
             self._labels.clear()
         dropped = clients_left_out(view) if view is not None else {}

@@ -32,12 +32,7 @@ _DEEPEST: Final = 6
 
 
 def configure(level: str = "info", form: str = "logfmt") -> None:
-    """Set up logging for the whole process.
-
-    Args:
-        level: debug, info, warning or error, for this program. Libraries log from warning on.
-        form: one of `FORMATS`.
-    """
+    """Set up logging for the whole process. Libraries log from warning on. `form`: one of `FORMATS`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(LibraryFilter())
     handler.setFormatter(

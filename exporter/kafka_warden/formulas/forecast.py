@@ -91,16 +91,10 @@ def forecast(
     level: float = 0.9,
     seed: int = 0,
 ) -> Forecast:
-    """Forecast when a limit is reached.
+    """Forecast when a limit is reached. It is `+inf` where there is none, and `None` where it is not known.
 
-    Args:
-        days: (n,) whole days, ascending; days without a value are left out.
-        values: (n,) one for each, in the unit of the limit.
-        limit: `+inf` where there is none, `None` where it is not known.
-        kind: what the values count.
-        horizon: days after the last one to look at.
-        level: probability of the interval, between 0 and 1; symmetric.
-        seed: of the draws.
+    `days` (n,) are whole and ascending, those without a value are left out; `values` (n,) are in the unit of the limit.
+    `horizon`: days after the last one to look at. `level`: probability of the symmetric interval, between 0 and 1.
     """
     recent = days > days.max(initial=0) - LONGEST
     days, values = days[recent], values[recent].astype(np.float64)

@@ -102,12 +102,8 @@ def cycle(days: Longs) -> Floats:
 def fit(days: Longs, values: Floats, shocks: Floats, kind: Kind, resolution: float) -> Trends:
     """Return the distribution of level, slope and cycle on the day after the last.
 
-    Args:
-        days: (n,) whole days, ascending, some may be missing.
-        values: (n,) one for each, known.
-        shocks: (n, k) contribution of known shocks to each day, for a size of 1.
-        kind: what the values count.
-        resolution: rounding of the values, or a negligible amount, in their unit; above 0.
+    `days` (n,) are whole and ascending, some may be missing; `values` (n,) are known. `shocks` (n, k): contribution of
+    known shocks to each day, for a size of 1. `resolution`: rounding of the values, or a negligible amount; above 0.
     """
     seen = _seen(days, values, shocks)
     design = np.swapaxes(seen.design, 1, 2)

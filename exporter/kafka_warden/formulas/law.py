@@ -107,13 +107,9 @@ def verdict(
 ) -> Verdict:
     """Whether a flow ends, by throttle-law.md, "This move can never end". Rules in order; the first that knows decides.
 
-    Args:
-        headroom: c of the flow; None when unknown.
-        burst: B of the flow.
-        bytes_in: inbound rate of the flow's lagging partitions; None when unknown.
-        slope: measured net rate (positive when remaining shrinks) over `slope_seconds`, None when none is believed.
-        slope_seconds: seconds that the slope spans, without a change in between.
-        window: the quota window of the side that binds.
+    `headroom` is c and `burst` B of the flow, `bytes_in` the inbound rate of its lagging partitions; `None` is unknown.
+    `slope`: measured net rate, positive when remaining shrinks, over `slope_seconds` without a change in between;
+    `None` when none is believed. `window`: of the side that binds.
     """
     if headroom is not None and headroom <= 0:
         return Verdict.NEVER

@@ -18,13 +18,9 @@ class History:
     """
 
     def __init__(self, spark: SparkSession, folder: Path | str, start: float = 0.0, end: float = float("inf")) -> None:
-        """Choose the files.
+        """Choose the files. `folder`: a path, or an address such as `s3a://bucket/history`.
 
-        Args:
-            spark: a session.
-            folder: a path, or an address such as `s3a://bucket/history`.
-            start: Unix seconds; the whole hour is read.
-            end: Unix seconds, exclusive; the whole hour is read.
+        `start` and `end`: Unix seconds; whole hours are read, and `end` is exclusive.
         """
         self.spark = spark
         self._span = (start, end)
@@ -56,11 +52,8 @@ class History:
     def table(self, name: str, *, distinct: bool = True) -> DataFrame:
         """Read one table: the columns of docs/history-schema.md in their order, unknown as null.
 
-        A column that was added after a file was written is null in its rows.
-
-        Args:
-            name: of the table.
-            distinct: drop duplicates. Some callers can drop them cheaper.
+        A column that was added after a file was written is null in its rows. `distinct` drops duplicates; some callers
+        can drop them cheaper.
 
         Raises:
             HistoryFileError: names the file and what is wrong with it.

@@ -75,13 +75,9 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
 def make(
     name: str, master: str | None = None, memory: str = "2g", more: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Start a session.
+    """Start a session. `name`: suffix of the application's name. `more`: settings that override those here.
 
-    Args:
-        name: suffix of the application's name.
-        master: `LOCAL` when not given, or the one of `spark-submit`.
-        memory: of the driver; ignored under `spark-submit`, which has set it already.
-        more: settings that override those here.
+    The default of `master` is `LOCAL`, or that of `spark-submit`, which has also set the driver's `memory` already.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     settings = {**SETTINGS, "spark.app.name": f"kafka-warden {name}"}

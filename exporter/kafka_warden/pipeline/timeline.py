@@ -65,14 +65,10 @@ def _spans(polls: DataFrame, of: Sequence[str]) -> DataFrame:
 def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
     """Number the polls that know something, of one run at a time (`prefer_oldest_run`), and add their neighbours.
 
-    Args:
-        polls: rows of `timeline` that know it.
-        of: columns that are numbered separately: `cluster_id`, and `broker` where each broker answers for itself.
-
-    Returns:
-        `run`, `sequence` and the columns `of`; `n`, counted from 1; `at`, `previous_at` and `next_at` (Unix s, null
-        where there is none); `next_run` and `next_sequence`; `held` (s), how long its values hold: until the next poll,
-        but not during a silence, and 0 for the last one.
+    `polls` are rows of `timeline` that know it; `of`, columns that are numbered separately: `cluster_id`, and `broker`
+    where each broker answers for itself. Returns `run`, `sequence` and the columns `of`; `n`, counted from 1; `at`,
+    `previous_at` and `next_at` (Unix s, null where there is none); `next_run` and `next_sequence`; `held` (s), how long
+    its values hold: until the next poll, but not during a silence, and 0 for the last one.
     """
     order = Window.partitionBy(*of).orderBy("at", "run", "sequence")
     next_at = F.lead("at").over(order)

@@ -72,12 +72,7 @@ class Moving:
 
 
 def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> tuple[Moving, ...]:
-    """Compare the file with the cluster.
-
-    Args:
-        snapshot: the present state of the cluster.
-        targets: the entries of the file.
-        bytes_in: (P,) bytes per second appended to each partition, NaN if unknown.
+    """Compare the file with the cluster. `bytes_in` (P,): bytes per second of each partition, NaN if unknown.
 
     Raises:
         ReassignmentError: an entry names something that does not exist.

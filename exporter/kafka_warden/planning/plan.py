@@ -85,14 +85,9 @@ class MovePlan:
 def plan_move(
     snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats, goal: Goal, most_partitions: float = math.inf
 ) -> MovePlan:
-    """Plan a reassignment.
+    """Plan a reassignment. `most_partitions`: KIP-578's limit of each broker.
 
-    Args:
-        snapshot: the present state of the cluster.
-        targets: the entries of the file.
-        bytes_in: (P,) assumed inbound rate of each partition, bytes per second, NaN if unknown.
-        goal: deadline and share of the network.
-        most_partitions: KIP-578's limit of each broker.
+    `bytes_in` (P,): assumed inbound rate of each partition in bytes per second, NaN if unknown.
 
     Raises:
         ReassignmentError: an entry names something that does not exist.

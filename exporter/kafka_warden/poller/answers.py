@@ -160,11 +160,8 @@ class LastAnswers:
     def keep_log_dirs(self, broker: int, answer: LogDirs, asked: set[tuple[str, int]] | None) -> None:
         """Keep one broker's answer about its log directories.
 
-        Args:
-            broker: its id.
-            answer: of that broker.
-            asked: topic and partition of the replicas that it was asked about, `None` for all: only then are the
-                bytes per directory complete.
+        `asked`: topic and partition of the replicas that it was asked about, `None` for all: only then are the bytes
+        per directory complete.
         """
         self.placed[broker] = answer.placed
         if asked is None:

@@ -115,13 +115,8 @@ class PollContext:
         """Ask one broker after the other for the same until one answers, and note one outcome.
 
         The next one is asked when the one before fails or has not answered for a while. An answer that comes later is
-        waited for by the poll, not by the caller.
-
-        Args:
-            source: of the question.
-            candidates: links, the best first. The list may grow meanwhile.
-            read: the question.
-            most: how many to ask at most.
+        waited for by the poll, not by the caller. `candidates` has the best first and may grow meanwhile. `most` limits
+        how many are asked.
         """
         started, asked = self.now(), 0
         pending: set[asyncio.Task[T | SourceError]] = set()

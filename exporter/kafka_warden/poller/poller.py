@@ -47,11 +47,7 @@ class PollerSettings:
 class Poller:
     """Asks all brokers once per :meth:`poll`. One thread at a time.
 
-    Args:
-        settings: how often and how long to ask.
-        kafka: how to connect.
-        jmx: asks for beans, where they are wanted.
-        clock: of all times and waits, except those of the JMX child.
+    `clock` is that of all times and waits, except those of the JMX child.
     """
 
     def __init__(

@@ -94,9 +94,7 @@ class Rows:
     def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
         """Return what each broker leads of some topics, those with remote storage. Made again only when they change.
 
-        Args:
-            layout: the one that these rows were made of.
-            topics: their names.
+        `layout`: the one that these rows were made of.
         """
         if topics != self._remote[0]:
             places = [place for place, name in enumerate(layout.topics) if name in topics]
@@ -157,13 +155,10 @@ def _partition_row(layout: Layout, topic: int, number: int) -> int | None:
 
 
 def in_order(layout: Layout, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]) -> Longs:
-    """Blank the follower ends that were answered after their leader was asked: they may be above its end.
+    """Blank the follower ends (R,) that were answered after their leader was asked: they may be above its end.
 
-    Args:
-        layout: the rows.
-        ends: per replica.
-        followers_at: broker to the monotonic time of its answer for what it follows.
-        leaders_asked_at: broker to the monotonic time at which it was asked for what it leads.
+    `followers_at`: broker to the monotonic time of its answer for what it follows. `leaders_asked_at`: broker to that
+    at which it was asked for what it leads.
     """
     answered, asked = _by_broker(layout.broker, followers_at, 0.0), _by_broker(layout.leader, leaders_asked_at, np.inf)
     late = answered > asked[layout.partition]
@@ -198,14 +193,9 @@ def _of_leaders(layout: Layout, column: Longs) -> Longs:
 
 
 def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: float) -> LogGaps:
-    """Compare the metadata with a broker's answer about all its logs.
+    """Compare the metadata with a broker's answer about all its logs, of the same poll.
 
-    Args:
-        layout: of the same poll.
-        broker: its id.
-        sizes: per replica, of this answer alone.
-        answer: the whole of it.
-        clock: monotonic time of the poll.
+    `sizes`: per replica, of this answer alone. `clock`: monotonic time of the poll.
     """
     absent = np.flatnonzero((layout.broker == broker) & (sizes == UNKNOWN))
     partition = layout.partition[absent]

@@ -38,16 +38,10 @@ async def read_log_dirs(
     sizes: Longs,
     watched: Bools | None = None,
 ) -> LogDirs:
-    """Ask one broker for the sizes of its logs and write them to their rows.
+    """Ask one broker for the sizes of its logs and write them to their rows of `sizes`, a column of the `ReplicaTable`.
 
-    Args:
-        link: the broker.
-        broker: its id.
-        wanted: the replicas to ask about, or `None` for all.
-        known: all replicas of that broker, by row.
-        timeout_at: monotonic seconds.
-        sizes: column of the `ReplicaTable`, written to.
-        watched: (R,) replicas whose directory is needed.
+    `wanted`: the replicas to ask about, or `None` for all. `known`: all replicas of that broker, by row. `timeout_at`:
+    monotonic seconds. `watched` (R,): replicas whose directory is needed.
 
     Raises:
         SourceError: it did not answer, or may not.

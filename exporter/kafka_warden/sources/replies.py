@@ -44,9 +44,7 @@ class RowIndex:
     def find(self, topics: Sequence[Any], numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.
 
-        Args:
-            topics: of the reply, each with its `partitions` and its `name`.
-            numbers: the numbers of all their partitions, one topic after the other.
+        `topics` are of the reply; `numbers` has those of all their partitions, one topic after the other.
         """
         if not len(self.keys):
             return np.full(len(numbers), UNKNOWN, np.int64)

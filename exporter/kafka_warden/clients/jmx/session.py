@@ -77,12 +77,7 @@ class JmxSession:
         return child.pid if child and child.ended is None else None
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
-        """Ask all of them at once; each key has an answer or an error. Returns by the deadline.
-
-        Args:
-            targets: the processes to ask, each key once.
-            deadline: seconds of `time.monotonic()`.
-        """
+        """Ask all of them at once; each key has an answer or an error. Returns by the deadline (`time.monotonic()`)."""
         with self._changed:
             now = time.monotonic()
             asked = [Wanted(target, self._slot(target.place, now)) for target in targets]

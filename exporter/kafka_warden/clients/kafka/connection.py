@@ -41,13 +41,9 @@ _CORRELATIONS: Final = 1 << 31
 
 
 class Connection:
-    """Sends requests and decodes their replies, one at a time.
+    """Sends requests and decodes their replies, one at a time, over an open connection.
 
-    Args:
-        frames: an open connection.
-        client_id: sent with every request.
-        address: for messages.
-        timeout: seconds for each request.
+    `address` is for messages; `timeout` is seconds for each request.
     """
 
     def __init__(self, frames: Frames, client_id: str, address: str, timeout: float | None = None) -> None:
@@ -84,11 +80,9 @@ class Connection:
         return int(versions.get(request_class.API_KEY, (0, -1))[1])
 
     async def send(self, request: Any, version: int | None = None) -> Any:
-        """Send one read-only request and return its decoded reply.
+        """Send one read-only request of kafka-python's, or a `Repeated`, and return its decoded reply.
 
-        Args:
-            request: one of kafka-python's request objects, or a `Repeated`.
-            version: of the protocol; by default the newest that both sides know.
+        The version of the protocol is by default the newest that both sides know.
 
         Raises:
             TimeoutError: there was no reply in time.

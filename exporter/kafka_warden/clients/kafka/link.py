@@ -49,12 +49,9 @@ class BrokerLink:
         return longest
 
     async def ask(self, request: Any, timeout_at: float) -> Any:
-        """Send one read-only request and wait for its decoded reply.
+        """Send one read-only request, as `Connection.send` does, and wait for its decoded reply.
 
-        Args:
-            request: one of kafka-python's request objects, or one of them as `Repeated`; the version of the protocol is
-                settled with the broker.
-            timeout_at: monotonic time at which to give up; the connection is closed then.
+        `timeout_at` is the monotonic time at which to give up; the connection is closed then.
 
         Raises:
             SourceError: whatever went wrong, by its class.

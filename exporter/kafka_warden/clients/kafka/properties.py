@@ -140,9 +140,7 @@ def check_name(name: str) -> None:
 def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource] | None = None) -> KafkaClientSettings:
     """Check the properties and turn them into settings. Every file that they name is read once, to see that it can be.
 
-    Args:
-        properties: standard client properties. A secret one is taken too: where from it may come, the caller decides.
-        secrets: the secret ones by name, from files or the environment.
+    `secrets` has the secret ones from files or the environment. One in `properties` is taken too: the caller decides.
 
     Raises:
         ConfigError: one line that names the property.

@@ -17,12 +17,9 @@ from kafka_warden.errors import ProtocolError
 
 
 class Repeated:
-    """A request that stays the same from poll to poll.
+    """A request that stays the same from poll to poll; `build` is called once per version of the protocol.
 
-    Args:
-        request_class: one of `requests`.
-        build: makes the request; called once per version of the protocol.
-        undecoded: whether the reply comes as :class:`Undecoded`.
+    With `undecoded` the reply comes as :class:`Undecoded`.
     """
 
     def __init__(self, request_class: Any, build: Callable[[], Any], *, undecoded: bool = False) -> None:

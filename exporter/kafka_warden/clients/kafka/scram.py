@@ -21,15 +21,7 @@ _NO_BINDING: Final = "biws"
 
 
 class ScramClient:
-    """One login.
-
-    Args:
-        mechanism: a key of `HASHES`.
-        username: as configured.
-        password: as configured.
-        hashed: runs the expensive hash without holding up the event loop.
-        nonce: for tests.
-    """
+    """One login. `hashed` runs the expensive hash without holding up the event loop; `nonce` is for tests."""
 
     def __init__(
         self,

@@ -24,12 +24,9 @@ _ROUNDING: Final = 1e-6
 def alarms(timed: DataFrame) -> DataFrame:
     """Combine signals into alarms.
 
-    Args:
-        timed: signals with `n`, `at`, `next_at` and `held` of `timeline.informative_polls`, and their rule's `wanted`
-            and `keep_seconds`.
-
-    Returns:
-        `KEY`; `began`, `fired`, `ended` and `last_until` (Unix s); `seconds`, `polls`, `value_max`, `would_fire`.
+    `timed`: signals with `n`, `at`, `next_at` and `held` of `timeline.informative_polls`, and their rule's `wanted` and
+    `keep_seconds`. Returns `KEY`; `began`, `fired`, `ended` and `last_until` (Unix s); `seconds`, `polls`, `value_max`,
+    `would_fire`.
     """
     return _alarms(_stretches(_chains(timed)))
 

@@ -40,9 +40,7 @@ def _late(seconds: float, *of: str) -> WindowSpec:
 def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
     """Return every client's `tokens` (minimum), `left` (share of the burst, minimum) and `used` (share of its quota).
 
-    Args:
-        quotas: rows of the table, each once.
-        at: `POLL` and `at` of every poll.
+    `quotas`: rows of the table, each once. `at`: `POLL` and `at` of every poll.
     """
     of_client = _late(TOKENS_OVER, "user", "client_id")
     known = quotas.where((F.col("kind") == KINDS["quotas"]) & F.col("tokens").isNotNull()).join(at, [*POLL])

@@ -63,13 +63,7 @@ def _read(spark: SparkSession, place: str) -> DataFrame:
 def expected(happened: DataFrame, trials: DataFrame, clusters: DataFrame) -> DataFrame:
     """Pair each fault with the trials that should detect it: of its kind, and long enough for their rule.
 
-    Args:
-        happened: of `faults`.
-        trials: with the columns of their rule.
-        clusters: `cluster_id` and `interval` (s) of polls.
-
-    Returns:
-        The columns of the first two, and `fault`, an id.
+    `clusters`: `cluster_id` and `interval` (s) of polls. Returns the columns of the others, and `fault`, an id.
     """
     lasted = F.col("ended") - F.col("began")
     # A threshold in seconds also has to pass before the condition holds.

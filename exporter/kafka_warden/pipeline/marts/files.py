@@ -16,12 +16,9 @@ STAGED: Final = "_new-"
 
 
 def write(mart: Mart, frame: DataFrame, output: Path | str) -> None:
-    """Replace a mart.
+    """Replace a mart in the folder `output`, a path or an address.
 
-    Args:
-        mart: its description.
-        frame: has its columns in any order; others are dropped. NaN is written as null.
-        output: folder of the marts, a path or an address.
+    `frame` has its columns in any order; others are dropped. NaN is written as null.
 
     Raises:
         MartError: a column is missing or of another type.

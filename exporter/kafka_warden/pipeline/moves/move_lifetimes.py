@@ -19,15 +19,9 @@ UNKNOWN: Final = "unknown"
 
 
 def move_lifetimes(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
-    """Aggregate the samples of each move's lifetime.
+    """Aggregate the samples of each move's lifetime to the columns of the mart `moves`, times as Unix s.
 
-    Args:
-        shown: `moves.samples.move_samples`.
-        hosts: `moves.samples.hosts`: replicas by partition and poll.
-        placed: `POLL`, `broker` and its column `placed`: the log directory of each log.
-
-    Returns:
-        The columns of the mart `moves`, times as Unix s.
+    `shown` and `hosts`: of `moves.samples`. `placed`: `POLL`, `broker` and `placed`, the log directory of each log.
     """
     summed = shown.groupBy(*MOVE, "life").agg(*_whole(), *_first_and_last(), *_stuck())
     summed = summed.withColumn("causes", _by_cause(F.col("pairs")))

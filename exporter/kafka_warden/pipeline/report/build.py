@@ -10,15 +10,9 @@ HOURS_ENOUGH = 12
 
 
 def build(marts: Marts, title: str, history: str, version: str, made: str, moves: int) -> str:
-    """Return the page as HTML.
+    """Return the page as HTML. `history`: its folder, as the user wrote it. `version`: of this program.
 
-    Args:
-        marts: of one folder.
-        title: of the page.
-        history: folder of the history, as the user wrote it.
-        version: of this program.
-        made: time of creation to print; empty for none.
-        moves: number of moves with a plot of their own.
+    `made`: time of creation to print; empty for none. `moves`: number of moves with a plot of their own.
     """
     clusters, span = _clusters(marts)
     sections = (

@@ -29,14 +29,9 @@ Tips = Mapping[str, Sequence[str]]
 
 
 def inline(figure: Figure, name: str, title: str, about: str, tips: Tips | None = None) -> Html:
-    """Return a figure as an element of a page.
+    """Return a figure as an element of a page. A group of it has as many marks as tips.
 
-    Args:
-        figure: as drawn; a group has as many marks as tips.
-        name: prefix of the plot's ids, unique in the page.
-        title: name of the plot for screen readers.
-        about: description for screen readers.
-        tips: tooltips.
+    `name`: prefix of its ids, unique in the page. `title`, `about`: name and description for screen readers.
     """
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata=_UNDATED)

@@ -25,13 +25,7 @@ class Target:
 
 
 def roll_up(samples: Samples, target: Target, step: Callable[[str], AbstractContextManager[None]]) -> None:
-    """Write every mart.
-
-    Args:
-        samples: of whole hours.
-        target: where marts are written.
-        step: reports the progress of a step.
-    """
+    """Write every mart. `samples`: of whole hours. `step`: reports the progress of a step."""
 
     def put(mart: Mart, windows: DataFrame) -> None:
         target.put(mart, with_folders(windows))

@@ -64,11 +64,7 @@ def mean_and_max(name: str, value: Column | None = None) -> list[Column]:
 def with_whole(counts: DataFrame, polls: DataFrame, table: str, *flags: str) -> DataFrame:
     """Add `whole`: whether all rows of a table are there in the poll. Otherwise sums would be wrong.
 
-    Args:
-        counts: with `found`, the number of the table's rows in each row.
-        polls: of `samples.COLUMNS`.
-        table: its name.
-        flags: columns of `polls` to add.
+    `counts`: with `found`, the number of the table's rows in each row. `flags`: columns of `polls` to add.
     """
     expected = polls.select(*POLL, *flags, F.col("rows")[table].alias("expected"))
     found = F.sum("found").over(Window.partitionBy(*POLL))

@@ -75,15 +75,9 @@ class Batches:
         progress: Progress,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Set the folders.
+        """Set the folders of the stream's state and of marts, both addresses.
 
-        Args:
-            spark: a session.
-            checkpoint: folder of the stream's state, an address.
-            output: folder of marts, an address.
-            delay: seconds for which an hour stays open after the newest row is past it.
-            progress: reports each batch.
-            now: the clock, in Unix seconds.
+        `delay`: seconds for which an hour stays open after the newest row is past it. `now`: Unix seconds.
         """
         self.failure: KafkaWardenError | None = None
         """The error of a batch; Spark only passes on its text."""

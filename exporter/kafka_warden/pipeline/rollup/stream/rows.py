@@ -43,9 +43,8 @@ def of_files(spark: SparkSession, folder: Path | str) -> DataFrame:
 def of_messages(messages_read: DataFrame) -> DataFrame:
     """Return the rows of the messages of docs/history.md, and one row of the table `MESSAGE` for each.
 
-    Args:
-        messages_read: stream with the columns `value` (text or bytes), `partition` and `offset`. A message of another
-            form becomes one row of the table `UNREADABLE`.
+    `messages_read`: stream with the columns `value` (text or bytes), `partition` and `offset`. A message of another
+    form becomes one row of the table `UNREADABLE`.
     """
     text = F.col("value").cast("string")
     parsed = messages_read.select(

@@ -38,15 +38,9 @@ def stream(
     progress: Progress,
     beginnings: Mapping[int, int] | None = None,
 ) -> None:
-    """Roll up a stream.
+    """Roll up a stream of `rows.of_files` or `rows.of_messages` to the folder of marts.
 
-    Args:
-        spark: a session.
-        rows: of `rows.of_files` or `rows.of_messages`.
-        output: folder of marts.
-        streaming: options.
-        progress: reports each batch.
-        beginnings: of a topic, the first offset of each partition.
+    `beginnings`: of a topic, the first offset of each partition.
 
     Raises:
         KafkaWardenError: a batch failed.

@@ -52,9 +52,7 @@ def is_topic(place: str) -> bool:
 def of_topic(spark: SparkSession, topic: Topic) -> DataFrame:
     """Stream the messages of a topic, from its beginning at the first start.
 
-    Args:
-        spark: a session with the connector's jars.
-        topic: exists (`kafka_preflight.beginnings`).
+    The topic exists, and the session has the connector's jars (`kafka_preflight.beginnings`).
     """
     options = {f"kafka.{key}": value for key, value in topic.properties.items()}
     options |= {"kafka.bootstrap.servers": topic.servers, "subscribe": topic.name, "startingOffsets": "earliest"}
