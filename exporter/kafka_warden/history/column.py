@@ -72,12 +72,12 @@ class Column(Generic[R]):
 
     name: str
     role: Role
-    unit: str
     help: str
     sources: tuple[str, ...]
     """Paths in `Poll` that it holds completely; `[]` stands for each entry of a mapping or of a tuple."""
     type: ColumnType
     read: Callable[[R], Values]
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,12 @@ def leaves(start: Any, prefix: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def raw_column(name: str, unit: str, text: str, source: str, role: Role = Role.RAW) -> Column[Any]:
+def role_of(sources: Sequence[str]) -> Role:
+    """Return the role of a column that is no key."""
+    return Role.DERIVED if sources and sources[0].startswith("derived.") else Role.RAW
+
+
+def array_column(name: str, text: str, source: str, unit: str = "", role: Role | None = None) -> Column[Any]:
     """Make a column from an array of the poll that has a value for each row of the table."""
-    read = attrgetter(f"poll.{source}")
-    return Column(name, role, unit, text, (source,), column_type_of(annotation_at(source)), read)
-
-
-def derived_column(name: str, unit: str, text: str, source: str) -> Column[Any]:
-    """Make the same from an array that the sidecar computed."""
-    return raw_column(name, unit, text, source, Role.DERIVED)
+    read, type_ = attrgetter(f"poll.{source}"), column_type_of(annotation_at(source))
+    return Column(name, role or role_of([source]), text, (source,), type_, read, unit)

@@ -32,7 +32,6 @@ _OTHERS: Final[tuple[Table[Any], ...]] = (PARTITIONS, REPLICAS, BROKERS, MOVES, 
 _COUNTS: Final[Column[Any]] = Column(
     "rows",
     Role.RAW,
-    "",
     "number of rows of this poll by table, except `polls`; if a table has fewer, some were lost",
     (),
     MapOf(BIGINT),
@@ -43,27 +42,28 @@ TABLES: Final[tuple[Table[Any], ...]] = (*_OTHERS, replace(POLLS, columns=(*POLL
 BY_NAME: Final = {table.name: table for table in TABLES}
 
 
-def _common(name: str, type_: ColumnType, unit: str, text: str, read: Callable[[Poll], PythonValue]) -> Column[Any]:
+def _common(
+    name: str, type_: ColumnType, text: str, read: Callable[[Poll], PythonValue], unit: str = ""
+) -> Column[Any]:
     def values(rows: Any) -> DictionaryColumn:
         return DictionaryColumn(np.zeros(len(rows), np.int32), [read(rows.poll)])
 
     sources = (f"snapshot.{name}",) if name in Snapshot.__slots__ else ()
-    return Column(name, Role.KEY, unit, text, sources, type_, values)
+    return Column(name, Role.KEY, text, sources, type_, values, unit)
 
 
 COMMON: Final[tuple[Column[Any], ...]] = (
-    _common("schema_version", INT, "", "version of these tables", lambda _: VERSION),
-    _common("cluster_id", STRING, "", "cluster id that Kafka reports", attrgetter("snapshot.cluster_id")),
-    _common("run", STRING, "", "id of the process; monotonic times are comparable within one", attrgetter("run")),
+    _common("schema_version", INT, "version of these tables", lambda _: VERSION),
+    _common("cluster_id", STRING, "cluster id that Kafka reports", attrgetter("snapshot.cluster_id")),
+    _common("run", STRING, "id of the process; monotonic times are comparable within one", attrgetter("run")),
     _common(
         "sequence",
         BIGINT,
-        "",
         "number of earlier evaluated polls of this run; a gap is a poll that was left out or lost",
         attrgetter("sequence"),
     ),
-    _common("time", DOUBLE, "Unix s", "start of the poll", attrgetter("snapshot.time")),
-    _common("clock", DOUBLE, "monotonic s", "start of the poll on the clock of the run", attrgetter("snapshot.clock")),
+    _common("time", DOUBLE, "start of the poll", attrgetter("snapshot.time"), "Unix s"),
+    _common("clock", DOUBLE, "start of the poll on the clock of the run", attrgetter("snapshot.clock"), "monotonic s"),
 )
 """First columns of every table. They are equal for all rows of a poll."""
 

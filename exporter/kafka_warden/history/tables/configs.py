@@ -6,7 +6,7 @@ from typing import Any, Final
 from kafka_warden.history.column import Column, Role, Table
 from kafka_warden.history.column_types import DOUBLE, STRING, column_type_of
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.history.tables.entities import OPTIONAL_INT, OPTIONAL_STRING, Entities, column, derived_column
+from kafka_warden.history.tables.entities import OPTIONAL_INT, OPTIONAL_STRING, Entities, column
 from kafka_warden.model import BrokerConfig, TopicConfig
 
 
@@ -33,11 +33,11 @@ def _size(poll: Poll) -> int:
     return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
 
 
-def _of_topic(name: str, unit: str, text: str, attribute: str) -> Column[Any]:
+def _of_topic(name: str, text: str, attribute: str, unit: str) -> Column[Any]:
     def read(poll: Poll, item: Configured) -> float | None:
         return None if item.place is None else getattr(poll.derived.tiered, attribute)[item.place]
 
-    return derived_column(name, DOUBLE, unit, text, (f"derived.tiered.{attribute}",), read)
+    return column(name, DOUBLE, text, (f"derived.tiered.{attribute}",), read, unit=unit)
 
 
 CONFIGS: Final = Table(
@@ -48,27 +48,24 @@ CONFIGS: Final = Table(
         column(
             "kind",
             STRING,
-            "",
             "`broker` or `topic`",
             (),
             lambda _, item: "topic" if item.topic is not None else "broker",
-            Role.KEY,
+            role=Role.KEY,
         ),
-        column("broker", OPTIONAL_INT, "", "broker id", role=Role.KEY),
-        column("topic", OPTIONAL_STRING, "", "topic name", role=Role.KEY),
+        column("broker", OPTIONAL_INT, "broker id", role=Role.KEY),
+        column("topic", OPTIONAL_STRING, "topic name", role=Role.KEY),
         column(
             "topic_id",
             OPTIONAL_STRING,
-            "",
             "topic id; null if the metadata does not list the topic",
             (),
             lambda poll, item: None if item.place is None else topic_id_text(poll.snapshot.topic_ids[item.place]),
-            Role.KEY,
+            role=Role.KEY,
         ),
         column(
             "broker_config",
             column_type_of(BrokerConfig),
-            "",
             "answer to DescribeConfigs of the broker",
             ("snapshot.broker_configs[]",),
             lambda poll, item: poll.snapshot.broker_configs.get(item.broker),
@@ -76,13 +73,12 @@ CONFIGS: Final = Table(
         column(
             "topic_config",
             column_type_of(TopicConfig),
-            "",
             "answer to DescribeConfigs of the topic",
             ("snapshot.topic_configs[]",),
             lambda poll, item: poll.snapshot.topic_configs.get(item.topic),
         ),
-        _of_topic("overdue_bytes", "bytes", "bytes that should have been copied to remote storage", "overdue"),
-        _of_topic("copy_stalled_seconds", "s", "time for which no overdue bytes were copied", "stalled"),
+        _of_topic("overdue_bytes", "bytes that should have been copied to remote storage", "overdue", "bytes"),
+        _of_topic("copy_stalled_seconds", "time for which no overdue bytes were copied", "stalled", "s"),
     ),
     _rows,
     _size,

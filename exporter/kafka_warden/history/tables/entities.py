@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kafka_warden.history.column import Column, Role
+from kafka_warden.history.column import Column, Role, role_of
 from kafka_warden.history.column_types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, ColumnType, PythonValue, Scalar
 from kafka_warden.history.poll import Poll
 
@@ -31,11 +31,12 @@ class Entities(Generic[E]):
 def column(
     name: str,
     type_: ColumnType,
-    unit: str,
     text: str,
     sources: tuple[str, ...] = (),
     read: Callable[[Poll, Any], Any] | None = None,
-    role: Role = Role.RAW,
+    *,
+    unit: str = "",
+    role: Role | None = None,
 ) -> Column[Any]:
     """Make a column; `read` returns a value of the model, by default the attribute of the item with the same name."""
     value = read or (lambda _, item: getattr(item, name))
@@ -43,11 +44,4 @@ def column(
     def values(rows: Entities[Any]) -> list[PythonValue]:
         return [type_.write(value(rows.poll, item)) for item in rows.items]
 
-    return Column(name, role, unit, text, sources, type_, values)
-
-
-def derived_column(
-    name: str, type_: ColumnType, unit: str, text: str, sources: tuple[str, ...], read: Callable[[Poll, Any], Any]
-) -> Column[Any]:
-    """Make a column with a value that the sidecar computed."""
-    return column(name, type_, unit, text, sources, read, Role.DERIVED)
+    return Column(name, role or role_of(sources), text, sources, type_, values, unit)

@@ -16,7 +16,6 @@ from kafka_warden.history.tables.entities import (
     OPTIONAL_STRING,
     Entities,
     column,
-    derived_column,
 )
 from kafka_warden.model import FutureReplica
 
@@ -56,15 +55,16 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _raw(name: str, type_: Any, unit: str, text: str) -> Column[Any]:
+def _raw(name: str, type_: Any, text: str, unit: str = "") -> Column[Any]:
     sources = (f"snapshot.future_replicas[].{name}",)
-    return column(name, type_, unit, f"{text}; `log_dir` only", sources, lambda _, item: getattr(item.raw, name, None))
+    text = f"{text}; `log_dir` only"
+    return column(name, type_, text, sources, lambda _, item: getattr(item.raw, name, None), unit=unit)
 
 
-def _derived(name: str, type_: Any, unit: str, text: str, *more: str) -> Column[Any]:
+def _derived(name: str, type_: Any, text: str, *more: str, unit: str = "") -> Column[Any]:
     sources = (f"derived.moves[].{name}", *(f"derived.throttling.log_dir_moves[].{each}" for each in more))
     text = text if more else f"{text}; `reassignment` only"
-    return derived_column(name, type_, unit, text, sources, lambda _, item: getattr(item.derived, name, None))
+    return column(name, type_, text, sources, lambda _, item: getattr(item.derived, name, None), unit=unit)
 
 
 def _places(name: str) -> tuple[str, ...]:
@@ -81,28 +81,27 @@ MOVES: Final = Table(
         column(
             "kind",
             STRING,
-            "",
             "`reassignment` or `log_dir`",
             (),
             lambda _, item: REASSIGNMENT if item.raw is None else LOG_DIR,
-            Role.KEY,
+            role=Role.KEY,
         ),
-        column("topic", STRING, "", "topic name", _places("topic"), role=Role.KEY),
-        column("topic_id", OPTIONAL_STRING, "", "topic id", role=Role.KEY),
-        column("partition", INT, "", "partition number", _places("partition"), role=Role.KEY),
-        column("broker", INT, "", "id of the broker that receives the replica", _places("broker"), role=Role.KEY),
-        _raw("log_dir", OPTIONAL_STRING, "", "path of the new log directory"),
-        _raw("size", BIGINT, "bytes", "size of the log in the new directory"),
-        _raw("offset_lag", BIGINT, "messages", "lag that the broker reports"),
-        _derived("leader", OPTIONAL_INT, "", "id of the broker that it is copied from"),
-        _derived("remaining_bytes", OPTIONAL_DOUBLE, "bytes", "bytes still to copy", "remaining_bytes"),
-        _derived("remaining_messages", OPTIONAL_BIGINT, "messages", "messages still to copy"),
-        _derived("progress", OPTIONAL_DOUBLE, "ratio", "copied part of the log"),
-        _derived("bytes_per_second", OPTIONAL_DOUBLE, "bytes/s", "copy rate"),
-        _derived("eta", OPTIONAL_DOUBLE, "s", "time until it is done; infinite if it never ends", "eta"),
-        _derived("never_ends", OPTIONAL_BOOLEAN, "", "its throttle is too low for it to end"),
-        _derived("stalled", OPTIONAL_DOUBLE, "s", "time since its last progress"),
-        _derived("stuck", OPTIONAL_STRING, "", "cause, while it is stuck"),
+        column("topic", STRING, "topic name", _places("topic"), role=Role.KEY),
+        column("topic_id", OPTIONAL_STRING, "topic id", role=Role.KEY),
+        column("partition", INT, "partition number", _places("partition"), role=Role.KEY),
+        column("broker", INT, "id of the broker that receives the replica", _places("broker"), role=Role.KEY),
+        _raw("log_dir", OPTIONAL_STRING, "path of the new log directory"),
+        _raw("size", BIGINT, "size of the log in the new directory", "bytes"),
+        _raw("offset_lag", BIGINT, "lag that the broker reports", "messages"),
+        _derived("leader", OPTIONAL_INT, "id of the broker that it is copied from"),
+        _derived("remaining_bytes", OPTIONAL_DOUBLE, "bytes still to copy", "remaining_bytes", unit="bytes"),
+        _derived("remaining_messages", OPTIONAL_BIGINT, "messages still to copy", unit="messages"),
+        _derived("progress", OPTIONAL_DOUBLE, "copied part of the log", unit="ratio"),
+        _derived("bytes_per_second", OPTIONAL_DOUBLE, "copy rate", unit="bytes/s"),
+        _derived("eta", OPTIONAL_DOUBLE, "time until it is done; infinite if it never ends", "eta", unit="s"),
+        _derived("never_ends", OPTIONAL_BOOLEAN, "its throttle is too low for it to end"),
+        _derived("stalled", OPTIONAL_DOUBLE, "time since its last progress", unit="s"),
+        _derived("stuck", OPTIONAL_STRING, "cause, while it is stuck"),
     ),
     _rows,
     lambda poll: len(poll.derived.moves) + len(poll.snapshot.future_replicas),

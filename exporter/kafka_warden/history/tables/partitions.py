@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, derived_column, raw_column
+from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, array_column
 from kafka_warden.history.column_types import INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.model import Ints
@@ -32,7 +32,6 @@ PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
     Column(
         "topic",
         Role.KEY,
-        "",
         "topic name",
         ("snapshot.topics", "snapshot.partitions.topic"),
         STRING,
@@ -41,7 +40,6 @@ PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
     Column(
         "topic_id",
         Role.KEY,
-        "",
         "topic id as Kafka's tools write it, `AAAA...` before Kafka 2.8; a topic that is created again has a new one",
         ("snapshot.topic_ids",),
         STRING,
@@ -50,7 +48,6 @@ PARTITION_KEY: Final[tuple[Column[Any], ...]] = (
     Column(
         "partition",
         Role.KEY,
-        "",
         "partition number",
         ("snapshot.partitions.number",),
         INT,
@@ -64,32 +61,27 @@ PARTITIONS: Final = Table(
     ("topic", "topic_id", "partition"),
     (
         *PARTITION_KEY,
-        raw_column("leader", "", "broker id of the leader; null if there is none", "snapshot.partitions.leader"),
-        raw_column("leader_epoch", "", "leader epoch", "snapshot.partitions.leader_epoch"),
-        raw_column("start", "offset", "local log start of the leader", "snapshot.partitions.start"),
-        raw_column(
+        array_column("leader", "broker id of the leader; null if there is none", "snapshot.partitions.leader"),
+        array_column("leader_epoch", "leader epoch", "snapshot.partitions.leader_epoch"),
+        array_column("start", "local log start of the leader", "snapshot.partitions.start", "offset"),
+        array_column(
             "tiered",
-            "offset",
             "highest offset in remote storage; -2 if there is none, null if it is not known",
             "snapshot.partitions.tiered",
+            "offset",
         ),
-        raw_column("reassigning", "", "is being reassigned", "snapshot.partitions.reassigning"),
-        derived_column("bytes_in", "bytes/s", "rate at which the leader's log grows", "derived.bytes_in"),
-        derived_column(
+        array_column("reassigning", "is being reassigned", "snapshot.partitions.reassigning"),
+        array_column("bytes_in", "rate at which the leader's log grows", "derived.bytes_in", "bytes/s"),
+        array_column(
             "under_replicated",
-            "",
             "a replica is missing from the ISR; adding replicas do not count",
             "derived.cluster.under_replicated",
         ),
-        derived_column(
-            "under_min_isr", "", "ISR is smaller than `min.insync.replicas`", "derived.cluster.under_min_isr"
-        ),
-        derived_column("at_min_isr", "", "ISR is as large as `min.insync.replicas`", "derived.cluster.at_min_isr"),
-        derived_column("offline", "", "has no leader", "derived.cluster.offline"),
-        derived_column("under_since", "monotonic s", "start of the under-replication", "derived.ages.under_since"),
-        derived_column(
-            "under_seconds", "s", "time for which it has been under-replicated", "derived.ages.under_seconds"
-        ),
+        array_column("under_min_isr", "ISR is smaller than `min.insync.replicas`", "derived.cluster.under_min_isr"),
+        array_column("at_min_isr", "ISR is as large as `min.insync.replicas`", "derived.cluster.at_min_isr"),
+        array_column("offline", "has no leader", "derived.cluster.offline"),
+        array_column("under_since", "start of the under-replication", "derived.ages.under_since", "monotonic s"),
+        array_column("under_seconds", "time for which it has been under-replicated", "derived.ages.under_seconds", "s"),
     ),
     lambda poll: Partitions(poll, np.arange(len(poll.snapshot.partitions), dtype=np.int32)),
 )

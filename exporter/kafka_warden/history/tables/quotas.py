@@ -7,7 +7,7 @@ from kafka_warden.derive.mutations import ClientMutations, active_controller
 from kafka_warden.history.column import Column, Role, Table
 from kafka_warden.history.column_types import DOUBLE, INT, STRING, MapOf
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.tables.entities import OPTIONAL_DOUBLE, OPTIONAL_STRING, Entities, column, derived_column
+from kafka_warden.history.tables.entities import OPTIONAL_DOUBLE, OPTIONAL_STRING, Entities, column
 from kafka_warden.model import ClientBean, ProcessBeans
 
 CONFIGURED: Final = "configured"
@@ -65,11 +65,11 @@ def _of_process(
     return mutations + [of(REQUEST, position, bean, None) for position, bean in enumerate(beans.requests)]
 
 
-def _bucket(name: str, unit: str, text: str, attribute: str) -> Column[Any]:
+def _bucket(name: str, text: str, attribute: str, unit: str = "") -> Column[Any]:
     def read(_: Poll, item: Quota) -> float | None:
         return None if item.derived is None else getattr(item.derived, attribute)
 
-    return derived_column(name, OPTIONAL_DOUBLE, unit, text, (f"derived.mutations[].{attribute}",), read)
+    return column(name, OPTIONAL_DOUBLE, text, (f"derived.mutations[].{attribute}",), read, unit=unit)
 
 
 QUOTAS: Final = Table(
@@ -80,18 +80,14 @@ QUOTAS: Final = Table(
         column(
             "kind",
             STRING,
-            "",
             "`configured`, `mutation` (a ControllerMutation bean) or `request` (a Request bean)",
             role=Role.KEY,
         ),
-        column("process", OPTIONAL_STRING, "", "process that has the bean: `broker` or `controller`", role=Role.KEY),
-        column(
-            "node", OPTIONAL_STRING, "", "node id of the process, or its address until the id is known", role=Role.KEY
-        ),
+        column("process", OPTIONAL_STRING, "process that has the bean: `broker` or `controller`", role=Role.KEY),
+        column("node", OPTIONAL_STRING, "node id of the process, or its address until the id is known", role=Role.KEY),
         column(
             "user",
             OPTIONAL_STRING,
-            "",
             "user; null if the quota has none, empty for the default user",
             (
                 "snapshot.quotas[].user",
@@ -106,25 +102,24 @@ QUOTAS: Final = Table(
         column(
             "client_id",
             OPTIONAL_STRING,
-            "",
             "client id; null if the quota has none, empty for the default client id",
             ("snapshot.quotas[].client_id", "derived.mutations[].client_id"),
             role=Role.KEY,
         ),
-        column("position", INT, "", "position among the rows of the same kind and process"),
+        column("position", INT, "position among the rows of the same kind and process"),
         column(
             "values",
             MapOf(DOUBLE),
-            "base units",
             "value by quota key, or by short name of the bean's attribute",
             ("snapshot.quotas[].values",),
+            unit="base units",
         ),
-        _bucket("tokens", "", "tokens, K of KIP-599; infinite if the client has no quota", "tokens"),
-        _bucket("mutation_rate", "1/s", "mutations of the client", "rate"),
-        _bucket("throttle", "s", "throttle time that the bean reports", "throttle"),
-        _bucket("quota", "1/s", "quota that applies, R of KIP-599", "quota"),
-        _bucket("burst", "", "burst, B of KIP-599: R x the window", "burst"),
-        _bucket("admission_delay", "s", "time until its next mutation is admitted", "delay"),
+        _bucket("tokens", "tokens, K of KIP-599; infinite if the client has no quota", "tokens"),
+        _bucket("mutation_rate", "mutations of the client", "rate", "1/s"),
+        _bucket("throttle", "throttle time that the bean reports", "throttle", "s"),
+        _bucket("quota", "quota that applies, R of KIP-599", "quota", "1/s"),
+        _bucket("burst", "burst, B of KIP-599: R x the window", "burst"),
+        _bucket("admission_delay", "time until its next mutation is admitted", "delay", "s"),
     ),
     _rows,
     _size,

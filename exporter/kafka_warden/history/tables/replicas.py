@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, derived_column, raw_column
+from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, array_column
 from kafka_warden.history.column_types import BOOLEAN, DOUBLE, INT, STRING
 from kafka_warden.history.tables.partitions import PARTITION_KEY, Partitions
 from kafka_warden.model import Side
@@ -21,7 +21,6 @@ def _listed(side: Side) -> Column[Any]:
     return Column(
         f"{side}_listed",
         Role.DERIVED,
-        "",
         f"`{side}.replication.throttled.replicas` lists it",
         ("derived.throttles.listed",),
         BOOLEAN,
@@ -35,70 +34,66 @@ REPLICAS: Final = Table(
     ("topic", "topic_id", "partition", "broker"),
     (
         *PARTITION_KEY,
-        raw_column("broker", "", "broker id", "snapshot.replicas.broker", Role.KEY),
-        Column("position", Role.RAW, "", "position in the assignment; 0 is the preferred leader", (), INT, _position),
-        raw_column("in_isr", "", "it is in the ISR", "snapshot.replicas.in_isr"),
-        raw_column("offline", "", "its log directory or broker is offline", "snapshot.replicas.offline"),
-        raw_column("adding", "", "a reassignment adds it", "snapshot.replicas.adding"),
-        raw_column("removing", "", "a reassignment removes it", "snapshot.replicas.removing"),
-        raw_column("end", "offset", "log end that its broker reported in this poll", "snapshot.replicas.end"),
-        raw_column("size", "bytes", "size of its local log at `sized_at`", "snapshot.replicas.size"),
+        array_column("broker", "broker id", "snapshot.replicas.broker", role=Role.KEY),
+        Column("position", Role.RAW, "position in the assignment; 0 is the preferred leader", (), INT, _position),
+        array_column("in_isr", "it is in the ISR", "snapshot.replicas.in_isr"),
+        array_column("offline", "its log directory or broker is offline", "snapshot.replicas.offline"),
+        array_column("adding", "a reassignment adds it", "snapshot.replicas.adding"),
+        array_column("removing", "a reassignment removes it", "snapshot.replicas.removing"),
+        array_column("end", "log end that its broker reported in this poll", "snapshot.replicas.end", "offset"),
+        array_column("size", "size of its local log at `sized_at`", "snapshot.replicas.size", "bytes"),
         Column(
             "sized_at",
             Role.RAW,
-            "monotonic s",
             "time at which `size` was reported",
             ("snapshot.replicas.sized_at",),
             DOUBLE,
-            # 0 stands for never.
             lambda rows: np.where((at := rows.poll.snapshot.replicas.sized_at) == 0, np.nan, at),
+            "monotonic s",
         ),
-        raw_column("start", "offset", "local log start; leaders and adding replicas only", "snapshot.replicas.start"),
-        derived_column("lag_messages", "messages", "messages that it is behind", "derived.lag.messages"),
-        derived_column("lag_bytes", "bytes", "bytes that it is behind", "derived.lag.bytes"),
-        derived_column("known_end", "offset", "last known log end", "derived.lag.end"),
-        derived_column("following", "", "it is a follower, and its partition has a leader", "derived.lag.following"),
-        derived_column("lagging", "", "it is behind, out of sync or moving", "derived.lag.shown"),
-        derived_column(
-            "shown", "", "it has its own series in `/metrics`: `lagging` or `late`", "derived.replicas.times.shown"
+        array_column("start", "local log start; leaders and adding replicas only", "snapshot.replicas.start", "offset"),
+        array_column("lag_messages", "messages that it is behind", "derived.lag.messages", "messages"),
+        array_column("lag_bytes", "bytes that it is behind", "derived.lag.bytes", "bytes"),
+        array_column("known_end", "last known log end", "derived.lag.end", "offset"),
+        array_column("following", "it is a follower, and its partition has a leader", "derived.lag.following"),
+        array_column("lagging", "it is behind, out of sync or moving", "derived.lag.shown"),
+        array_column(
+            "shown", "it has its own series in `/metrics`: `lagging` or `late`", "derived.replicas.times.shown"
         ),
-        derived_column(
+        array_column(
             "anew",
-            "",
             "an adding replica whose bytes cannot be compared with the previous poll",
             "derived.lag.estimate_reset",
         ),
-        derived_column("lag_seconds", "s", "age of the oldest missing record", "derived.replicas.times.lag_seconds"),
-        derived_column(
-            "behind_seconds", "s", "time since it was last caught up", "derived.replicas.times.behind_seconds"
+        array_column("lag_seconds", "age of the oldest missing record", "derived.replicas.times.lag_seconds", "s"),
+        array_column(
+            "behind_seconds", "time since it was last caught up", "derived.replicas.times.behind_seconds", "s"
         ),
-        derived_column("caught_up", "", "it is caught up in this poll", "derived.replicas.times.caught_up"),
-        derived_column(
+        array_column("caught_up", "it is caught up in this poll", "derived.replicas.times.caught_up"),
+        array_column(
             "late",
-            "",
             "it is behind for longer than `replica.lag.time.max.ms` of its leader",
             "derived.replicas.times.late",
         ),
-        derived_column(
-            "caught_up_at", "monotonic s", "time at which it was last caught up", "derived.replicas.times.caught_up_at"
+        array_column(
+            "caught_up_at", "time at which it was last caught up", "derived.replicas.times.caught_up_at", "monotonic s"
         ),
-        derived_column(
+        array_column(
             "passed_at",
-            "monotonic s",
             "time at which its leader passed its log end",
             "derived.replicas.times.passed_at",
+            "monotonic s",
         ),
         Column(
             "state",
             Role.DERIVED,
-            "",
             "state in `/metrics`",
             ("derived.replicas.state",),
             STRING,
             lambda rows: DictionaryColumn(rows.poll.derived.replicas.state, [str(state) for state in STATES]),
         ),
-        derived_column("out_since", "monotonic s", "time at which it left the ISR", "derived.ages.out_since"),
-        derived_column("out_seconds", "s", "time for which it has been out of the ISR", "derived.ages.out_seconds"),
+        array_column("out_since", "time at which it left the ISR", "derived.ages.out_since", "monotonic s"),
+        array_column("out_seconds", "time for which it has been out of the ISR", "derived.ages.out_seconds", "s"),
         _listed(Side.LEADER),
         _listed(Side.FOLLOWER),
     ),
