@@ -13,11 +13,12 @@ def broker_bean(short: str, view: View) -> Iterator[Sample]:
             yield (str(broker),), beans.values[short]
 
 
-def broker_counter(name: str, help_text: str, short: str) -> Metric:
-    """Make a counter out of a bean's Count."""
-    return Metric(name, help_text, ("broker",), partial(broker_bean, short), Kind.COUNTER)
+def broker_counter(name: str, help_text: str) -> Metric:
+    """Make a counter out of a bean's Count, whose short name is the metric's without `broker_`."""
+    read = partial(broker_bean, name.removeprefix("broker_"))
+    return Metric(name, help_text, ("broker",), read, Kind.COUNTER)
 
 
-def broker_gauge(name: str, help_text: str, short: str) -> Metric:
-    """Make a gauge out of a bean's value."""
-    return Metric(name, help_text, ("broker",), partial(broker_bean, short))
+def broker_gauge(name: str, help_text: str, short: str = "") -> Metric:
+    """Make a gauge out of a bean's value; its short name is by default the metric's."""
+    return Metric(name, help_text, ("broker",), partial(broker_bean, short or name))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, known
+from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, by_broker, known
 from kafka_warden.derive.logs import LogCounts
 from kafka_warden.formulas.limits import headroom
 from kafka_warden.formulas.ops import ARRAYS
@@ -41,17 +41,20 @@ def _cluster(view: View) -> Iterator[Sample]:
         yield (view.snapshot.cluster_id, view.snapshot.kafka_version or ""), 1
 
 
-def _directory(value: Callable[[LogDir], float]) -> Read:
+def _directory(name: str, about: str, value: Callable[[LogDir], float]) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         for directory in view.snapshot.log_dirs:
             amount = value(directory)
             yield (str(directory.broker), directory.path), math.nan if amount == UNKNOWN else amount
 
-    return read
+    return Metric(name, about, ("broker", "log_dir"), read)
 
 
-def _logs(value: Callable[[LogCounts], int | None]) -> Read:
-    return lambda view: known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
+def _logs(name: str, about: str, value: Callable[[LogCounts], int | None]) -> Metric:
+    def read(view: View) -> Iterator[Sample]:
+        return known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
+
+    return Metric(name, about, BROKER, read)
 
 
 CLUSTER = (
@@ -68,18 +71,12 @@ CLUSTER = (
         ("broker", "state"),
         _states,
     ),
-    Metric(
+    by_broker(
         "broker_replicas",
         "Replicas that the broker hosts, adding ones included (Metadata)",
-        BROKER,
-        lambda view: view.brokers(view.derived.cluster.replicas),
+        lambda derived: derived.cluster.replicas,
     ),
-    Metric(
-        "broker_leaders",
-        "Partitions that the broker leads (Metadata)",
-        BROKER,
-        lambda view: view.brokers(view.derived.cluster.leaders),
-    ),
+    by_broker("broker_leaders", "Partitions that the broker leads (Metadata)", lambda derived: derived.cluster.leaders),
     Metric(
         "controller_info",
         "The active controller (DescribeQuorum)",
@@ -100,11 +97,10 @@ CLUSTER = (
         _caught_up,
     ),
     Metric("cluster_info", "The cluster (Metadata)", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
-    Metric(
+    by_broker(
         "broker_partitions",
         "Replicas that count against the limit of KIP-578: all except those of internal topics (Metadata)",
-        BROKER,
-        lambda view: view.brokers(view.derived.cluster.counted),
+        lambda derived: derived.cluster.counted,
     ),
     Metric(
         "broker_partition_limit",
@@ -141,42 +137,32 @@ CLUSTER = (
         (),
         lambda view: [((), headroom(view.parameters.max_partitions, view.derived.cluster.partitions))],
     ),
-    Metric(
+    _logs(
         "broker_replicas_without_log",
         "Replicas assigned to the broker (Metadata) without a log in its log directories (DescribeLogDirs), in two "
         "answers in a row; absent while a log directory is offline. KIP-578",
-        BROKER,
-        _logs(lambda counts: counts.without_log),
+        lambda counts: counts.without_log,
     ),
-    Metric(
+    _logs(
         "broker_stray_replicas",
         "Logs in the broker's log directories (DescribeLogDirs) of replicas that are not assigned to it (Metadata), in "
         "two answers in a row; logs of topics that the sidecar may not describe count too. KIP-578",
-        BROKER,
-        _logs(lambda counts: counts.stray),
+        lambda counts: counts.stray,
     ),
-    Metric(
-        "log_dir_bytes",
-        "Bytes of local logs in the directory (DescribeLogDirs)",
-        ("broker", "log_dir"),
-        _directory(lambda directory: directory.bytes),
+    _directory(
+        "log_dir_bytes", "Bytes of local logs in the directory (DescribeLogDirs)", lambda directory: directory.bytes
     ),
-    Metric(
+    _directory(
         "log_dir_usable_bytes",
         "Free bytes on the volume of the directory (DescribeLogDirs)",
-        ("broker", "log_dir"),
-        _directory(lambda directory: directory.usable_bytes),
+        lambda directory: directory.usable_bytes,
     ),
-    Metric(
+    _directory(
         "log_dir_total_bytes",
         "Size of the volume of the directory (DescribeLogDirs)",
-        ("broker", "log_dir"),
-        _directory(lambda directory: directory.total_bytes),
+        lambda directory: directory.total_bytes,
     ),
-    Metric(
-        "log_dir_online",
-        "1 while the directory is online (DescribeLogDirs)",
-        ("broker", "log_dir"),
-        _directory(lambda directory: int(directory.online)),
+    _directory(
+        "log_dir_online", "1 while the directory is online (DescribeLogDirs)", lambda directory: int(directory.online)
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from kafka_warden.catalogue.metric import Metric, Read, Sample, View, worst_first
+from kafka_warden.catalogue.metric import Metric, Sample, View, worst_first
 from kafka_warden.formulas.replica_state import STATES, ReplicaState
 from kafka_warden.model import UNKNOWN, Bools
 
@@ -24,12 +24,12 @@ def _lag_messages(view: View) -> Iterator[Sample]:
     return view.replicas(messages, worst_first(messages, _shown(view) & (messages != UNKNOWN)))
 
 
-def _known(column: Callable[[View], np.ndarray]) -> Read:
+def _known(name: str, about: str, column: Callable[[View], np.ndarray]) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         values = column(view)
         return view.replicas(values, worst_first(values, _shown(view) & ~np.isnan(values)))
 
-    return read
+    return Metric(name, about, REPLICA, read)
 
 
 def _states(view: View) -> Iterator[Sample]:
@@ -66,27 +66,24 @@ FOLLOWERS = (
         REPLICA,
         _lag_messages,
     ),
-    Metric(
+    _known(
         "replica_lag_bytes",
         "Lag in messages times the leader's bytes per offset; for adding replicas the remaining bytes (ListOffsets, "
         "DescribeLogDirs). Only for followers that are behind, out of sync or moving",
-        REPLICA,
-        _known(lambda view: view.derived.lag.bytes),
+        lambda view: view.derived.lag.bytes,
     ),
-    Metric(
+    _known(
         "replica_lag_seconds",
         "Age of the oldest record that the follower lacks, from the leader's log end offsets of the last 60 s "
         "(ListOffsets); a lower bound for older records. Only for followers that are behind, out of sync or moving",
-        REPLICA,
-        _known(lambda view: view.derived.replicas.times.lag_seconds),
+        lambda view: view.derived.replicas.times.lag_seconds,
     ),
-    Metric(
+    _known(
         "replica_behind_seconds",
         "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits (ListOffsets); absent "
         "while its leader does not answer. Only for followers that are behind, out of sync or moving. Hands-free Kafka "
         "replication",
-        REPLICA,
-        _known(lambda view: view.derived.replicas.times.behind_seconds),
+        lambda view: view.derived.replicas.times.behind_seconds,
     ),
     Metric(
         "broker_out_of_sync_replicas",

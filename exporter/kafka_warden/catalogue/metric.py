@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
@@ -91,11 +91,12 @@ class View:
                 yield (names[topic], str(table.number[partition]), str(brokers[row])), float(column[row])
 
 
+Data = TypeVar("Data")
 Read = Callable[[View], Iterable[Sample]]
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Family(Generic[Data]):
     """One metric family."""
 
     name: str
@@ -103,7 +104,7 @@ class Metric:
     help: str
     """What it is, its source, its document."""
     labels: Labels
-    read: Read
+    read: Callable[[Data], Iterable[Sample]]
     kind: Kind = Kind.GAUGE
 
     @property
@@ -112,25 +113,22 @@ class Metric:
         return PREFIX + self.name
 
 
-@dataclass(frozen=True, slots=True)
-class SidecarMetric:
-    """One family that is served with or without a snapshot."""
+class Metric(Family[View]):
+    """A family that needs a snapshot."""
 
-    name: str
-    help: str
-    labels: Labels
-    read: Callable[[Sidecar], Iterable[Sample]]
-    kind: Kind = Kind.GAUGE
 
-    @property
-    def full_name(self) -> str:
-        """The name in `/metrics`."""
-        return PREFIX + self.name
+class SidecarMetric(Family[Sidecar]):
+    """A family that is served with or without a snapshot."""
 
 
 def known(samples: Iterable[tuple[Labels, float | None]]) -> Iterator[Sample]:
     """Leave out unknown values."""
     return ((labels, value) for labels, value in samples if value is not None)
+
+
+def by_broker(name: str, about: str, column: Callable[[Derived], np.ndarray]) -> Metric:
+    """Make a gauge of a derived column (B,)."""
+    return Metric(name, about, ("broker",), lambda view: view.brokers(column(view.derived)))
 
 
 def keyed(values: Iterable[tuple[tuple[object, ...], float]]) -> Iterator[Sample]:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator
 
-from kafka_warden.catalogue.metric import Kind, Labels, Metric, Read, Sample, View, keyed, known
+from kafka_warden.catalogue.metric import Kind, Labels, Metric, Sample, View, keyed, known
 from kafka_warden.derive.moves.log_dirs import LogDirMove
 from kafka_warden.derive.moves.moves import Move
+from kafka_warden.derive.moves.totals import Totals
 
 MOVE = ("topic", "partition", "broker")
 
 
-def _each(value: Callable[[Move], float | None]) -> Read:
-    return lambda view: known((_labels(move), value(move)) for move in _shown(view))
+def _each(name: str, about: str, value: Callable[[Move], float | None]) -> Metric:
+    return Metric(name, about, MOVE, lambda view: known((_labels(move), value(move)) for move in _shown(view)))
 
 
 def _shown(view: View) -> Iterator[Move]:
@@ -35,30 +36,28 @@ def _changes(view: View) -> Iterator[Sample]:
             yield (broker, change), count
 
 
-def _total(value: Callable[[View], float | None]) -> Read:
-    return lambda view: known([((), value(view))])
+def _total(name: str, about: str, value: Callable[[Totals], float | None]) -> Metric:
+    return Metric(name, about, (), lambda view: known([((), value(view.derived.totals))]))
 
 
-def _each_log_dir(value: Callable[[LogDirMove], float | None]) -> Read:
+def _each_log_dir(name: str, about: str, value: Callable[[LogDirMove], float | None]) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         allowed, moves = _allowed(view), view.derived.throttling.log_dir_moves
         return known((_labels(move), value(move)) for move in moves if move.topic in allowed)
 
-    return read
+    return Metric(name, about, MOVE, read)
 
 
 MOVES = (
-    Metric(
+    _total(
         "reassigning_partitions",
         "Partitions under reassignment (ListPartitionReassignments). KIP-455",
-        (),
-        _total(lambda view: view.derived.totals.reassigning_partitions),
+        lambda totals: totals.reassigning_partitions,
     ),
-    Metric(
+    _total(
         "reassignment_move_ratio",
         "MoveRatio of KIP-73: partitions under reassignment divided by all partitions (ListPartitionReassignments)",
-        (),
-        _total(lambda view: view.derived.totals.ratio),
+        lambda totals: totals.ratio,
     ),
     Metric(
         "reassignment_replicas",
@@ -66,49 +65,42 @@ MOVES = (
         ("broker", "change"),
         _changes,
     ),
-    Metric(
+    _each(
         "reassignment_bytes_remaining",
         "Bytes that the adding replica lacks (DescribeLogDirs, ListOffsets). KIP-73",
-        MOVE,
-        _each(lambda move: move.remaining_bytes),
+        lambda move: move.remaining_bytes,
     ),
-    Metric(
+    _each(
         "reassignment_messages_remaining",
         "Messages that the adding replica lacks (ListOffsets). KIP-73",
-        MOVE,
-        _each(lambda move: move.remaining_messages),
+        lambda move: move.remaining_messages,
     ),
-    Metric(
+    _each(
         "reassignment_progress_ratio",
         "Copied bytes of the adding replica divided by copied and remaining bytes (DescribeLogDirs, ListOffsets)",
-        MOVE,
-        _each(lambda move: move.progress),
+        lambda move: move.progress,
     ),
-    Metric(
+    _each(
         "reassignment_bytes_per_second",
         "Bytes per second that the adding replica copies, measured over multiples of 12 s (DescribeLogDirs)",
-        MOVE,
-        _each(lambda move: move.bytes_per_second),
+        lambda move: move.bytes_per_second,
     ),
-    Metric(
+    _each(
         "reassignment_eta_seconds",
         "Seconds until the adding replica has caught up; +Inf when it never does (DescribeLogDirs, ListOffsets, "
         "DescribeConfigs). docs/throttle-law.md",
-        MOVE,
-        _each(lambda move: move.eta),
+        lambda move: move.eta,
     ),
-    Metric(
+    _each(
         "reassignment_never_ends",
         "1 when producers write more than the throttle lets through (DescribeConfigs, ListOffsets). "
         "docs/throttle-law.md",
-        MOVE,
-        _each(lambda move: None if move.never_ends is None else float(move.never_ends)),
+        lambda move: None if move.never_ends is None else float(move.never_ends),
     ),
-    Metric(
+    _each(
         "reassignment_stalled_seconds",
         "Seconds since the remaining bytes last reached a new minimum (DescribeLogDirs, ListOffsets)",
-        MOVE,
-        _each(lambda move: move.stalled),
+        lambda move: move.stalled,
     ),
     Metric(
         "reassignment_stuck",
@@ -116,18 +108,16 @@ MOVES = (
         (*MOVE, "cause"),
         lambda view: (((*_labels(move), move.stuck), 1) for move in _shown(view) if move.stuck is not None),
     ),
-    Metric(
+    _total(
         "reassignment_total_bytes_remaining",
         "Bytes that all adding replicas lack; absent while a part is unknown (DescribeLogDirs, ListOffsets)",
-        (),
-        _total(lambda view: view.derived.totals.remaining_bytes),
+        lambda totals: totals.remaining_bytes,
     ),
-    Metric(
+    _total(
         "reassignment_total_eta_seconds",
         "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves "
         "(DescribeLogDirs, ListOffsets, DescribeConfigs)",
-        (),
-        _total(lambda view: view.derived.totals.eta),
+        lambda totals: totals.eta,
     ),
     Metric(
         "reassignment_deadline_seconds",
@@ -135,19 +125,17 @@ MOVES = (
         (),
         lambda view: [((), view.parameters.moves_deadline)],
     ),
-    Metric(
+    _total(
         "reassignment_predicted_seconds",
         "MoveTime of KIP-73; absent without moves or without a throttle (DescribeLogDirs, DescribeConfigs)",
-        (),
-        _total(lambda view: view.derived.totals.predicted),
+        lambda totals: totals.predicted,
     ),
-    Metric(
+    _total(
         "reassignment_predicted_bottleneck_seconds",
         "Remaining bytes of the throttled broker and side that end last, divided by the rate that its throttle allows; "
         "absent without moves or without a throttle (DescribeLogDirs, ListOffsets, DescribeConfigs). "
         "docs/throttle-law.md",
-        (),
-        _total(lambda view: view.derived.totals.predicted_bottleneck),
+        lambda totals: totals.predicted_bottleneck,
     ),
     Metric(
         "reassignment_bottleneck_info",
@@ -156,17 +144,15 @@ MOVES = (
         lambda view: keyed([(key, 1)] if (key := view.derived.totals.bottleneck) is not None else []),
         Kind.INFO,
     ),
-    Metric(
+    _each_log_dir(
         "log_dir_move_bytes_remaining",
         "Bytes still to arrive in the new log directory of the replica (DescribeLogDirs). KIP-113",
-        MOVE,
-        _each_log_dir(lambda move: move.remaining_bytes),
+        lambda move: move.remaining_bytes,
     ),
-    Metric(
+    _each_log_dir(
         "log_dir_move_eta_seconds",
         "Seconds until the copy in the new log directory has caught up, at the rate measured over multiples of 12 s, "
         "or at the limit while that rate is unknown (DescribeLogDirs, DescribeConfigs). KIP-113",
-        MOVE,
-        _each_log_dir(lambda move: move.eta),
+        lambda move: move.eta,
     ),
 )

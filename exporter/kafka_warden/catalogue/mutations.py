@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kafka_warden.catalogue.metric import PREFIX, Kind, Metric, Read, Sample, View, known
+from kafka_warden.catalogue.metric import PREFIX, Kind, Metric, Sample, View, known
 from kafka_warden.derive.mutations import ClientMutations, active_controller
 from kafka_warden.formulas.mutation import QUOTA_KEY
 
@@ -19,8 +19,11 @@ QUANTILES: Final = {
 }
 
 
-def _each(value: Callable[[ClientMutations], float | None]) -> Read:
-    return lambda view: known(((client.user, client.client_id), value(client)) for client in view.derived.mutations)
+def _each(name: str, about: str, value: Callable[[ClientMutations], float | None]) -> Metric:
+    def read(view: View) -> Iterator[Sample]:
+        return known(((client.user, client.client_id), value(client)) for client in view.derived.mutations)
+
+    return Metric(name, about, CLIENT, read)
 
 
 def _configured(view: View) -> Iterator[Sample]:
@@ -56,43 +59,37 @@ def clients_left_out(view: View) -> dict[str, int]:
 
 
 MUTATIONS = (
-    Metric(
+    _each(
         "controller_mutation_tokens",
         "K of KIP-599: tokens left, below 0 while requests of the client are refused, +Inf without a quota "
         "(bean ControllerMutation of the active controller, tokens)",
-        CLIENT,
-        _each(lambda client: client.tokens),
+        lambda client: client.tokens,
     ),
-    Metric(
+    _each(
         "controller_mutations_per_second",
         "Partitions created, deleted or added per second (bean ControllerMutation, mutation-rate). KIP-599",
-        CLIENT,
-        _each(lambda client: client.rate),
+        lambda client: client.rate,
     ),
-    Metric(
+    _each(
         "controller_mutation_throttle_seconds",
         "Mean throttle time (bean ControllerMutation, throttle-time); unknown in KRaft. KIP-599",
-        CLIENT,
-        _each(lambda client: client.throttle),
+        lambda client: client.throttle,
     ),
-    Metric(
+    _each(
         "controller_mutation_quota_per_second",
         "R of KIP-599: the quota that applies to the client (DescribeClientQuotas), +Inf without one",
-        CLIENT,
-        _each(lambda client: client.quota),
+        lambda client: client.quota,
     ),
-    Metric(
+    _each(
         "controller_mutation_burst",
         "B of KIP-599: quota x controller.quota.window.num x controller.quota.window.size.seconds (DescribeConfigs)",
-        CLIENT,
-        _each(lambda client: client.burst),
+        lambda client: client.burst,
     ),
-    Metric(
+    _each(
         "controller_mutation_admission_delay_seconds",
         "Seconds until the client's next mutation is admitted: -K / R, 0 while tokens are left "
         "(bean ControllerMutation, tokens; DescribeClientQuotas). KIP-599",
-        CLIENT,
-        _each(lambda client: client.delay),
+        lambda client: client.delay,
     ),
     Metric(
         "controller_mutation_quota_config",

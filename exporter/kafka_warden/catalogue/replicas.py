@@ -6,19 +6,9 @@ import numpy as np
 
 from kafka_warden.catalogue.bean_metrics import broker_counter
 from kafka_warden.catalogue.followers import FOLLOWERS, REPLICA
-from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, worst_first
+from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, worst_first
 from kafka_warden.derive.mutations import active_controller
 from kafka_warden.model import UNKNOWN
-
-
-def _out_of_sync(view: View) -> Iterator[Sample]:
-    seconds = view.derived.ages.out_seconds
-    return view.replicas(seconds, worst_first(seconds, ~np.isnan(seconds)))
-
-
-def _under_replicated(view: View) -> Iterator[Sample]:
-    seconds = view.derived.ages.under_seconds
-    return view.partitions(seconds, worst_first(seconds, ~np.isnan(seconds)))
 
 
 def _is_known(view: View, name: str) -> bool:
@@ -27,23 +17,27 @@ def _is_known(view: View, name: str) -> bool:
     return known.get(name, cluster.min_isr_known)
 
 
-def _count(name: str) -> Read:
+def _count(name: str, about: str) -> Metric:
+    column = name.removesuffix("_partitions")
+
     def read(view: View) -> Iterator[Sample]:
-        if _is_known(view, name):
-            yield (), int(getattr(view.derived.cluster, name).sum())
+        if _is_known(view, column):
+            yield (), int(getattr(view.derived.cluster, column).sum())
 
-    return read
+    return Metric(name, about, (), read)
 
 
-def _by_leader(name: str) -> Read:
+def _by_leader(name: str, about: str) -> Metric:
+    column = name.removeprefix("broker_").removesuffix("_partitions")
+
     def read(view: View) -> Iterable[Sample]:
-        if not _is_known(view, name):
+        if not _is_known(view, column):
             return ()
         indexed = view.derived.indexed
-        rows = getattr(view.derived.cluster, name) & (indexed.led_by != UNKNOWN)
+        rows = getattr(view.derived.cluster, column) & (indexed.led_by != UNKNOWN)
         return view.brokers(np.bincount(indexed.led_by[rows], minlength=len(indexed.brokers)))
 
-    return read
+    return Metric(name, about, ("broker",), read)
 
 
 def _unclean(view: View) -> Iterator[Sample]:
@@ -65,48 +59,34 @@ REPLICAS = (
         "replica_out_of_sync_seconds",
         "Seconds for which the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
         REPLICA,
-        _out_of_sync,
+        lambda view: view.replicas(ages := view.derived.ages.out_seconds, worst_first(ages, ~np.isnan(ages))),
     ),
     Metric(
         "partition_under_replicated_seconds",
         "Seconds for which the partition has been under-replicated (Metadata)",
         ("topic", "partition"),
-        _under_replicated,
+        lambda view: view.partitions(ages := view.derived.ages.under_seconds, worst_first(ages, ~np.isnan(ages))),
     ),
     *FOLLOWERS,
-    Metric(
+    _count(
         "under_replicated_partitions",
         "Partitions with a replica outside the ISR; adding replicas do not count (Metadata). KIP-352",
-        (),
-        _count("under_replicated"),
     ),
-    Metric(
+    _count(
         "under_min_isr_partitions",
         "Partitions with fewer in-sync replicas than min.insync.replicas (Metadata, DescribeConfigs)",
-        (),
-        _count("under_min_isr"),
     ),
-    Metric(
+    _count(
         "at_min_isr_partitions",
         "Partitions with just min.insync.replicas in sync, except those with one replica (Metadata, DescribeConfigs)",
-        (),
-        _count("at_min_isr"),
     ),
-    Metric("offline_partitions", "Partitions without a leader (Metadata)", (), _count("offline")),
-    Metric(
-        "broker_under_replicated_partitions",
-        "Under-replicated partitions by leader (Metadata). KIP-352",
-        ("broker",),
-        _by_leader("under_replicated"),
+    _count("offline_partitions", "Partitions without a leader (Metadata)"),
+    _by_leader("broker_under_replicated_partitions", "Under-replicated partitions by leader (Metadata). KIP-352"),
+    _by_leader(
+        "broker_under_min_isr_partitions", "Partitions under min.insync.replicas by leader (Metadata, DescribeConfigs)"
     ),
-    Metric(
-        "broker_under_min_isr_partitions",
-        "Partitions under min.insync.replicas by leader (Metadata, DescribeConfigs)",
-        ("broker",),
-        _by_leader("under_min_isr"),
-    ),
-    broker_counter("broker_isr_shrinks_total", "ISR shrinks (bean IsrShrinksPerSec, Count)", "isr_shrinks_total"),
-    broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)", "isr_expands_total"),
+    broker_counter("broker_isr_shrinks_total", "ISR shrinks (bean IsrShrinksPerSec, Count)"),
+    broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)"),
     Metric(
         "unclean_leader_elections_total",
         "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count)",

@@ -1,12 +1,11 @@
 """Replication throttles, KIP-73."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 
 import numpy as np
 
-from kafka_warden.catalogue.bean_metrics import broker_bean, broker_counter
-from kafka_warden.catalogue.metric import Kind, Metric, Read, Sample, View, keyed, known
+from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
+from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, by_broker, keyed, known
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.model import SIDES, Side
 
@@ -14,33 +13,31 @@ BROKER = ("broker",)
 BROKER_SIDE = ("broker", "side")
 
 
-def _sides(columns: Callable[[Throttles], Mapping[Side, np.ndarray]]) -> Read:
+def _sides(name: str, about: str, columns: Callable[[Throttles], Mapping[Side, np.ndarray]]) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         for side in SIDES:
             for (broker,), value in view.brokers(columns(view.derived.throttles)[side]):
                 yield (broker, side), value
 
-    return read
+    return Metric(name, about, BROKER_SIDE, read)
 
 
 def _counter(name: str, bean: str, what: str) -> Metric:
-    return broker_counter(f"broker_{name}", f"{what} (bean {bean}, Count)", name)
+    return broker_counter(f"broker_{name}", f"{what} (bean {bean}, Count)")
 
 
 REPLICATION = (
-    Metric(
+    broker_gauge(
         "leader_replication_throttled_bytes_per_second",
         "LeaderReplicationThrottledRate of KIP-73: bytes per second sent to replicas of the throttled lists, in-sync "
         "replicas included (bean LeaderReplication, byte-rate). It is above 0 without any throttle, too",
-        BROKER,
-        partial(broker_bean, "leader_replication_byte_rate"),
+        "leader_replication_byte_rate",
     ),
-    Metric(
+    broker_gauge(
         "follower_replication_throttled_bytes_per_second",
         "FollowerReplicationThrottledRate of KIP-73: bytes per second received for replicas of the throttled lists "
         "(bean FollowerReplication, byte-rate)",
-        BROKER,
-        partial(broker_bean, "follower_replication_byte_rate"),
+        "follower_replication_byte_rate",
     ),
     Metric(
         "broker_catch_up_bytes_per_second",
@@ -61,30 +58,26 @@ REPLICATION = (
         lambda view: keyed(((*key, limit.origin), 1) for key, limit in view.derived.throttles.limits.items()),
         Kind.INFO,
     ),
-    Metric(
+    _sides(
         "replication_throttled_replicas",
         "Replicas of this broker in the throttled lists of topics (DescribeConfigs). KIP-73",
-        BROKER_SIDE,
-        _sides(lambda throttles: throttles.throttled),
+        lambda throttles: throttles.throttled,
     ),
-    Metric(
+    _sides(
         "replication_throttle_floor_bytes_per_second",
         "In-sync traffic that counts against the limit but is never throttled (ListOffsets, DescribeLogDirs, "
         "DescribeConfigs). KIP-73, amendment",
-        BROKER_SIDE,
-        _sides(lambda throttles: throttles.floor),
+        lambda throttles: throttles.floor,
     ),
-    Metric(
+    _sides(
         "replication_throttle_headroom_bytes_per_second",
         "Limit minus floor: the rate left to catch up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
-        BROKER_SIDE,
-        _sides(lambda throttles: throttles.headroom),
+        lambda throttles: throttles.headroom,
     ),
-    Metric(
+    by_broker(
         "replication_throttle_lower_bound_bytes_per_second",
         "Lowest throttle that KIP-73 advises: bytes in of all replicas that the broker hosts (ListOffsets)",
-        BROKER,
-        lambda view: view.brokers(view.derived.throttles.lower_bound),
+        lambda derived: derived.throttles.lower_bound,
     ),
     Metric(
         "replication_throttle_upper_bound_bytes_per_second",
@@ -108,25 +101,22 @@ REPLICATION = (
         ("broker", "side", "problem"),
         lambda view: keyed(view.derived.throttling.problems.items()),
     ),
-    Metric(
+    by_broker(
         "broker_sum_replica_lag_messages",
         "SumReplicaLag of KIP-73 over the follower replicas that the broker hosts (ListOffsets); "
         "absent while a part is unknown",
-        BROKER,
-        lambda view: view.brokers(view.derived.lag.sum_messages.values),
+        lambda derived: derived.lag.sum_messages.values,
     ),
-    Metric(
+    by_broker(
         "broker_sum_replica_lag_bytes",
         "SumReplicaLag of KIP-73 in bytes (ListOffsets, DescribeLogDirs); absent while a part is unknown",
-        BROKER,
-        lambda view: view.brokers(view.derived.lag.sum_bytes.values),
+        lambda derived: derived.lag.sum_bytes.values,
     ),
-    Metric(
+    by_broker(
         "broker_led_replica_lag_bytes",
         "Lag in bytes of the followers of partitions that the broker leads (ListOffsets, DescribeLogDirs); absent "
         "while a part is unknown. KIP-73",
-        BROKER,
-        lambda view: view.brokers(view.derived.lag.led_bytes.values),
+        lambda derived: derived.lag.led_bytes.values,
     ),
     Metric(
         "broker_replica_lag_unknown_replicas",

@@ -10,8 +10,11 @@ SINK = ("sink",)
 ReadSidecar = Callable[[Sidecar], Iterable[Sample]]
 
 
-def _sources(value: Callable[[SourceStatus], float | None]) -> ReadSidecar:
-    return lambda sidecar: known((key, value(status)) for key, status in sidecar.status.items())
+def _sources(name: str, about: str, value: Callable[[SourceStatus], float | None]) -> SidecarMetric:
+    def read(sidecar: Sidecar) -> Iterator[Sample]:
+        return known((key, value(status)) for key, status in sidecar.status.items())
+
+    return SidecarMetric(name, about, SOURCE, read)
 
 
 def _errors(sidecar: Sidecar) -> Iterator[Sample]:
@@ -36,23 +39,20 @@ def _sink_dropped(sidecar: Sidecar) -> Iterator[Sample]:
 
 
 SIDECAR = (
-    SidecarMetric(
+    _sources(
         "up",
         "1 when all requests of this kind were answered in the last poll that sent some",
-        SOURCE,
-        _sources(lambda status: int(status.up)),
+        lambda status: int(status.up),
     ),
-    SidecarMetric(
+    _sources(
         "source_duration_seconds",
         "Total duration of the requests of this kind in the last poll that sent some",
-        SOURCE,
-        _sources(lambda status: status.duration),
+        lambda status: status.duration,
     ),
-    SidecarMetric(
+    _sources(
         "source_last_success_timestamp_seconds",
         "When all requests of this kind in a poll were last answered",
-        SOURCE,
-        _sources(lambda status: status.last_success),
+        lambda status: status.last_success,
     ),
     SidecarMetric(
         "source_errors_total",
