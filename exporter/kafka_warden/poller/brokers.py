@@ -5,6 +5,7 @@ second round waits for the first, but only briefly for a broker that hangs, and 
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import FencedError
-from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Source
+from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Longs, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
@@ -20,6 +21,8 @@ from kafka_warden.sources.log_dirs import read_log_dirs
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.offsets import read_ends, read_starts, read_tiered
 from kafka_warden.sources.replies import RowIndex, index_rows
+
+ReadOffsets = Callable[[BrokerLink, RowIndex, float, Longs], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -114,18 +117,16 @@ class BrokerQuestions:
     async def _tiered(self, broker: int, link: BrokerLink, until: float) -> bool:
         """Ask for the ends of the remote logs, right after the local ends that they are compared with."""
         wanted = self._remote.get(broker)
-        if wanted is None:
-            return True
-
-        async def read(link: BrokerLink, until: float) -> bool:
-            await read_tiered(link, wanted, until, self.context.tiered)
-            return True
-
-        return bool(await self.context.ask(Source.OFFSETS, str(broker), link, read, until))
+        return wanted is None or await self._offsets(broker, link, wanted, until, read_tiered, self.context.tiered)
 
     async def _ends(self, broker: int, link: BrokerLink, wanted: RowIndex, until: float) -> bool:
+        return await self._offsets(broker, link, wanted, until, read_ends, self.context.ends)
+
+    async def _offsets(
+        self, broker: int, link: BrokerLink, wanted: RowIndex, until: float, ask: ReadOffsets, target: Longs
+    ) -> bool:
         async def read(link: BrokerLink, until: float) -> bool:
-            await read_ends(link, wanted, until, self.context.ends)
+            await ask(link, wanted, until, target)
             return True
 
         return bool(await self.context.ask(Source.OFFSETS, str(broker), link, read, until))
@@ -167,10 +168,9 @@ class BrokerQuestions:
         return True
 
     async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:
-        async def read(link: BrokerLink, until: float) -> Any:
-            return await read_broker_config(link, broker, until)
-
-        config = await self.context.ask(Source.CONFIGS, str(broker), link, read, until)
+        config = await self.context.ask(
+            Source.CONFIGS, str(broker), link, lambda link, until: read_broker_config(link, broker, until), until
+        )
         if config is not None:
             self.context.state.answers.broker_configs[broker] = config
             self.context.state.answers.mark_answered((Source.CONFIGS, broker), self.context.clock)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError
-from kafka_warden.model import NO_BROKER, UNKNOWN, ControllerWindow, Quorum, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, Quorum, Source
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
@@ -167,12 +167,13 @@ class ClusterQuestions:
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.
         state.slow_due.done(("window", node), self.context.clock)
 
-        async def read(link: BrokerLink, until: float) -> ControllerWindow:
-            return await read_controller_window(link, node, until)
-
         faults = []
         for host, port in self._controller_addresses(quorum):
-            answer = await self.context.attempt(state.links.controller(host, port), read, self.context.soon())
+            answer = await self.context.attempt(
+                state.links.controller(host, port),
+                lambda link, until: read_controller_window(link, node, until),
+                self.context.soon(),
+            )
             if not isinstance(answer, SourceError):
                 self.context.note(Source.CONFIGS, str(node), started, answer)
                 state.answers.windows[node] = answer

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from kafka_warden.clients.kafka.network import Network
@@ -158,19 +159,11 @@ class Poller:
             controller=quorum.leader if quorum is not None else None,
             kafka_version=answers.kafka_version,
             offsets_at=dict(asked.offsets_at),
-            log_dirs=_joined(answers, Source.LOG_DIRS, answers.log_dirs, slow),
-            placed={
-                broker: placed
-                for broker, placed in answers.placed.items()
-                if answers.answered_since((Source.LOG_DIRS, broker), slow)
-            },
-            future_replicas=_joined(answers, Source.LOG_DIRS, answers.future, slow),
+            log_dirs=_joined(_recent(answers, Source.LOG_DIRS, answers.log_dirs, slow)),
+            placed=_recent(answers, Source.LOG_DIRS, answers.placed, slow),
+            future_replicas=_joined(_recent(answers, Source.LOG_DIRS, answers.future, slow)),
             log_gaps={broker: gaps for broker, gaps in answers.log_gaps.items() if gaps.at >= slow},
-            broker_configs={
-                broker: config
-                for broker, config in answers.broker_configs.items()
-                if answers.answered_since((Source.CONFIGS, broker), slow)
-            },
+            broker_configs=_recent(answers, Source.CONFIGS, answers.broker_configs, slow),
             topic_configs=answers.topic_configs_since(slow),
             reassignments_known=answers.answered_since(Source.REASSIGNMENTS, oldest),
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
@@ -182,11 +175,13 @@ class Poller:
         )
 
 
-def _joined(answers: LastAnswers, source: Source, parts: Mapping[int, tuple[T, ...]], oldest: float) -> tuple[T, ...]:
-    """Join the answers of all brokers, except those that are too old."""
-    return tuple(
-        part for broker, each in parts.items() if answers.answered_since((source, broker), oldest) for part in each
-    )
+def _joined(parts: Mapping[int, tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(chain.from_iterable(parts.values()))
+
+
+def _recent(answers: LastAnswers, source: Source, parts: Mapping[int, T], oldest: float) -> dict[int, T]:
+    """Return the answers of brokers, except those that are too old."""
+    return {broker: part for broker, part in parts.items() if answers.answered_since((source, broker), oldest)}
 
 
 async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, layout: Layout, rows: Rows) -> None:

@@ -48,8 +48,7 @@ async def read_log_dirs(
     """
     topics = None if wanted is None else [_Topic(topic=name, partitions=numbers) for name, numbers in wanted]
     reply = await link.ask(DescribeLogDirsRequest(topics=topics), timeout_at)
-    fault = error_code_fault(reply.error_code, None, link.address)
-    if fault:
+    if fault := error_code_fault(reply.error_code, None, link.address):
         raise fault
     return parse_log_dirs(reply, broker, known, sizes, watched)
 

@@ -90,8 +90,7 @@ async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:
     if not await link.supports(DescribeClusterRequest, FENCED_BROKERS, timeout_at):
         return {}
     reply = await link.ask(DescribeClusterRequest(include_fenced_brokers=True), timeout_at)
-    fault = error_code_fault(reply.error_code, reply.error_message, link.address)
-    if fault:
+    if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_fenced(reply)
 

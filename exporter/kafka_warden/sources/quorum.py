@@ -21,8 +21,7 @@ async def read_quorum(link: BrokerLink, timeout_at: float) -> Quorum:
     """
     wanted = [_Topic(topic_name=METADATA_TOPIC, partitions=[_Topic.PartitionData(partition_index=0)])]
     reply = await link.ask(DescribeQuorumRequest(topics=wanted), timeout_at)
-    fault = error_code_fault(reply.error_code, reply.error_message, link.address)
-    if fault:
+    if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_quorum(reply, link.address)
 
@@ -36,8 +35,7 @@ def parse_quorum(reply: Any, address: str) -> Quorum:
     if not reply.topics or not reply.topics[0].partitions:
         raise ProtocolError(f"{address}: DescribeQuorum returned no partition")
     partition = reply.topics[0].partitions[0]
-    fault = error_code_fault(partition.error_code, partition.error_message, address)
-    if fault:
+    if fault := error_code_fault(partition.error_code, partition.error_message, address):
         raise fault
     return Quorum(
         leader=partition.leader_id,

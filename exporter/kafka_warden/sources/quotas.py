@@ -1,14 +1,12 @@
 """Client quotas as configured: DescribeClientQuotas, which a broker answers from its own copy of the metadata."""
 
-from typing import Any, Final
+from typing import Any
 
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClientQuotasRequest
+from kafka_warden.formulas.mutation import DEFAULT
 from kafka_warden.model import QuotaEntity
-
-DEFAULT: Final = ""
-"""How `QuotaEntity` writes a default entity; the wire has a null name."""
 
 
 async def read_quotas(link: BrokerLink, timeout_at: float) -> tuple[QuotaEntity, ...]:
@@ -18,8 +16,7 @@ async def read_quotas(link: BrokerLink, timeout_at: float) -> tuple[QuotaEntity,
         SourceError: it did not answer, or may not.
     """
     reply = await link.ask(DescribeClientQuotasRequest(components=[], strict=False), timeout_at)
-    fault = error_code_fault(reply.error_code, reply.error_message, link.address)
-    if fault:
+    if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_quotas(reply)
 
@@ -28,6 +25,7 @@ def parse_quotas(reply: Any) -> tuple[QuotaEntity, ...]:
     """Turn a DescribeClientQuotasResponse into entities; those of other types (`ip`) are left out."""
     entities = []
     for entry in reply.entries or ():
+        # The wire has a null name for a default entity.
         names = {part.entity_type: DEFAULT if part.entity_name is None else part.entity_name for part in entry.entity}
         if names.keys() <= {"user", "client-id"}:
             values = {value.key: value.value for value in entry.values}

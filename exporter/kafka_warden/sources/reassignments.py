@@ -28,8 +28,7 @@ async def read_reassignments(link: BrokerLink, timeout_at: float) -> Reassignmen
     """
     left = int(1000 * max(0.0, timeout_at - link.now()))
     reply = await link.ask(ListPartitionReassignmentsRequest(timeout_ms=left, topics=None), timeout_at)
-    fault = error_code_fault(reply.error_code, reply.error_message, link.address)
-    if fault:
+    if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_reassignments(reply)
 
