@@ -9,8 +9,6 @@ from fleet.moving import Mover
 from fleet.replication import elect, expire, follow
 from fleet.settings import DAY, chance
 from fleet.world import World, add_topic
-from kafka_warden.formulas import mutation
-from kafka_warden.formulas.ops import NUMBERS
 
 TOKENS_A_SECOND = 2.0
 """`controller_mutation_rate` of the client that makes topics."""
@@ -46,9 +44,14 @@ def make_clockwork(world: World, mover: Mover) -> Clockwork:
     return Clockwork(chance(world.settings, number, "load"), chance(world.settings, number, "fetching"), mover)
 
 
+def refill(tokens: float, rate: float, burst: float, elapsed: float) -> float:
+    """Return K of KIP-599 after `elapsed` seconds without a mutation: min(B, K + R x elapsed); at least K."""
+    return min(tokens + rate * max(elapsed, 0.0), burst)
+
+
 def _make_topics(world: World, until: float) -> None:
     """Make the topics that are due, and take what they cost from the client's tokens (KIP-599)."""
-    world.tokens = mutation.refill(NUMBERS, world.tokens, TOKENS_A_SECOND, TOKENS, until - world.now)
+    world.tokens = refill(world.tokens, TOKENS_A_SECOND, TOKENS, until - world.now)
     while world.made < len(world.plan.creations):
         creation = world.plan.creations[world.made]
         if world.settings.start + creation.at * DAY > until:

@@ -60,7 +60,8 @@ def run(config: Config) -> int:
     state = StateFile(config.state.path)
     cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build(), state, history)
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
-    server = WebServer(web_settings(config), cycle.holder, health=timer.health)
+    web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
+    server = WebServer(web, cycle.holder, health=timer.health)
     port = server.start()
     log.info("listening", host=config.web.listen.host, port=port)
     if history is not None:
@@ -79,11 +80,6 @@ def tune_interpreter() -> None:
     """Let scrapes run while a poll computes."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(GC_THRESHOLD)
-
-
-def web_settings(config: Config) -> WebSettings:
-    """Return the settings of the web server."""
-    return WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
 
 
 def make_poller(config: Config) -> Poller:

@@ -220,19 +220,5 @@ class TooLargeError(SourceError):
     reason = "too_large"
 
 
-REASONS = tuple(
-    cls.reason
-    for cls in (
-        RefusedError,
-        ConnectTimeoutError,
-        AnswerTimeoutError,
-        FencedError,
-        AuthenticationError,
-        AuthorizationError,
-        TlsError,
-        UnsupportedError,
-        ProtocolError,
-        TooLargeError,
-    )
-)
+REASONS = tuple(cls.reason for cls in SourceError.__subclasses__())
 """Every value of the label `reason`."""

@@ -135,18 +135,18 @@ def test_a_missing_file_and_a_folder_are_one_line_errors(tmp_path: Path) -> None
 def test_a_rotation_is_noticed_once(tmp_path: Path) -> None:
     """Writing, replacing and swapping the Kubernetes link are changes. A missing file is not."""
     path = _file(tmp_path)
-    file = SecretFile(path)
-    assert not file.changed()
+    watch = FileWatch((path,))
+    assert not watch.changed()
 
     path.write_bytes(b"canary-second\n")
-    assert (file.changed(), file.changed()) == (True, False)
+    assert (watch.changed(), watch.changed()) == (True, False)
 
     other = tmp_path / "new"
     other.write_bytes(b"canary-third!\n")
     path.unlink()
-    assert not file.changed()
+    assert not watch.changed()
     other.rename(path)
-    assert (file.changed(), file.changed()) == (True, False)
+    assert (watch.changed(), watch.changed()) == (True, False)
 
 
 def test_a_watch_covers_all_of_its_files(tmp_path: Path) -> None:

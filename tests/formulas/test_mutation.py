@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet.advance import refill
 from kafka_warden.formulas import mutation
 from kafka_warden.formulas.mutation import Entity, Mutations, Quota, resolve, shown
 from kafka_warden.formulas.ops import ARRAYS, NUMBERS
@@ -106,10 +107,10 @@ def test_waiting_the_delay_brings_k_to_zero(tokens: float, rate: float) -> None:
     """Delay and refill agree: after exactly the delay no token is missing."""
     delay = mutation.admission_delay(NUMBERS, tokens, rate)
 
-    assert mutation.refill(NUMBERS, tokens, rate, 1e9, delay) == pytest.approx(0, abs=1e-6)
+    assert refill(tokens, rate, 1e9, delay) == pytest.approx(0, abs=1e-6)
 
 
 def test_refill_stops_at_the_burst() -> None:
     """An idle client has B tokens, not more, and a clock that goes back adds none."""
-    assert mutation.refill(NUMBERS, 0, 5, 55, 1e6) == 55
-    assert mutation.refill(NUMBERS, -5, 5, 55, -30.0) == -5
+    assert refill(0, 5, 55, 1e6) == 55
+    assert refill(-5, 5, 55, -30.0) == -5

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from kafka_warden.model import UNKNOWN, LogDir
+from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.findings import problems, warnings
-from kafka_warden.planning.room import Disk, Partitions, count_partitions, count_replicas
+from kafka_warden.planning.room import Disk, Partitions, count_replicas
 from tests.planning.planned import GB, cluster, log_dir, plan, sized, to
 
 TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [sized([1, 2, 3], GB)] * 5}
@@ -117,5 +118,5 @@ def test_counts_for_a_creation() -> None:
     seen = cluster(TOPICS, more=[4])
 
     assert count_replicas(seen) == {1: 2, 2: 2, 3: 0, 4: 0}
-    assert count_partitions(seen) == 2
+    assert plan_creation(seen, "new", 1, 1, math.inf, math.inf).cluster_before == 2
     assert math.isinf(plan(seen, to("t", 0, 1, 4)).rooms[0].partitions.limit)

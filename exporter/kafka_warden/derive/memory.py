@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_warden.derive.followers.isr_ages import never
 from kafka_warden.derive.followers.remaining import RemainingEstimate
 from kafka_warden.derive.followers.remaining import blank as no_estimate
 from kafka_warden.derive.followers.remaining import realign as realign_estimate
@@ -76,8 +75,8 @@ def blank(seen: IndexedSnapshot) -> Memory:
         bytes_in=bytes_in.blank(partitions),
         known_end=np.full(replicas, UNKNOWN, np.int64),
         estimate=no_estimate(replicas),
-        out_since=never(replicas),
-        under_since=never(partitions),
+        out_since=np.full(replicas, np.nan),
+        under_since=np.full(partitions, np.nan),
         replicas=empty_memory(replicas),
     )
 

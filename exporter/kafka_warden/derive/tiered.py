@@ -13,6 +13,7 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import tiered as formulas
 from kafka_warden.formulas import tiered_problems as problems
 from kafka_warden.formulas.folds import debounce, since
+from kafka_warden.formulas.mutation import Entity
 from kafka_warden.formulas.rows import carry
 from kafka_warden.formulas.tiered_problems import Problem
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
@@ -164,7 +165,7 @@ def _of_copying(
 
 
 def _of_fetching(
-    indexed: IndexedSnapshot, broker: int, config: BrokerConfig, rates: dict[problems.Entity, float] | None
+    indexed: IndexedSnapshot, broker: int, config: BrokerConfig, rates: dict[Entity, float] | None
 ) -> dict[Problem, bool | None]:
     quota = config.remote_fetch_quota
     if quota is None:
@@ -209,7 +210,7 @@ def _led_any(indexed: IndexedSnapshot, rows: Bools) -> Bools:
     return any_led
 
 
-def _consumer_rates(indexed: IndexedSnapshot) -> dict[problems.Entity, float] | None:
+def _consumer_rates(indexed: IndexedSnapshot) -> dict[Entity, float] | None:
     quotas = indexed.snapshot.quotas
     if quotas is None:
         return None

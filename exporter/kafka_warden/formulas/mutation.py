@@ -55,19 +55,12 @@ def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
     return ops.when(missing > 0, ops.divide(missing, rate, ops.lit(math.inf)), ops.lit(0.0))
 
 
-def refill(ops: Ops[V], tokens: V, rate: V, burst: V, elapsed: V) -> V:
-    """K after `elapsed` seconds without a mutation: min(B, K + R x elapsed). Time going back adds nothing."""
-    return ops.least(tokens + rate * ops.greatest(elapsed, ops.lit(0.0)), burst)
-
-
-def is_unlimited(tokens: float, rate: float) -> bool:
-    """Whether that client has no quota: none resolves, or its tokens are those of Long.MAX. judgement.md 6."""
-    return math.isinf(rate) or tokens > UNLIMITED_TOKENS
-
-
 def shown(tokens: float, rate: float, samples: float | None, window: float | None) -> Mutations:
-    """K, R and B for `/metrics`: all three `+inf` for a client without a quota, B unknown without the window."""
-    if is_unlimited(tokens, rate):
+    """K, R and B for `/metrics`: all three `+inf` for a client without a quota, B unknown without the window.
+
+    A client has no quota if none resolves, or its tokens are those of Long.MAX. judgement.md 6.
+    """
+    if math.isinf(rate) or tokens > UNLIMITED_TOKENS:
         return Mutations(math.inf, math.inf, math.inf)
     return Mutations(tokens, rate, None if samples is None or window is None else burst(rate, samples, window))
 

@@ -8,16 +8,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-FETCH_QUOTA_KEY: Final = "consumer_byte_rate"
+from kafka_warden.formulas.mutation import DEFAULT, Entity
 
-DEFAULT: Final = ""
-"""In an entity: the default of that part. `None` means that the entity has no such part."""
+FETCH_QUOTA_KEY: Final = "consumer_byte_rate"
 
 BINDING: Final = 0.95
 """Part of a quota at which its rate is held back by it."""
-
-Entity = tuple[str | None, str | None]
-"""(user, client id) of a configured quota."""
 
 
 class Problem(StrEnum):

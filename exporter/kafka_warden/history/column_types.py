@@ -140,15 +140,13 @@ _COLUMNS: Final[Mapping[Any, Scalar]] = {
 }
 
 
+_hints: Final = cache(get_type_hints)
+
+
 def hints(owner: Any) -> dict[str, Any]:
     """Return the types of the fields of a dataclass, in their order, with forward references resolved."""
     found = _hints(owner)
     return {each.name: found[each.name] for each in fields(owner)}
-
-
-@cache
-def _hints(owner: Any) -> dict[str, Any]:
-    return get_type_hints(owner)
 
 
 def bare(annotation: Any) -> tuple[Any, bool]:

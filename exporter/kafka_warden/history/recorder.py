@@ -103,7 +103,7 @@ class Recorder:
                 log.warning(
                     "history was not written completely before the stop",
                     sink=worker.sink.stats.sink,
-                    polls=worker.waiting,
+                    polls=len(worker.waiting),
                 )
 
 
@@ -114,22 +114,17 @@ class _Worker:
         self.sink = sink
         self.thread = threading.Thread(target=self._work, name=f"history-{sink.stats.sink}", daemon=True)
         self._most_rows = most_rows
-        self._waiting: deque[Poll] = deque()
+        self.waiting: deque[Poll] = deque()
         self._rows = 0
         self._changed = threading.Condition()
         self._until: float | None = None
 
-    @property
-    def waiting(self) -> int:
-        """Number of queued polls."""
-        return len(self._waiting)
-
     def offer(self, poll: Poll) -> None:
         """Queue a poll, or count its rows as lost."""
         with self._changed:
-            fits = not self._waiting or self._rows + _size(poll) <= self._most_rows
+            fits = not self.waiting or self._rows + _size(poll) <= self._most_rows
             if fits and self._until is None:
-                self._waiting.append(poll)
+                self.waiting.append(poll)
                 self._rows += _size(poll)
                 self._changed.notify()
                 return
@@ -144,11 +139,11 @@ class _Worker:
     def _next(self) -> tuple[Poll | None, float | None]:
         """Wait for a poll. Return it, or the time by which to stop if that was requested."""
         with self._changed:
-            if not self._waiting and self._until is None:
+            if not self.waiting and self._until is None:
                 self._changed.wait(IDLE)
-            if not self._waiting:
+            if not self.waiting:
                 return None, self._until
-            poll = self._waiting.popleft()
+            poll = self.waiting.popleft()
             self._rows -= _size(poll)
             return poll, None
 

@@ -20,7 +20,6 @@ class Progress:
     """Reports a job's steps, and how many of their tasks Spark has completed."""
 
     def __init__(self, context: SparkContext, stream: TextIO | None = None) -> None:
-        """Report on `stream`, stderr when not given."""
         self._context = context
         self._stream = stream if stream is not None else sys.stderr
         self._bar = self._stream.isatty()
@@ -33,22 +32,19 @@ class Progress:
         done = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(text, began, done), daemon=True)
         watcher.start()
+        outcome = "failed after"
         try:
             yield
-        except BaseException:
-            self._end(done, watcher, f"{text}: failed after {time.monotonic() - began:.1f} s")
-            raise
-        self._end(done, watcher, f"{text}: done in {time.monotonic() - began:.1f} s")
+            outcome = "done in"
+        finally:
+            done.set()
+            watcher.join()
+            self.say(f"{text}: {outcome} {time.monotonic() - began:.1f} s")
 
     def say(self, text: str) -> None:
         """Write one line."""
         self._stream.write(f"{self._clear()}kafka-warden: {text}\n")
         self._stream.flush()
-
-    def _end(self, done: threading.Event, watcher: threading.Thread, text: str) -> None:
-        done.set()
-        watcher.join()
-        self.say(text)
 
     def _watch(self, text: str, began: float, done: threading.Event) -> None:
         # If the JVM is gone, the step itself fails.

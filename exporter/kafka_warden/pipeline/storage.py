@@ -23,7 +23,6 @@ class Storage:
     """Hadoop's file systems. Addresses have a scheme."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Use the file systems of a session."""
         context = spark.sparkContext
         jvm: Any = context._jvm  # noqa: SLF001  # pyspark has no other way to Hadoop's file systems
         settings: Any = context._jsc  # noqa: SLF001  # the same

@@ -11,7 +11,7 @@ from kafka_warden.errors import TopicError
 from kafka_warden.formulas import limits
 from kafka_warden.model import Snapshot
 from kafka_warden.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place_by_rack, room_by_rack
-from kafka_warden.planning.room import count_partitions, count_replicas
+from kafka_warden.planning.room import count_replicas
 
 _LONGEST_NAME: Final = 249
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -72,7 +72,7 @@ def plan_creation(
     before = [hosted[broker] for broker in up]
     counted = limits.is_counted(topic)
     limit, cluster = (broker_limit, cluster_limit) if counted else (math.inf, math.inf)
-    cluster_before = count_partitions(snapshot)
+    cluster_before = int(limits.counted_rows(snapshot.topics, snapshot.partitions.topic).sum())
     racks = [snapshot.brokers[broker].rack for broker in up]
     headroom = [limits.headroom(limit, float(count)) for count in before]
     reasons = _reasons(headroom, racks, limits.headroom(cluster, float(cluster_before)), partitions, factor)

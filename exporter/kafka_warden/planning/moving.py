@@ -61,11 +61,6 @@ class Moving:
     """The file names a log directory for a replica that stays on its broker."""
 
     @property
-    def name(self) -> str:
-        """Topic and partition as Kafka writes them."""
-        return f"{self.topic}-{self.number}"
-
-    @property
     def counted(self) -> bool:
         """Whether KIP-578's limits count it."""
         return is_counted(self.topic)
@@ -110,7 +105,7 @@ def electing(moving: Iterable[Moving]) -> list[Moving]:
 
 def names(moving: Iterable[Moving]) -> str:
     """Return the names of the first partitions, and the number of the others."""
-    found = [partition.name for partition in moving]
+    found = [f"{partition.topic}-{partition.number}" for partition in moving]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(found[:MOST_NAMED]) + more
 

@@ -39,6 +39,8 @@ class MovePlan:
     """KIP-73's MoveTime; `+inf` if the limit is not above the inbound rate, `None` if unknown."""
     last: tuple[Load, float] | None
     """The bottleneck, which ends last, and its seconds by the law; `None` if nothing is copied."""
+    rollback: tuple[Target, ...]
+    """The current assignment of the partitions of the file."""
     rollback_plan: RollbackPlan
 
     @property
@@ -76,11 +78,6 @@ class MovePlan:
         """Whether a move is in progress: then the tool requires `--additional`."""
         return any(partition.under_way for partition in self.moving)
 
-    @property
-    def rollback(self) -> tuple[Target, ...]:
-        """The current assignment of the partitions of the file."""
-        return _current_assignment(self.moving)
-
 
 def plan_move(
     snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats, goal: Goal, most_partitions: float = math.inf
@@ -98,6 +95,7 @@ def plan_move(
     loads = derive_loads(snapshot, moving, planned)
     bounds = planned.bounds({load.broker for load in loads}, goal.network)
     choice = choose(loads, goal, bounds)
+    current = tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in moving if p.asked)
     copying = sum(bool(partition.arriving) for partition in moving)
     ratio = moves.move_ratio(NUMBERS, float(copying), float(len(snapshot.partitions)))
     return MovePlan(
@@ -111,12 +109,9 @@ def plan_move(
         ratio=ratio,
         move_time=None if choice is None else _move_time(snapshot, bytes_in, ratio, choice.assumed_limit),
         last=None if choice is None else last_to_end(loads, choice.assumed_limit),
-        rollback_plan=plan_rollback(snapshot, moving, _current_assignment(moving), bytes_in, goal),
+        rollback=current,
+        rollback_plan=plan_rollback(snapshot, moving, current, bytes_in, goal),
     )
-
-
-def _current_assignment(moving: Sequence[Moving]) -> tuple[Target, ...]:
-    return tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in moving if p.asked)
 
 
 def _move_time(snapshot: Snapshot, bytes_in: Floats, ratio: float, limit: float) -> float | None:

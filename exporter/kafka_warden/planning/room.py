@@ -62,11 +62,6 @@ def derive_room(snapshot: Snapshot, moving: Sequence[Moving], most_partitions: f
     return tuple(_room(snapshot, moving, broker, counts.get(broker, 0), most_partitions) for broker in brokers)
 
 
-def count_partitions(snapshot: Snapshot) -> int:
-    """Return the number of partitions that count against the cluster's limit."""
-    return int(limits.counted_rows(snapshot.topics, snapshot.partitions.topic).sum())
-
-
 def count_replicas(snapshot: Snapshot) -> dict[int, int]:
     """Return the number of replicas per broker that count against its limit, also of adding ones."""
     counted = limits.counted_rows(snapshot.topics, snapshot.partitions.topic)

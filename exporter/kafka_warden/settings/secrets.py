@@ -84,11 +84,10 @@ class SecretSource(Protocol):
 class SecretFile:
     """A file whose whole content is one secret; one newline at its end does not belong to it."""
 
-    __slots__ = ("_watch", "path")
+    __slots__ = ("path",)
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._watch = FileWatch((path,))
 
     def __repr__(self) -> str:
         return f"SecretFile({str(self.path)!r})"
@@ -116,10 +115,6 @@ class SecretFile:
     def paths(self) -> tuple[Path, ...]:
         """Return the file."""
         return (self.path,)
-
-    def changed(self) -> bool:
-        """Return whether the file changed since the previous call, or since this object was made."""
-        return self._watch.changed()
 
 
 def _text(path: Path, content: bytes) -> str:

@@ -55,9 +55,12 @@ class Authenticator:
             return True
         loop = asyncio.get_running_loop()
         right = await loop.run_in_executor(self._executor, _check, password, hashed or unmatchable)
-        if right and hashed is not None:
-            self._cache(key)
-        return right and hashed is not None
+        if not right or hashed is None:
+            return False
+        self._verified[key] = None
+        while len(self._verified) > _CACHED:
+            self._verified.popitem(last=False)
+        return True
 
     def close(self) -> None:
         """Start no more bcrypt checks."""
@@ -69,11 +72,6 @@ class Authenticator:
             content = part.encode()
             digest.update(len(content).to_bytes(8, "big") + content)
         return digest.digest()
-
-    def _cache(self, key: bytes) -> None:
-        self._verified[key] = None
-        while len(self._verified) > _CACHED:
-            self._verified.popitem(last=False)
 
 
 def _parse(header: str) -> tuple[str, str] | None:

@@ -42,7 +42,6 @@ class CurrentWebFile:
     """The settings and the TLS context in force. Without a file: no TLS, no authentication."""
 
     def __init__(self, path: Path | None) -> None:
-        """Read the file, or raise ConfigError."""
         self._path = path
         self._seen: dict[Path, FileStatus | None] = {}
         self._loaded = _Loaded(WebFile(), None) if path is None else self._read(path)

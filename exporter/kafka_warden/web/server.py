@@ -91,7 +91,6 @@ class WebServer:
     """
 
     def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
-        """Read the web configuration file, or raise ConfigError."""
         self._settings = settings
         self._current = CurrentWebFile(settings.config_file)
         # hypercorn closes idle connections itself, except those of TLS clients that do not answer the close.

@@ -105,11 +105,7 @@ class RawBeans:
     """Beans that matched a pattern and were not read, because there were too many."""
 
 
-_ERRORS = {
-    cls.reason: cls
-    for cls in vars(errors).values()
-    if isinstance(cls, type) and issubclass(cls, errors.SourceError) and cls is not errors.SourceError
-}
+_ERRORS = {cls.reason: cls for cls in errors.SourceError.__subclasses__()}
 
 
 def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:
@@ -122,7 +118,10 @@ def decode_hello(line: bytes) -> Hello:
     """The inverse of :func:`encode`."""
     body = json.loads(line)
     tls = body.pop("tls")
-    questions = {kind: _question(body) for kind, body in body.pop("questions").items()}
+    questions = {
+        kind: Question(_queries(asked["beans"]), _queries(asked["patterns"]))
+        for kind, asked in body.pop("questions").items()
+    }
     return Hello(questions=questions, tls=TlsFiles(**tls) if tls else None, **body)
 
 
@@ -143,10 +142,6 @@ def result(reply: Reply, at: float) -> RawBeans | errors.SourceError:
         return _ERRORS.get(reply.reason, errors.ProtocolError)(reply.message)
     values = {(bean.name, name): value for bean in reply.beans for name, value in bean.values.items()}
     return RawBeans(at=at, values=values, rows=reply.rows, left_out=reply.left_out)
-
-
-def _question(body: Mapping[str, Any]) -> Question:
-    return Question(beans=_queries(body["beans"]), patterns=_queries(body["patterns"]))
 
 
 def _queries(items: Sequence[Mapping[str, Any]]) -> tuple[BeanQuery, ...]:

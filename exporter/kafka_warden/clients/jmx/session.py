@@ -114,7 +114,10 @@ class JmxSession:
         if slot.held_back(now, password):
             wanted.answer = slot.answer
         elif slot.overdue(now, self._overdue):
-            wanted.answer = _hangs(wanted.target, self._overdue)
+            where = f"{wanted.target.host}:{wanted.target.port}"
+            wanted.answer = AnswerTimeoutError(
+                f"a JMX call to {where} has hung for more than {self._overdue:g} s: not asked again until it ends"
+            )
         elif slot.outstanding is not None:
             wanted.awaited, wanted.late = slot.outstanding, True
         else:
@@ -184,12 +187,6 @@ class JmxSession:
         slot = self._asked.pop(reply.id, None)
         if child is self._child and slot is not None:
             slot.take(reply, time.monotonic())
-
-
-def _hangs(target: JmxTarget, overdue: float) -> AnswerTimeoutError:
-    return AnswerTimeoutError(
-        f"a JMX call to {target.host}:{target.port} has hung for more than {overdue:g} s: not asked again until it ends"
-    )
 
 
 def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:

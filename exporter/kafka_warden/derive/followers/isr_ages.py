@@ -33,8 +33,3 @@ def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Fl
     out = since_rows(out_since, clock, missing)
     under = since_rows(under_since, clock, under_replicated)
     return Ages(*out, *under)
-
-
-def never(rows: int) -> Floats:
-    """Return a column of conditions that do not hold."""
-    return np.full(rows, np.nan)

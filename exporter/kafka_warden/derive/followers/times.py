@@ -49,7 +49,8 @@ def derive_times(
     """
     clock, replicas = indexed.snapshot.clock, indexed.snapshot.replicas
     # Followers are asked first, at the poll's own time: the sampling gap lies between that and the leader's answer.
-    when, wait = np.full(len(indexed.led_by), clock), fetch_wait(indexed)
+    when, configs = np.full(len(indexed.led_by), clock), indexed.snapshot.broker_configs.values() or (BrokerConfig(),)
+    wait = max(config.replica_fetch_wait_max for config in configs)
     reached = formulas.end_to_reach([seen.at for seen in leaders], [seen.end for seen in leaders], when, wait)
     # A comparison with NaN (no end of the leader is known) is False.
     caught = (lag.messages != UNKNOWN) & (lag.end >= reached[replicas.partition])
@@ -63,12 +64,6 @@ def derive_times(
     rows = np.flatnonzero(shown)
     passed, seconds = _lag_seconds(indexed, lag, leaders, rows, lag.end[rows] != known_end[rows], passed_at)
     return Times(seconds, behind, caught, late, shown, last, passed)
-
-
-def fetch_wait(indexed: IndexedSnapshot) -> float:
-    """Return replica.fetch.wait.max in seconds, the longest of all brokers."""
-    configs = indexed.snapshot.broker_configs.values()
-    return max((config.replica_fetch_wait_max for config in configs), default=BrokerConfig().replica_fetch_wait_max)
 
 
 def _limits(indexed: IndexedSnapshot) -> Floats:

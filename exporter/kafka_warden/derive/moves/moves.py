@@ -204,11 +204,7 @@ def _eta(inputs: StuckInputs, key: FlowKey, row: int, track: Track, bytes_in: fl
         return None
     if inputs.verdict(key) is law.Verdict.NEVER:
         return math.inf if inputs.never(key, remaining) else None
-    own = _own_trend(flow, track, inputs.changes[key].at)
-    return replica_eta(flow, remaining, own, as_known(bytes_in), inputs.flow_eta(key))
-
-
-def _own_trend(flow: Flow, track: Track, changed_at: float) -> Trend | None:
-    first = int(np.searchsorted(track.times, changed_at + flow.window.settling))
+    first = int(np.searchsorted(track.times, inputs.changes[key].at + flow.window.settling))
     measured = moves.slope(track.times[first:], track.remaining[first:], flow.window)
-    return None if measured is None else Trend(-measured[0], measured[1])
+    own = None if measured is None else Trend(-measured[0], measured[1])
+    return replica_eta(flow, remaining, own, as_known(bytes_in), inputs.flow_eta(key))

@@ -78,14 +78,11 @@ class StuckInputs:
     def flow_eta(self, key: FlowKey) -> float | None:
         """Seconds until a whole flow has caught up; `None` when unknown, for example before anything was copied."""
         if key not in self._etas:
-            self._etas[key] = self._flow_eta(key)
+            flow = self.flows[key]
+            total = sum_known([self.remaining.get(row) for row in flow.rows.tolist()])
+            eta = flow_eta(flow, total, self.measured.get(key, Measured()).steady)
+            self._etas[key] = None if eta is None else as_finite(eta)
         return self._etas[key]
-
-    def _flow_eta(self, key: FlowKey) -> float | None:
-        flow = self.flows[key]
-        total = sum_known([self.remaining.get(row) for row in flow.rows.tolist()])
-        eta = flow_eta(flow, total, self.measured.get(key, Measured()).steady)
-        return None if eta is None else as_finite(eta)
 
 
 @dataclass(frozen=True, slots=True)

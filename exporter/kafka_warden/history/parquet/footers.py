@@ -127,11 +127,7 @@ def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
 
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
-    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark.
-
-    Raises:
-        ConfigError: the address cannot be used.
-    """
+    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark."""
     # Spark writes `file:/tmp`, users write `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:

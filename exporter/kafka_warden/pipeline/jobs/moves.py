@@ -5,7 +5,6 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
@@ -24,7 +23,10 @@ def run(request: Request[None]) -> None:
         with request.progress.step("moves: samples"):
             write(MOVE_SAMPLES, samples_of(shown), request.output)
         with request.progress.step("moves: lifetimes"):
-            write(MOVES, moves_of(request.history, shown), request.output)
+            placed = request.history.table("brokers").select(*POLL, "broker", "placed")
+            found = move_lifetimes(shown, hosts(request.history, shown), placed)
+            moves = found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
+            write(MOVES, moves, request.output)
 
 
 def samples_of(shown: DataFrame) -> DataFrame:
@@ -35,13 +37,6 @@ def samples_of(shown: DataFrame) -> DataFrame:
         .withColumns({name: moment(name) for name in ("began", "time")})
         .select(*MOVE_SAMPLES.names)
     )
-
-
-def moves_of(history: History, shown: DataFrame) -> DataFrame:
-    """Return the mart `moves`."""
-    placed = history.table("brokers").select(*POLL, "broker", "placed")
-    found = move_lifetimes(shown, hosts(history, shown), placed)
-    return found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
 
 
 JOB: Final[Job[None]] = Job(

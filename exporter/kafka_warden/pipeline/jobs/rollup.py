@@ -39,8 +39,7 @@ class Options:
     """None: a stream of files."""
 
 
-def add_flags(parser: ArgumentParser) -> None:
-    """Add the flags."""
+def _add_flags(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--stream", action="store_true", help="continue with new files; a topic is always a stream")
     add("--until-done", action="store_true", help="of a stream: end when all existing input is read")
@@ -51,12 +50,7 @@ def add_flags(parser: ArgumentParser) -> None:
     add("--kafka-properties", type=Path, metavar="FILE", help="of a topic: client properties, as for Java clients")
 
 
-def read_flags(parsed: Namespace) -> Options:
-    """Read the flags.
-
-    Raises:
-        ConfigError: a value that cannot be used.
-    """
+def _read_flags(parsed: Namespace) -> Options:
     is_topic = topic.is_topic(parsed.input)
     for flag, given in (("--kafka-properties", parsed.kafka_properties), ("--accept-loss", parsed.accept_loss)):
         if given and not is_topic:
@@ -131,5 +125,5 @@ def _duration(flag: str, text: str) -> float:
 
 
 JOB: Final = Job(
-    "rollup", "minute and hour marts of replicas, topics, brokers and clusters", add_flags, read_flags, run
+    "rollup", "minute and hour marts of replicas, topics, brokers and clusters", _add_flags, _read_flags, run
 )

@@ -29,8 +29,7 @@ def run(request: Request[Options]) -> None:
             write(FORECAST_PATHS, paths(rows), request.output)
 
 
-def add_flags(command: ArgumentParser) -> None:
-    """Add the flags of this job."""
+def _add_flags(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--horizon", default="90", metavar="DAYS", help="days to look ahead (default: 90)")
     add("--level", default="90%", metavar="SHARE", help="of the interval (default: 90%%)")
@@ -41,12 +40,7 @@ def add_flags(command: ArgumentParser) -> None:
     add("--seed", default="1", metavar="N", help="of the random draws (default: 1)")
 
 
-def read_flags(parsed: Namespace) -> Options:
-    """Read the flags.
-
-    Raises:
-        ConfigError: an unusable value.
-    """
+def _read_flags(parsed: Namespace) -> Options:
     return Options(**read_values(vars(parsed), _FLAGS))
 
 
@@ -74,4 +68,4 @@ _FLAGS: Final[Mapping[str, Callable[[object], Any]]] = {
     "seed": values.whole_number,
 }
 
-JOB: Final = Job("forecast", "the day on which limits are reached, with an interval", add_flags, read_flags, run)
+JOB: Final = Job("forecast", "the day on which limits are reached, with an interval", _add_flags, _read_flags, run)

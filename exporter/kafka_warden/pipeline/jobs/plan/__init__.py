@@ -103,8 +103,7 @@ def _line(one: Percentile, plan: MovePlan) -> tuple[str, ...]:
     )
 
 
-def add_flags(command: ArgumentParser) -> None:
-    """Add the flags of this job, with the names and meanings of `kafka-warden plan`."""
+def _add_flags(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--reassignment", required=True, metavar="FILE", help="JSON of kafka-reassign-partitions")
     add("--deadline", metavar="DURATION", help="of the move (default: the sidecar's moves.deadline)")
@@ -118,12 +117,7 @@ def add_flags(command: ArgumentParser) -> None:
     add("--secured", action="store_true", help="the commands need client properties")
 
 
-def read_flags(parsed: Namespace) -> Options:
-    """Read the flags.
-
-    Raises:
-        ConfigError: an unusable value.
-    """
+def _read_flags(parsed: Namespace) -> Options:
     return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(vars(parsed), _FLAGS).items()})
 
 
@@ -141,4 +135,4 @@ _FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "secured": bool,
 }
 
-JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", add_flags, read_flags, run)
+JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)

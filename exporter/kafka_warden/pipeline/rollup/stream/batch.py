@@ -30,7 +30,6 @@ from kafka_warden.history.parquet.footers import check_file
 from kafka_warden.history.schema import VERSION
 from kafka_warden.pipeline import marts
 from kafka_warden.pipeline.failures import error_text
-from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.rollup import Target, roll_up
@@ -148,14 +147,11 @@ class Batches:
         rows = reader.parquet(*(literal(f"{folder}/window={hour}") for hour in hours))
         set_shuffle_partitions(self._spark, rows.count())
         samples = {name: distinct(name, table_of(rows, name)) for name in COLUMNS}
-
-        def put(mart: Mart, frame: DataFrame) -> None:
-            marts.write_parts(mart, frame, self._output)
-
-        def get(mart: Mart) -> DataFrame:
-            return marts.read(self._spark, mart, self._output).where(within(hours))
-
-        roll_up(samples, Target(put, get), lambda _: nullcontext())
+        target = Target(
+            lambda mart, frame: marts.write_parts(mart, frame, self._output),
+            lambda mart: marts.read(self._spark, mart, self._output).where(within(hours)),
+        )
+        roll_up(samples, target, lambda _: nullcontext())
 
     def _forget(self, watermark: float) -> None:
         folder = f"{self._checkpoint}/{ROWS}"

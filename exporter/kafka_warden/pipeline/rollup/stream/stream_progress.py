@@ -92,7 +92,6 @@ class ProgressStore:
     """The progress files of the last two batches."""
 
     def __init__(self, storage: Storage, folder: str) -> None:
-        """Use a folder, an address."""
         self._storage = storage
         self._folder = folder
 
