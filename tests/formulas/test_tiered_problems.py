@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from kafka_warden.formulas import tiered_problems as problems
 from kafka_warden.formulas.mutation import Entity
-from kafka_warden.formulas.tiered_problems import Entity
 
 INF = float("inf")
 GIB = 1 << 30
