@@ -5,23 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.config import FLAGS, OPTIONS, load
 from kafka_warden.config.types import BOOTSTRAP
-from kafka_warden.errors import (
-    CheckpointError,
-    ConfigError,
-    HistoryFileError,
-    HistoryTopicError,
-    IncompleteError,
-    JobError,
-    MartError,
-    ReassignmentError,
-    TopicError,
-    TruthError,
-)
+from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
 
 BAD_CONFIGURATION: Final = 2
 """Exit code for bad flags (as in argparse), options, plans and history files."""
@@ -37,18 +27,6 @@ INTERRUPTED: Final = 130
 
 PIPELINE: Final = "pipeline"
 
-_UNUSABLE: Final = (
-    CheckpointError,
-    ConfigError,
-    HistoryFileError,
-    HistoryTopicError,
-    MartError,
-    ReassignmentError,
-    TopicError,
-    TruthError,
-)
-"""The user's input cannot be used."""
-
 _EPILOGUE: Final = (
     "Every option of the file can also be set in the environment: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
     " A flag overrides the environment, and the environment overrides the file. Secrets come from files or the"
@@ -63,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if list(arguments[:1]) == [PIPELINE]:
             return _pipeline(arguments[1:])
         return _run(_parsed(arguments))
-    except _UNUSABLE as failure:
+    except UnusableError as failure:
         _complain(failure)
         return BAD_CONFIGURATION
     except IncompleteError as failure:
@@ -153,9 +131,17 @@ def _add_plan(commands: Any) -> None:
     plan.add_argument("--output", choices=("text", "json"), default="text", help="format of the result (default: text)")
 
 
-def _pipeline(arguments: Sequence[str]) -> int:
-    from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415  # only this command needs it
+def check_installed(option: str, library: str, extra: str) -> None:
+    """Check that a library of an extra is installed, without importing it.
 
+    Raises:
+        ConfigError: it is not installed; the message has the command that installs it.
+    """
+    if find_spec(library) is None:
+        raise ConfigError(f"{option}: needs {library}, which is not installed: pip install 'kafka-warden[{extra}]'")
+
+
+def _pipeline(arguments: Sequence[str]) -> int:
     for library in ("pyspark", "pyarrow", "pandas"):
         check_installed(PIPELINE, library, "spark")
     from kafka_warden.pipeline import cli  # noqa: PLC0415  # needs the libraries
@@ -165,7 +151,6 @@ def _pipeline(arguments: Sequence[str]) -> int:
 
 def _run(parsed: argparse.Namespace) -> int:
     # Not needed for --help and --version.
-    from kafka_warden.history.optional_libraries import check_installed  # noqa: PLC0415
     from kafka_warden.web.current import check_web_file  # noqa: PLC0415
 
     values = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}

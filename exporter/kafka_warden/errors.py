@@ -10,7 +10,11 @@ class KafkaWardenError(Exception):
     """Base of all errors that this program raises."""
 
 
-class ConfigError(KafkaWardenError):
+class UnusableError(KafkaWardenError):
+    """The user's input cannot be used."""
+
+
+class ConfigError(UnusableError):
     """The configuration cannot be used; the message is one line that says which key and what to do."""
 
 
@@ -30,11 +34,11 @@ class StateError(KafkaWardenError):
     """The state file is damaged, of another version or of another cluster; it is not used."""
 
 
-class ReassignmentError(KafkaWardenError):
+class ReassignmentError(UnusableError):
     """A reassignment file cannot be planned; the message names the entry and what is wrong with it."""
 
 
-class TopicError(KafkaWardenError):
+class TopicError(UnusableError):
     """The planned topic cannot be created; the message says what to change."""
 
 
@@ -46,7 +50,7 @@ class HistoryRowsError(KafkaWardenError):
     """The rows are not those of one whole poll."""
 
 
-class HistoryFileError(KafkaWardenError):
+class HistoryFileError(UnusableError):
     """A file of the history cannot be used; the message names it."""
 
 
@@ -66,7 +70,7 @@ class NewerSchemaError(HistoryFileError):
     """A file was written by a newer version of this program."""
 
 
-class TruthError(KafkaWardenError):
+class TruthError(UnusableError):
     """The record of real faults cannot be read; the message names the file and says what to do."""
 
 
@@ -74,15 +78,15 @@ class EmptyHistoryError(HistoryFileError):
     """No file covers the time that was asked for."""
 
 
-class MartError(KafkaWardenError):
+class MartError(UnusableError):
     """A mart of the pipeline is missing, cannot be written, or differs from its description."""
 
 
-class CheckpointError(KafkaWardenError):
+class CheckpointError(UnusableError):
     """The checkpoint of a streaming job cannot be read; the message names the file."""
 
 
-class HistoryTopicError(KafkaWardenError):
+class HistoryTopicError(UnusableError):
     """The topic of history cannot be used; the message names it."""
 
 

@@ -38,7 +38,12 @@ def configure(level: str = "info", form: str = "logfmt") -> None:
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_annotations(),
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_last_steps(form)],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                redact,
+                _renderer(form),
+            ],
         ),
     )
     root = logging.getLogger()
@@ -68,22 +73,15 @@ def _annotations() -> list[Processor]:
     ]
 
 
-def _last_steps(form: str) -> list[Processor]:
+def _renderer(form: str) -> Processor:
     if form == "console":
         # Not structlog's own traceback, which shows local variables: they may be secret.
-        console = structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(),
-            exception_formatter=structlog.dev.plain_traceback,
-        )
-        return [structlog.processors.format_exc_info, redact, console]
-    order = ["time", "level", "logger", "event"]
+        plain = structlog.dev.plain_traceback
+        return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
     if form == "json":
-        return [structlog.processors.format_exc_info, redact, structlog.processors.JSONRenderer(default=_text)]
-    return [
-        structlog.processors.format_exc_info,
-        redact,
-        structlog.processors.LogfmtRenderer(key_order=order, drop_missing=True, bool_as_flag=False),
-    ]
+        return structlog.processors.JSONRenderer(default=_text)
+    order = ["time", "level", "logger", "event"]
+    return structlog.processors.LogfmtRenderer(key_order=order, drop_missing=True, bool_as_flag=False)
 
 
 def redact(_: Any, __: str, event: EventDict) -> EventDict:

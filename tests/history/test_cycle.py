@@ -13,11 +13,11 @@ import pytest
 
 from kafka_warden import cycle as cycle_module
 from kafka_warden.app import make_history
+from kafka_warden.cli import check_installed
 from kafka_warden.config import load
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import derive
 from kafka_warden.errors import ConfigError
-from kafka_warden.history import optional_libraries
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.history.sink_stats import SinkStats
@@ -147,6 +147,6 @@ def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[s
 
 def test_a_missing_library_is_reported_at_the_start() -> None:
     """The error has the option that needs it and the command that installs it."""
-    optional_libraries.check_installed("history.parquet.path", "pyarrow", "history")
+    check_installed("history.parquet.path", "pyarrow", "history")
     with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: pip install 'kafka-warden\[extra\]'$"):
-        optional_libraries.check_installed("x.y", "no_such_library", "extra")
+        check_installed("x.y", "no_such_library", "extra")

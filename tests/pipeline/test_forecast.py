@@ -13,8 +13,7 @@ from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.forecast import JOB
-from kafka_warden.pipeline.jobs.forecast.options import Options
-from kafka_warden.pipeline.jobs.forecast.series import series
+from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
 from kafka_warden.pipeline.progress import Progress

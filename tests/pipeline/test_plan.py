@@ -17,9 +17,8 @@ from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs.plan import JOB
+from kafka_warden.pipeline.jobs.plan import JOB, Options
 from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
-from kafka_warden.pipeline.jobs.plan.options import Options
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.progress import Progress

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import forecast
-from kafka_warden.pipeline.jobs.forecast.options import Options
+from kafka_warden.pipeline.jobs.forecast.series import Options
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.forecast import FORECASTS
 from kafka_warden.pipeline.progress import Progress

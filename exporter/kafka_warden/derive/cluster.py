@@ -6,7 +6,7 @@ import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import counted_rows
-from kafka_warden.model import UNKNOWN, Bools, BrokerState, Ints, Longs, Snapshot, Source
+from kafka_warden.model import UNKNOWN, Bools, BrokerState, Longs, Snapshot, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Cluster:
     partitions: int
     """Partitions that count against the cluster's limit, each once."""
     under_replicated: Bools
-    """(P,) a replica other than an adding one is missing from the ISR."""
+    """(P,) a replica other than an adding one is missing from the ISR: moves neither cause nor mask it."""
     under_replicated_known: bool
     """False while reassignments are unknown: a missing replica may be an adding one."""
     under_min_isr: Bools
@@ -44,7 +44,8 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
     smallest = _min_isr(indexed, factor)
-    under = under_replicated(replicas.partition, replicas.in_isr, replicas.adding, len(partitions))
+    missing = replicas.partition[~replicas.in_isr & ~replicas.adding]
+    under: Bools = np.bincount(missing, minlength=len(partitions)) > 0
     return Cluster(
         states={broker: _state(snapshot, broker) for broker in snapshot.brokers},
         replicas=_count(indexed, np.ones(len(replicas), bool)),
@@ -60,13 +61,6 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
         adding=_count(indexed, replicas.adding),
         removing=_count(indexed, replicas.removing),
     )
-
-
-def under_replicated(partition: Ints, in_isr: Bools, adding: Bools, partitions: int) -> Bools:
-    """Return (P,) whether (replicas - adding) has a member outside the ISR: moves neither cause nor mask it."""
-    missing = np.bincount(partition[~in_isr & ~adding], minlength=partitions)
-    under: Bools = missing > 0
-    return under
 
 
 def _min_isr(indexed: IndexedSnapshot, factor: Longs) -> Longs:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kafka_warden.derive.cluster import Cluster, derive_cluster
-from kafka_warden.derive.flows.flow import derive_flows, derive_inbound
+from kafka_warden.derive.flows.flow import Inbound, derive_flows
 from kafka_warden.derive.followers.isr_ages import Ages, derive_ages
 from kafka_warden.derive.followers.lag import Lag, derive_lag
 from kafka_warden.derive.followers.leaders import compacted, elected, leader_logs
@@ -63,7 +63,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         seen, lag, logs, throttles, per_offset, new_leader, before.known_end, before.replicas
     )
     mean_memory, mean = mean_rate.step(before.mean_in, seen.snapshot.clock, bytes_in)
-    inbound = derive_inbound(mean, bytes_in, mean_rate.spanned(mean_memory))
+    inbound = Inbound(mean, mean_rate.at_least(mean, bytes_in), mean_rate.spanned(mean_memory))
     lasting = at_rates(seen, throttles, inbound.least)
     flows = derive_flows(seen, lag, lasting, inbound)
     moves_memory = before.moves

@@ -15,19 +15,15 @@ TOPIC_BITS = 32
 """A key is the topic's place in the layout, shifted by so many bits, and the partition's number below."""
 
 
-def _no_rows() -> Longs:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(slots=True)
 class RowIndex:
     """Some replicas of one broker. Brokers answer topics and partitions in an order of their own, hence the keys."""
 
     topics: dict[str, int] = field(default_factory=dict)
     """Name to place in the layout."""
-    keys: Longs = field(default_factory=_no_rows)
+    keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Ascending."""
-    rows: Longs = field(default_factory=_no_rows)
+    rows: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Of the `ReplicaTable`, one per key."""
     requests: dict[int, Repeated] = field(default_factory=dict, repr=False, compare=False)
     """ListOffsets requests for these replicas, by timestamp."""

@@ -123,7 +123,7 @@ class JmxSession:
         else:
             target, number = wanted.target, next(self._ids)
             wanted.awaited, wanted.late = number, False
-            slot.sent(number, now, password)
+            slot.outstanding, slot.since, slot.password = number, now, password
             self._asked[number] = slot
             shown = password.reveal() if password is not None else None
             child.send(encode(Request(number, target.key, target.kind, target.host, target.port, target.user, shown)))

@@ -54,10 +54,6 @@ class Slot:
     refused_until: float = 0.0
     left_out_logged: bool = False
 
-    def sent(self, number: int, now: float, password: Secret | None) -> None:
-        """A request is under way."""
-        self.outstanding, self.since, self.password = number, now, password
-
     def take(self, reply: Reply, now: float) -> None:
         """Its reply has arrived."""
         self.outstanding, self.answered, self.answer = None, reply.id, result(reply, now)

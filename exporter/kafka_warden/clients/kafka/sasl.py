@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, SecretSource
@@ -15,46 +15,23 @@ _OPTION: Final = re.compile(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\
 _MODULES: Final = {"PlainLoginModule": "PLAIN", "ScramLoginModule": "SCRAM"}
 
 
-class Credentials(Protocol):
+@dataclass(frozen=True, slots=True)
+class Credentials:
     """A user name and a password, read again for each connection."""
 
-    def read(self) -> tuple[str, Secret]:
-        """Return user name and password as they are now, or raise SecretError."""
-
-    def paths(self) -> tuple[Path, ...]:
-        """Return the files that they come from."""
-
-
-@dataclass(frozen=True, slots=True)
-class PasswordCredentials:
-    """`sasl.username` and `sasl.password`."""
-
-    username: str
-    password: SecretSource
-
-    def read(self) -> tuple[str, Secret]:
-        """Return user name and password as they are now, or raise SecretError."""
-        return self.username, self.password.read()
-
-    def paths(self) -> tuple[Path, ...]:
-        """Return the file that the password comes from, if it comes from one."""
-        return self.password.paths()
-
-
-@dataclass(frozen=True, slots=True)
-class JaasCredentials:
-    """`sasl.jaas.config`, for the login modules of PLAIN and SCRAM."""
-
-    config: SecretSource
+    username: str | None
+    """None: `secret` is `sasl.jaas.config`, for the login modules of PLAIN and SCRAM, not a password."""
+    secret: SecretSource
     mechanism: str
 
     def read(self) -> tuple[str, Secret]:
         """Return user name and password as they are now, or raise SecretError."""
-        return parse_jaas(self.config.read(), self.mechanism)
+        secret = self.secret.read()
+        return parse_jaas(secret, self.mechanism) if self.username is None else (self.username, secret)
 
     def paths(self) -> tuple[Path, ...]:
-        """Return the file that the text comes from, if it comes from one."""
-        return self.config.paths()
+        """Return the file that they come from, if they come from one."""
+        return self.secret.paths()
 
 
 def parse_jaas(config: Secret, mechanism: str) -> tuple[str, Secret]:
@@ -94,15 +71,12 @@ def sasl_credentials(properties: Mapping[str, str], secrets: Mapping[str, Secret
         raise ConfigError("kafka.sasl.jaas.config: set either this or sasl.username and sasl.password, not both")
     if jaas is None and not username:
         raise ConfigError("kafka.sasl.username: missing; security.protocol asks for it")
-    if jaas is None and password is None:
+    secret = jaas or password
+    if secret is None:
         raise ConfigError(
             "kafka.sasl.password.file: missing; set it to the path of a file that holds the password of"
             f" {username}, or set KAFKA_WARDEN_KAFKA_SASL_PASSWORD",
         )
-    credentials: Credentials
-    if jaas is not None:
-        credentials = JaasCredentials(jaas, mechanism)
-    else:
-        credentials = PasswordCredentials(username or "", password or Secret(""))
+    credentials = Credentials(username, secret, mechanism)
     credentials.read()
     return credentials

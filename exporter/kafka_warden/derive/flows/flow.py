@@ -10,7 +10,7 @@ from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
-from kafka_warden.formulas import law, mean_rate
+from kafka_warden.formulas import law
 from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.formulas.shares import fair_shares
 from kafka_warden.model import SIDES, UNKNOWN, BrokerConfig, Floats, Longs, Side
@@ -61,11 +61,6 @@ class Flow:
     def may_lose(self) -> bool | None:
         """Whether its throttle can be why nothing is gained; `None` while unknown."""
         return may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
-
-
-def derive_inbound(mean: Floats, bytes_in: Floats, seconds: Floats) -> Inbound:
-    """Combine the mean and the present rate, both (P,); the mean spans `seconds` (P,)."""
-    return Inbound(mean, mean_rate.at_least(mean, bytes_in), seconds)
 
 
 def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:

@@ -20,7 +20,7 @@ from kafka_warden.derive.throttle_problems.ages import ProblemsMemory
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.errors import StateError
 from kafka_warden.formulas import bytes_in
-from kafka_warden.model import BrokerConfig, Snapshot
+from kafka_warden.model import SIDES, BrokerConfig, Snapshot
 
 FORMAT: Final = 1
 """Version of the document: others are not read."""
@@ -92,7 +92,8 @@ def _read(document: Document, clock: Clock) -> Memory:
         moves=moves.read_moves(document["moves"], document["pairs"], clock),
         throttling=ThrottlingMemory(
             ProblemsMemory(
-                held=problems.read_held(document["throttle_problems"], clock), in_sync=rows.read_in_sync(replicas)
+                held=problems.read_held(document["throttle_problems"], clock),
+                in_sync={side: np.array([side in row["was_in_sync"] for row in replicas], bool) for side in SIDES},
             )
         ),
         tiered=TieredMemory(

@@ -13,7 +13,7 @@ from kafka_warden.formulas.ops import as_known
 from kafka_warden.formulas.replica_state import STATES, ReplicaState
 from kafka_warden.formulas.rows import Keys
 from kafka_warden.formulas.tiered import Copying
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Longs, Side, Snapshot
+from kafka_warden.model import UNKNOWN, Bools, Longs, Snapshot
 
 
 def lasting_replicas(memory: Memory, snapshot: Snapshot) -> Bools:
@@ -132,11 +132,6 @@ def read_estimate(replicas: Sequence[Row]) -> RemainingEstimate:
 def read_copying(partitions: Sequence[Row], clock: Clock) -> Copying:
     """Read what is in remote storage of every partition, and since when nothing was copied."""
     return Copying(np.array([row["tiered"] for row in partitions], np.int64), clock.column(partitions, "tiered_since"))
-
-
-def read_in_sync(replicas: Sequence[Row]) -> dict[Side, Bools]:
-    """Read which replicas were in the ISR under the throttle of a side."""
-    return {side: np.array([side in row["was_in_sync"] for row in replicas], bool) for side in SIDES}
 
 
 def _read_states(replicas: Sequence[Row], name: str) -> np.ndarray:

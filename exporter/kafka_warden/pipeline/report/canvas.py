@@ -16,6 +16,8 @@ from kafka_warden.pipeline.report.numbers import DAY
 
 WIDTH: Final = 7.6
 """Inches, of a plot as wide as the page."""
+SMALL: Final = (3.7, 1.9)
+"""Width and height of one of two plots side by side."""
 
 _FORMATS: Final = ("%Y", "%b", "%d", "%H:%M", "%H:%M", "%S")
 _OFFSETS: Final = ("", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M")

@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
 
-from kafka_warden.pipeline.report.canvas import at, canvas, legend, times, units
+from kafka_warden.pipeline.report.canvas import SMALL, at, canvas, legend, times, units
 from kafka_warden.pipeline.report.colours import BLUE, GREY, INK, ORANGE, RED, Colour
 from kafka_warden.pipeline.report.html import Html
 from kafka_warden.pipeline.report.limits import Forecast, Path
 from kafka_warden.pipeline.report.numbers import DAY, amount_of_bytes, count, day, rate, short
 from kafka_warden.pipeline.report.svg import inline
 
-_SMALL: Final = (3.7, 1.9)
 """Inches: of a path."""
 
 
@@ -63,7 +61,7 @@ def intervals(forecasts: Sequence[Forecast]) -> Html:
 def fan(forecast: Forecast, path: Path, name: str, about: str) -> Html:
     """Draw the measured values, the forecast and the limit."""
     days = [at(value) for value in path.days]
-    with canvas(_SMALL[1], width=_SMALL[0]) as (drawn, [axes]):
+    with canvas(SMALL[1], width=SMALL[0]) as (drawn, [axes]):
         axes.plot(days, path.seen, color=GREY.light, label="seen")
         axes.fill_between(days, path.low, path.high, color=BLUE.light, alpha=0.25, lw=0)
         axes.plot(days, path.median, color=BLUE.light, label="expected")

@@ -6,7 +6,7 @@ from typing import Final
 
 from matplotlib.axes import Axes
 
-from kafka_warden.pipeline.report.canvas import at, canvas, durations, legend, logarithmic, times, units
+from kafka_warden.pipeline.report.canvas import SMALL, at, canvas, durations, legend, logarithmic, times, units
 from kafka_warden.pipeline.report.colours import BLUE, FAINT, GREEN, GREY, ORANGE, PURPLE, RED, Colour
 from kafka_warden.pipeline.report.html import Html
 from kafka_warden.pipeline.report.moves import Move, Samples
@@ -15,7 +15,6 @@ from kafka_warden.pipeline.report.svg import inline
 
 OUTCOMES: Final[Mapping[str, Colour]] = {"completed": BLUE, "running": GREEN, "cancelled": ORANGE, "unknown": GREY}
 
-_SMALL: Final = (3.7, 1.9)
 """Inches, of a move's own plot."""
 
 
@@ -90,7 +89,7 @@ def over_time(move: Move, samples: Samples, name: str) -> Html:
     """Draw one move's rate and its throttle over time; where it was stuck is shaded."""
     when = [at(time) for time in samples.times]
     limited = [limit if math.isfinite(limit) else math.nan for limit in samples.limits]
-    with canvas(_SMALL[1], width=_SMALL[0]) as (figure, [axes]):
+    with canvas(SMALL[1], width=SMALL[0]) as (figure, [axes]):
         axes.fill_between(when, 0, samples.rates, step="post", color=BLUE.light, alpha=0.25, lw=0)
         axes.step(when, samples.rates, where="post", color=BLUE.light, label="rate", lw=1.2)
         if any(map(math.isfinite, limited)):

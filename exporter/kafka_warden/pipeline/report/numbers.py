@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
@@ -23,24 +24,12 @@ def known(amount: float | None, write: Callable[[float], str]) -> str:
     return UNKNOWN if amount is None else write(amount)
 
 
-def amount_of_bytes(amount: float | None) -> str:
-    """Write bytes."""
-    return known(amount, in_bytes)
-
-
-def rate(amount: float | None) -> str:
-    """Write bytes per second; `unlimited` for infinity."""
-    return known(amount, in_rate)
-
-
-def duration(seconds: float | None) -> str:
-    """Write a duration; `never` for infinity."""
-    return known(seconds, in_time)
-
-
-def share(ratio: float | None) -> str:
-    """Write a ratio as a percentage."""
-    return known(ratio, in_percent)
+amount_of_bytes: Final = partial(known, write=in_bytes)
+rate: Final = partial(known, write=in_rate)
+"""Infinity is `unlimited`."""
+duration: Final = partial(known, write=in_time)
+"""Infinity is `never`."""
+share: Final = partial(known, write=in_percent)
 
 
 def count(amount: float | None) -> str:

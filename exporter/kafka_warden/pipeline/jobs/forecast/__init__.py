@@ -8,8 +8,7 @@ from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.forecast.fold import forecast_series, forecasts, paths
-from kafka_warden.pipeline.jobs.forecast.options import Options
-from kafka_warden.pipeline.jobs.forecast.series import series
+from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions

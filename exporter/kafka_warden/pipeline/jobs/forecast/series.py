@@ -6,6 +6,7 @@ last day. The threshold depends on the usual number of hours, since history may 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
@@ -13,7 +14,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.jobs.forecast.options import Options
 from kafka_warden.pipeline.rollup.brokers import inbound
 from kafka_warden.pipeline.rollup.samples import POLL
 from kafka_warden.pipeline.rollup.windows import DAY, HOUR
@@ -24,6 +24,23 @@ LEAST_SHARE: Final = 0.75
 SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
 COLUMNS: Final = (*SERIES, "day", "value", "limit")
 """Columns of `series`: strings, int, string, bigint days since 1970, double, double."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user may choose. A limit that is None is taken from the history."""
+
+    horizon: int = 90
+    """Days."""
+    level: float = 0.9
+    """Of the interval, above 0 and below 1."""
+    network: float | None = None
+    """Bytes per second of one broker."""
+    max_broker_partitions: int | None = None
+    max_partitions: int | None = None
+    disk_share: float = 1.0
+    """Of a disk's size."""
+    seed: int = 1
 
 
 def series(history: History, options: Options) -> DataFrame:

@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,6 @@ from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, ReassignmentError
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
-from kafka_warden.pipeline.jobs.plan.options import Options
 from kafka_warden.pipeline.jobs.plan.rows import row
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.plan import PLANS
@@ -36,6 +36,29 @@ NAMED_BROKERS: Final = 3
 """In the commands, if no bootstrap servers are given."""
 IMPOSSIBLE: Final = 1
 """Exit code of an impossible plan, or of one that plans nothing; as of `kafka-warden plan`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asks of a plan. None stands for the value in the history."""
+
+    reassignment: Path
+    deadline: float | None = None
+    """Seconds."""
+    share: float | None = None
+    """Of the network of one broker."""
+    network: float | None = None
+    """Bytes per second of one broker."""
+    max_broker_partitions: int | None = None
+    percentile: float = 0.95
+    """The plan that is printed in full."""
+    cluster: str | None = None
+    """Its id."""
+    rollback: Path | None = None
+    bootstrap: str | None = None
+    """`host:port,...` for the commands."""
+    secured: bool = False
+    """The commands need client properties."""
 
 
 def run(request: Request[Options]) -> int:
@@ -66,7 +89,9 @@ def run(request: Request[Options]) -> int:
     where = Where(options.bootstrap or servers, str(options.reassignment), rollback, options.secured)
     chosen = next(each for each in plans if each[0].share == options.percentile)
     sys.stdout.write(_text(plans, chosen, options, found, where))
-    rows = [row(plan, one, move_document(plan, one, where), options) for one, plan in plans]
+    documents = [move_document(plan, one, where) for one, plan in plans]
+    file, share = options.reassignment, options.percentile
+    rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
     write(PLANS, request.spark.createDataFrame(rows, PLANS.ddl), request.output)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 

@@ -2,17 +2,17 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from kafka_warden.pipeline.jobs.plan.options import Options
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.planning.findings import problems, verdict
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.plan import MovePlan
 
 
-def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], options: Options) -> tuple[Any, ...]:
-    """Return the row, in the order of the mart."""
+def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], file: Path, chosen: float) -> tuple[Any, ...]:
+    """Return the row, in the order of the mart. `chosen`: the share of the plan that is printed in full."""
     seen, choice = plan.snapshot, plan.choice
     values: dict[str, Any] = {
         "cluster_id": seen.cluster_id,
@@ -20,8 +20,8 @@ def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], options: 
         "as_of": datetime.fromtimestamp(seen.time, UTC),
         "polls": assumed.polls,
         "span": assumed.longest,
-        "file": str(options.reassignment),
-        "chosen": assumed.share == options.percentile,
+        "file": str(file),
+        "chosen": assumed.share == chosen,
         "verdict": str(verdict(plan)),
         "problems": list(problems(plan)),
         "deadline": plan.goal.deadline,
