@@ -42,14 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _pipeline(arguments[1:])
         return _run(_parsed(arguments))
     except UnusableError as failure:
-        _complain(failure)
-        return BAD_CONFIGURATION
+        return _complain(failure, BAD_CONFIGURATION)
     except IncompleteError as failure:
-        _complain(failure)
-        return INCOMPLETE
+        return _complain(failure, INCOMPLETE)
     except JobError as failure:
-        _complain(failure)
-        return GAVE_UP
+        return _complain(failure, GAVE_UP)
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -64,8 +61,9 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     return parsed
 
 
-def _complain(failure: Exception) -> None:
+def _complain(failure: Exception, code: int) -> int:
     print(f"kafka-warden: {' '.join(str(failure).split())}", file=sys.stderr)  # noqa: T201  # before there is a log
+    return code
 
 
 def version() -> str:

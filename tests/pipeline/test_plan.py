@@ -114,7 +114,15 @@ def test_the_throttle_grows_with_the_percentile(
 
 def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
     """A deadline that no share allows is impossible, says why, and ends as the live command does."""
-    options = Options(move, deadline=60.0, share=0.1, network=10 * MB, percentile=0.9, bootstrap="a:1", secured=True)
+    options = Options(
+        move,
+        deadline=60.0,
+        max_network_share=0.1,
+        network=10 * MB,
+        percentile=0.9,
+        bootstrap_servers="a:1",
+        secured=True,
+    )
     rows = planned(spark, folder, tmp_path, options, IMPOSSIBLE)
 
     assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
@@ -127,7 +135,7 @@ def test_a_share_needs_a_network(spark: SparkSession, move: Path, tmp_path: Path
     """The history of a sidecar that was without one."""
     write(tmp_path / "history", polls((seen(number) for number in range(3)), Parameters()))
     with pytest.raises(ConfigError, match=r"--max-network-share: give --network too"):
-        planned(spark, tmp_path / "history", tmp_path, Options(move, share=0.3))
+        planned(spark, tmp_path / "history", tmp_path, Options(move, max_network_share=0.3))
 
 
 def test_several_clusters_need_a_choice(spark: SparkSession, move: Path, tmp_path: Path) -> None:
@@ -182,7 +190,7 @@ def test_flags_are_read_as_those_of_the_live_plan() -> None:
     """By the same parsers, and a wrong one is named."""
     assert flags() == Options(Path("move.json"))
     assert flags("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--secured") == Options(
-        Path("move.json"), deadline=7200.0, share=0.3, percentile=0.99, secured=True
+        Path("move.json"), deadline=7200.0, max_network_share=0.3, percentile=0.99, secured=True
     )
     with pytest.raises(ConfigError, match=r"--deadline: expected a duration"):
         flags("--deadline", "soon")
@@ -193,7 +201,7 @@ def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, folder: Path
     half, _, most = planned(spark, folder, tmp_path, Options(move))
     between = (half.needed + most.needed) / 2
     for share, code in ((0.5, 0), (0.99, IMPOSSIBLE)):
-        options = Options(move, share=1.0, network=between, percentile=share)
+        options = Options(move, max_network_share=1.0, network=between, percentile=share)
         rows = planned(spark, folder, tmp_path, options, code)
         assert {row.percentile: row.verdict for row in rows}[100 * share] == ("impossible" if code else "possible")
 

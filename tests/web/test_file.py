@@ -47,7 +47,7 @@ rate_limit: {{interval: 100ms, burst: 20}}
     assert file.tls is not None
     assert (file.tls.cert_file, file.tls.key_file) == (tmp_path / "c.pem", Path("/keys/k.pem"))
     assert (file.tls.client_ca_file, file.tls.client_allowed_sans) == (tmp_path / "ca.pem", frozenset("ab"))
-    assert (file.tls.ciphers, file.tls.curve) == ("ECDHE-RSA-AES128-GCM-SHA256", "X25519")
+    assert (file.tls.cipher_suites, file.tls.curve_preferences) == ("ECDHE-RSA-AES128-GCM-SHA256", "X25519")
     assert file.users == {"prometheus": HASH, "7": HASH}
     assert file.headers == {"X-Content-Type-Options": "nosniff"}
     assert file.rate_limit == RateLimit(0.1, 20)

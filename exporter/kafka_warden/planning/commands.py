@@ -51,7 +51,8 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
     if not plan.changed or problems(plan):
         return ()
     throttle = [] if plan.limit is None else ["--throttle", str(plan.limit)]
-    additional = ["--additional"] if plan.additional else []
+    # The tool requires it during another move.
+    additional = ["--additional"] if any(partition.under_way for partition in plan.moving) else []
     again = ["--execute", "--additional", "--throttle", "BYTES"]
     file, back = ["--reassignment-json-file", where.file], ["--reassignment-json-file", where.rollback]
     found = [

@@ -73,11 +73,6 @@ class MovePlan:
         """Whether the file only moves replicas between log directories of a broker: such copies are not planned."""
         return not self.changed and any(p.names_dirs_of_staying for p in self.moving)
 
-    @property
-    def additional(self) -> bool:
-        """Whether a move is in progress: then the tool requires `--additional`."""
-        return any(partition.under_way for partition in self.moving)
-
 
 def plan_move(
     snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats, goal: Goal, most_partitions: float = math.inf

@@ -11,6 +11,7 @@ import os
 import stat
 import weakref
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
@@ -81,22 +82,14 @@ class SecretSource(Protocol):
         """Return the files that it comes from, for a `FileWatch`."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class SecretFile:
     """A file whose whole content is one secret; one newline at its end does not belong to it."""
 
-    __slots__ = ("path",)
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def __repr__(self) -> str:
         return f"SecretFile({str(self.path)!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SecretFile) and self.path == other.path
-
-    def __hash__(self) -> int:
-        return hash(self.path)
 
     def read(self) -> Secret:
         """Read the file.

@@ -6,7 +6,7 @@ verification, TLS below 1.2. `http2` has no effect: HTTP/1.1 is served, and Prom
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,24 +30,11 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 _SECTIONS: Final = ("tls_server_config", "http_server_config", "basic_auth_users", "rate_limit")
-_TLS_KEYS: Final = (
-    "cert_file",
-    "key_file",
-    "client_auth_type",
-    "client_ca",
-    "client_ca_file",
-    "client_allowed_sans",
-    "min_version",
-    "max_version",
-    "cipher_suites",
-    "prefer_server_cipher_suites",
-    "curve_preferences",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class TlsServer:
-    """`tls_server_config`."""
+    """`tls_server_config`; a field for each key."""
 
     cert_file: Path
     key_file: Path
@@ -57,9 +44,11 @@ class TlsServer:
     client_allowed_sans: frozenset[str] | None = None
     min_version: str = "TLS12"
     max_version: str = "TLS13"
-    ciphers: str = ""
+    cipher_suites: str = ""
+    """As OpenSSL writes them."""
     prefer_server_cipher_suites: bool = True
-    curve: str | None = None
+    curve_preferences: str | None = None
+    """OpenSSL's name."""
 
     def paths(self) -> tuple[Path, ...]:
         """Return the files whose change requires a new TLS context."""
@@ -113,7 +102,7 @@ def _tls(section: Section) -> TlsServer:
     for key in ("cert", "key"):
         if key in section.content:
             raise section.error(key, f"not supported inline; put it into a file and set {key}_file")
-    section.only(*_TLS_KEYS)
+    section.only(*(field.name for field in fields(TlsServer)))
     cert, key_file = section.file("cert_file"), section.file("key_file")
     if cert is None or key_file is None:
         raise section.error(
@@ -128,9 +117,9 @@ def _tls(section: Section) -> TlsServer:
         client_allowed_sans=section.read("client_allowed_sans", lambda value: frozenset(texts(value)), None),
         min_version=section.read("min_version", _version, "TLS12"),
         max_version=section.read("max_version", _version, "TLS13"),
-        ciphers=section.read("cipher_suites", lambda value: openssl_ciphers(texts(value)), ""),
+        cipher_suites=section.read("cipher_suites", lambda value: openssl_ciphers(texts(value)), ""),
         prefer_server_cipher_suites=section.read("prefer_server_cipher_suites", boolean, default=True),
-        curve=section.read("curve_preferences", _curve, None),
+        curve_preferences=section.read("curve_preferences", _curve, None),
     )
     _check_together(section, tls)
     return tls

@@ -29,10 +29,10 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
     if tls.prefer_server_cipher_suites:
         context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols(["http/1.1"])
-    if tls.ciphers:
-        context.set_ciphers(tls.ciphers)
-    if tls.curve:
-        context.set_ecdh_curve(tls.curve)
+    if tls.cipher_suites:
+        context.set_ciphers(tls.cipher_suites)
+    if tls.curve_preferences:
+        context.set_ecdh_curve(tls.curve_preferences)
     # With an empty password: without one OpenSSL asks for it on the terminal.
     _load(tls, "cert_file and key_file", lambda: context.load_cert_chain(tls.cert_file, tls.key_file, lambda: ""))
     context.verify_mode = _CLIENT_AUTH[tls.client_auth_type]

@@ -70,10 +70,6 @@ class Connection:
         """Close the connection at once."""
         self._frames.abort()
 
-    def allow_large_replies(self, limit: int) -> None:
-        """Accept replies of so many bytes from now on."""
-        self._frames.limit = limit
-
     def newest(self, request_class: Any) -> int:
         """Return the newest version of a request that the broker knows, -1 where it does not know the request."""
         versions = self._versions.api_versions if self._versions is not None else {}

@@ -157,7 +157,7 @@ class BrokerLink:
         except BaseException:
             connection.close()
             raise
-        connection.allow_large_replies(self._settings.receive_message_max_bytes)
+        frames.limit = self._settings.receive_message_max_bytes
         return connection
 
     async def _log_in(self, connection: Connection) -> None:

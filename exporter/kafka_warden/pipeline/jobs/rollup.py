@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
+from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import marts
 from kafka_warden.pipeline.history import History
@@ -62,10 +63,12 @@ def _read_flags(parsed: Namespace) -> Options:
         return Options()
     if parsed.start > 0 or parsed.end != float("inf"):
         raise ConfigError("--start, --end: not valid with a stream, which reads all that arrives; leave them out")
+    given = {"late": parsed.late or LATE, "every": parsed.every or EVERY}
+    seconds = read_values(given, dict.fromkeys(given, values.duration))
     streaming = Streaming(
         checkpoint=parsed.checkpoint or f"{parsed.output.rstrip('/')}/{CHECKPOINT}",
-        delay=_duration("--late", parsed.late or LATE),
-        every=_duration("--every", parsed.every or EVERY),
+        delay=seconds["late"],
+        every=seconds["every"],
         until_done=parsed.until_done,
     )
     if not is_topic:
@@ -115,13 +118,6 @@ def _of_span(minutes: DataFrame, history: History) -> DataFrame:
     # A day is a folder, so Spark opens no others.
     begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
     return minutes.where((day > first - DAY) & (day < after) & (begins >= first) & (begins < after))
-
-
-def _duration(flag: str, text: str) -> float:
-    try:
-        return values.duration(text)
-    except ValueError as failure:
-        raise ConfigError(f"{flag}: {failure}") from None
 
 
 JOB: Final = Job(

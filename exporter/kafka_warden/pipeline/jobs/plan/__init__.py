@@ -45,7 +45,7 @@ class Options:
     reassignment: Path
     deadline: float | None = None
     """Seconds."""
-    share: float | None = None
+    max_network_share: float | None = None
     """Of the network of one broker."""
     network: float | None = None
     """Bytes per second of one broker."""
@@ -55,7 +55,7 @@ class Options:
     cluster: str | None = None
     """Its id."""
     rollback: Path | None = None
-    bootstrap: str | None = None
+    bootstrap_servers: str | None = None
     """`host:port,...` for the commands."""
     secured: bool = False
     """The commands need client properties."""
@@ -86,7 +86,7 @@ def run(request: Request[Options]) -> int:
     known = [each for each in found.snapshot.brokers.values() if not each.gone and not each.fenced]
     servers = ",".join(f"{each.host}:{each.port}" for each in known[:NAMED_BROKERS])
     rollback = ROLLBACK if options.rollback is None else str(options.rollback)
-    where = Where(options.bootstrap or servers, str(options.reassignment), rollback, options.secured)
+    where = Where(options.bootstrap_servers or servers, str(options.reassignment), rollback, options.secured)
     chosen = next(each for each in plans if each[0].share == options.percentile)
     sys.stdout.write(_text(plans, chosen, options, found, where))
     documents = [move_document(plan, one, where) for one, plan in plans]
@@ -99,9 +99,10 @@ def run(request: Request[Options]) -> int:
 def _goal(options: Options, found: Latest) -> Goal:
     parameters = found.parameters
     network = parameters.network_bytes_per_second if options.network is None else options.network
-    if options.share is not None and network is None:
+    share = options.max_network_share
+    if share is not None and network is None:
         raise ConfigError("--max-network-share: give --network too, the capacity of one broker's network: 125MB/s")
-    return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, options.share, network)
+    return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, share, network)
 
 
 def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest, where: Where) -> str:
@@ -143,10 +144,9 @@ def _add_flags(command: ArgumentParser) -> None:
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    return Options(**{_OPTIONS.get(name, name): value for name, value in read_values(vars(parsed), _FLAGS).items()})
+    return Options(**read_values(vars(parsed), _FLAGS))
 
 
-_OPTIONS: Final = {"max_network_share": "share", "bootstrap_servers": "bootstrap"}
 _FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "reassignment": Path,
     "deadline": values.duration,
