@@ -151,12 +151,7 @@ def test_another_jmx_client_reads_the_same(cluster: Cluster, session: JmxSession
     asked = [jmxquery.JMXQuery(f"{bean.object_name}/{bean.attribute}") for bean in attributes]
     theirs = {(found.mBeanName, found.attribute): found.value for found in connection.query(asked, timeout=60)}
 
-    quiet = {
-        "bytes_in_total",
-        "isr_shrinks_total",
-        "broker_state",
-        "process_start_time",
-    }
+    quiet = {"bytes_in_total", "isr_shrinks_total", "broker_state", "process_start_time"}
     assert len(theirs) == len(attributes)
     for bean in attributes:
         if bean.name in quiet:

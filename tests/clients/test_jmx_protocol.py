@@ -37,11 +37,7 @@ rows = st.lists(st.builds(BeanRow, text, st.dictionaries(text, scalars, max_size
     "hello",
     [
         Hello({"broker": QUESTION}),
-        Hello(
-            {"broker": QUESTION, "controller": Question(())},
-            TlsFiles("ca", "cert", "key", registry=False),
-            2.5,
-        ),
+        Hello({"broker": QUESTION, "controller": Question(())}, TlsFiles("ca", "cert", "key", registry=False), 2.5),
     ],
 )
 def test_hello_survives(hello: Hello) -> None:

@@ -106,10 +106,7 @@ def test_the_filter_has_no_room_for_tls_stubs_without_tls() -> None:
 
 def test_a_stub_that_points_elsewhere_is_not_followed(make_session: MakeSession, classes: Path) -> None:
     """A server may not send us, and our password, to another host: no connection to it is tried."""
-    with (
-        JmxServer(classes, host=ELSEWHERE) as server,
-        socket.create_server((ELSEWHERE, server.rmi_port)) as elsewhere,
-    ):
+    with JmxServer(classes, host=ELSEWHERE) as server, socket.create_server((ELSEWHERE, server.rmi_port)) as elsewhere:
         elsewhere.settimeout(0.5)
         answer = ask_one(make_session(), server.target())
         with pytest.raises(TimeoutError):

@@ -27,10 +27,7 @@ def test_all_commands_of_a_move() -> None:
         ("throttle", f"{tool} --execute --additional --throttle BYTES {file}"),
         ("cancel", f"{tool} --cancel {file}"),
         ("verify", f"{tool} --verify {file}"),
-        (
-            "roll_back",
-            f"{tool} --execute --additional --throttle {limit} --reassignment-json-file rollback.json",
-        ),
+        ("roll_back", f"{tool} --execute --additional --throttle {limit} --reassignment-json-file rollback.json"),
         ("verify_roll_back", f"{tool} --verify --reassignment-json-file rollback.json"),
     ]
 

@@ -49,10 +49,7 @@ def test_a_file_of_the_tool_is_read() -> None:
         (text("orders-0"), "partitions[0]: expected an object"),
         (text({**GOOD, "topic": 3}), "partitions[0]: topic must be a name, got 3"),
         (text({**GOOD, "topic": ""}), "partitions[0]: topic must be a name"),
-        (
-            text(GOOD, {**GOOD, "partition": -1}),
-            "partitions[1] (orders): partition must be a number from 0 on, got -1",
-        ),
+        (text(GOOD, {**GOOD, "partition": -1}), "partitions[1] (orders): partition must be a number from 0 on, got -1"),
         (text({**GOOD, "partition": True}), "got true"),
         (text({**GOOD, "partition": 2**31}), "partition must be"),
         (text({"topic": "orders", "partition": 0}), "(orders-0): replicas must be a list of broker ids, got nothing"),

@@ -15,11 +15,7 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 def login(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
     """A poller that logs in as `warden` with the password `secret`. It has not polled yet."""
     brokers.topic("a", [[1, 2, 3]])
-    properties = {
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": request.param,
-        "sasl.username": "warden",
-    }
+    properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": request.param, "sasl.username": "warden"}
     brokers.do("accounts", mechanism=request.param, users={"warden": "secret"})
     with polling(brokers, clock, properties) as made:
         yield made

@@ -159,10 +159,7 @@ def test_a_log_without_a_row_is_stray(version: str) -> None:
     """A log that the metadata does not assign to its broker is counted, and has no size."""
     sizes, some = unknown(version), hosted(version)
     del some.topics["lagging"]
-    assert parse_log_dirs(reply(version, "log_dirs"), 1, some, sizes).stray == {
-        ("lagging", 0),
-        ("lagging", 1),
-    }
+    assert parse_log_dirs(reply(version, "log_dirs"), 1, some, sizes).stray == {("lagging", 0), ("lagging", 1)}
     assert by_replica(version, sizes)["lagging", 0] == UNKNOWN
 
 
