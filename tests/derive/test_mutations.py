@@ -95,6 +95,10 @@ def test_what_kraft_leaves_out_is_unknown() -> None:
 
 
 STALE, FRESH = client(-45), client(55)
+BEFORE = controller(STALE, at=CLOCK - 10)
+"""An answer of the old controller that is a poll old."""
+UNELECTED = controller(FRESH, active=0, at=CLOCK - 5)
+"""What the new controller answered before it was elected."""
 
 
 @pytest.mark.parametrize(
@@ -104,26 +108,16 @@ STALE, FRESH = client(-45), client(55)
         ("it did not say whether it is active", 101, {"101": controller(FRESH, active=None)}, 55),
         ("the old one keeps its bucket", 102, {"101": controller(STALE, active=0), "102": controller(FRESH)}, 55),
         ("and still calls itself active", 102, {"101": controller(STALE), "102": controller(FRESH)}, 55),
-        ("the new one is not read yet, the old one died", 102, {"101": controller(STALE, at=CLOCK - 10)}, None),
+        ("the new one is not read yet, the old one died", 102, {"101": BEFORE}, None),
         ("the old one is still read", 102, {"101": controller(STALE)}, None),
-        (
-            "what the new one said before it was elected",
-            102,
-            {"101": controller(STALE, at=CLOCK - 10), "102": controller(FRESH, active=0, at=CLOCK - 5)},
-            None,
-        ),
+        ("what the new one said before it was elected", 102, {"101": BEFORE, "102": UNELECTED}, None),
         ("the quorum is unknown, one says it is active", None, {"101": controller(FRESH)}, 55),
-        ("or said so a poll ago", None, {"101": controller(STALE, at=CLOCK - 10)}, None),
+        ("or said so a poll ago", None, {"101": BEFORE}, None),
         ("two say so", None, {"101": controller(STALE), "102": controller(FRESH)}, None),
         ("none says so", None, {"101": controller(STALE, active=0)}, None),
         ("by address, no id configured", 101, {"10.0.0.1:9999": controller(FRESH)}, 55),
-        (
-            "by address, the old one died",
-            102,
-            {"10.0.0.1:9999": controller(STALE, at=CLOCK - 10), "10.0.0.2:9999": controller(FRESH)},
-            55,
-        ),
-        ("by address, the old one alone", 102, {"10.0.0.1:9999": controller(STALE, at=CLOCK - 10)}, None),
+        ("by address, the old one died", 102, {"10.0.0.1:9999": BEFORE, "10.0.0.2:9999": controller(FRESH)}, 55),
+        ("by address, the old one alone", 102, {"10.0.0.1:9999": BEFORE}, None),
         ("no beans", 101, {}, None),
     ],
 )

@@ -1,6 +1,5 @@
 """Every throttle problem begins in its third poll and ends with its cause; a healthy move has none in any poll."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.model import UNKNOWN, FutureReplica, Limit, Origin, Side, TopicConfig
 from tests.building import Partition, Topics
-from tests.derive.throttled import ALL, MB, Found, Watch, everywhere, found, of, rates, throttled_rates
+from tests.derive.throttled import ALL, MB, Found, Watch, everywhere, found, of, rates, throttle, throttled_rates
 
 TOOL = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
 """What kafka-reassign-partitions lists for a move of partition 0 from 1, 2 to 1, 3."""
@@ -28,7 +27,7 @@ RESTING: Topics = {"t": [Partition(replicas=(1, 3), end=200_000)]}
 
 def tool(rate: float = 2 * MB, lists: TopicConfig = TOOL) -> dict[str, Any]:
     """Configure what kafka-reassign-partitions does: one rate on all brokers of the move, both sides."""
-    return {"broker_configs": rates({1: rate, 2: rate, 3: rate}), "topic_configs": {"t": lists}}
+    return throttle(lists, dict.fromkeys((1, 2, 3), rate))
 
 
 def plan(done: int, parts: int, left: int, *, begun: bool = True) -> Topics:
@@ -45,7 +44,7 @@ def throttled(parts: int) -> dict[str, Any]:
         leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
         follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
     )
-    return {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": lists}}
+    return throttle(lists, everywhere(2 * MB))
 
 
 def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
@@ -65,11 +64,7 @@ def test_a_healthy_throttled_move_has_no_problem_in_any_poll() -> None:
 
 @st.composite
 def lives(draw: st.DrawFn) -> list[Topics]:
-    """Draw what a plan over four brokers looks like, poll after poll.
-
-    Parts end in any order, leaders change among
-    the old replicas, and all are produced to.
-    """
+    """Draw a plan over four brokers, poll after poll: parts end in any order, old replicas lead, records arrive."""
     targets = draw(st.lists(st.permutations(ALL), min_size=1, max_size=5))
     ends = draw(st.lists(st.integers(3, 14), min_size=len(targets), max_size=len(targets)))
     leads = draw(st.lists(st.integers(0, 1), min_size=15, max_size=15))
@@ -77,18 +72,10 @@ def lives(draw: st.DrawFn) -> list[Topics]:
     for number in range(15):
         parts = []
         for (first, second, third, _), end in zip(targets, ends, strict=True):
-            log = 1_000_000 + number * 2_000
-            left = 100_000 * (end - number)
+            log, lag = 1_000_000 + number * 2_000, {third: 100_000 * (end - number)}
             over = Partition(replicas=(third, first), end=log)
-            old = (first, second)[leads[number]]
-            arriving = Partition(
-                replicas=(first, second, third),
-                leader=old,
-                adding=(third,),
-                removing=(second,),
-                end=log,
-                lag={third: left},
-            )
+            move: dict[str, Any] = {"replicas": (first, second, third), "adding": (third,), "removing": (second,)}
+            arriving = Partition(**move, leader=(first, second)[leads[number]], end=log, lag=lag)
             parts.append(over if number >= end else arriving)
         polls.append({"t": parts})
     return polls
@@ -103,24 +90,20 @@ def test_no_healthy_plan_has_a_problem_in_any_poll(polls: list[Topics]) -> None:
         leader_throttled=",".join(f"{part}:{b}" for part, move in enumerate(first) for b in move.replicas[:2]),
         follower_throttled=",".join(f"{part}:{move.replicas[2]}" for part, move in enumerate(first)),
     )
-    configured: dict[str, Any] = {
-        "broker_configs": rates(everywhere(4 * MB)),
-        "topic_configs": {"t": lists},
-        "broker_beans": {broker: throttled_rates(leader=4 * MB, follower=4 * MB) for broker in ALL},
-    }
+    beans = {broker: throttled_rates(leader=4 * MB, follower=4 * MB) for broker in ALL}
     for number, topics in enumerate(polls):
-        assert watch.problems(topics, **configured) == set(), number
+        assert watch.problems(topics, broker_beans=beans, **throttle(lists, everywhere(4 * MB))) == set(), number
 
 
 def test_a_part_of_a_plan_on_brokers_of_its_own_is_not_left_behind() -> None:
     """Its topic was done minutes ago; the tool takes nothing away before the other one is."""
     watch = Watch()
     lists = {"a": TopicConfig("0:1", "0:2"), "b": TopicConfig("0:3", "0:4")}
+    done = Partition(replicas=(2,), end=1000)
     for left in range(200_000, 0, -10_000):
-        done = Partition(replicas=(2,), end=1000)
         going = Partition(replicas=(3, 4), adding=(4,), removing=(3,), end=10**6, lag={4: left})
-        configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": lists}
-        assert watch.problems({"a": [done], "b": [going]}, **configured) == set()
+        seen = {"a": [done], "b": [going]}
+        assert watch.problems(seen, broker_configs=rates(everywhere(2 * MB)), topic_configs=lists) == set()
 
 
 def test_a_sidecar_that_starts_in_the_middle_of_a_move_sees_no_problem() -> None:
@@ -138,31 +121,29 @@ def test_a_throttle_that_is_forgotten_is_left_behind_and_nothing_else() -> None:
     watch.problems(moving(), polls=5, **tool())
 
     assert watch.problems(RESTING, polls=6, **tool()) == set()
-    assert watch.problems(RESTING, polls=2, **tool()) == of(
-        "left_behind", (1, "leader"), (2, "leader"), (3, "follower")
-    )
+    left = of("left_behind", (1, "leader"), (2, "leader"), (3, "follower"))
+    assert watch.problems(RESTING, polls=2, **tool()) == left
     assert watch.problems(RESTING) == set()
+
+
+WILD = TopicConfig("*", "*")
 
 
 def test_wildcards_are_no_problem() -> None:
     """They name replicas and brokers that take no part, too."""
     watch = Watch()
-    wild = TopicConfig(leader_throttled="*", follower_throttled="*")
     topics = {"t": [*moving()["t"], Partition(replicas=(4, 1), end=5)]}
     for _ in range(8):
-        assert watch.problems(topics, **tool(lists=wild)) == set()
+        assert watch.problems(topics, **tool(lists=WILD)) == set()
 
 
 def test_a_bootstrapping_broker_is_no_problem() -> None:
     """Throttled by hand, with no reassignment: nothing is left behind, on brokers that take no part either."""
     watch = Watch()
-    wild = TopicConfig(leader_throttled="*", follower_throttled="*")
     for left in range(100_000, 0, -5_000):
-        topics = {
-            "t": [Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: left}), Partition(replicas=(2, 4), end=100)]
-        }
-        configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": wild}}
-        assert watch.problems(topics, **configured) == set()
+        out = Partition(replicas=(1, 3), out=(3,), end=200_000, lag={3: left})
+        topics = {"t": [out, Partition(replicas=(2, 4), end=100)]}
+        assert watch.problems(topics, **throttle(WILD, everywhere(2 * MB))) == set()
 
 
 def test_a_move_without_a_throttle_is_no_problem() -> None:
@@ -177,7 +158,7 @@ def test_blocked(side: str, broker: int) -> None:
     watch.problems(moving(), polls=3, **tool())
     zero = {"leader": everywhere(2 * MB), "follower": everywhere(2 * MB)}
     zero[side] = {**zero[side], broker: 0.0}
-    configured: dict[str, Any] = {**tool(), "broker_configs": rates(**zero)}
+    configured = throttle(TOOL, **zero)
 
     assert watch.problems(moving(), polls=2, **configured) == set()
     raised = watch.problems(moving(), **configured)
@@ -203,8 +184,7 @@ def test_a_leader_does_not_block_those_in_sync() -> None:
         watch = Watch()
         for number in range(6):
             topics = {"t": [Partition(replicas=(1, 3), end=200_000 + number * 1000, lag={3: 1500})]}
-            configs = rates({1: leader, 3: leader}, {1: follower, 3: follower})
-            raised = watch.problems(topics, broker_configs=configs, topic_configs={"t": TOOL})
+            raised = watch.problems(topics, **throttle(TOOL, {1: leader, 3: leader}, {1: follower, 3: follower}))
         assert {key for key in raised if key[2] == "blocked"} == expected
 
 
@@ -246,10 +226,7 @@ def test_below_inbound() -> None:
 
 def test_below_inbound_names_the_side_that_is_too_low() -> None:
     """The leader lets enough through."""
-    configured: dict[str, Any] = {
-        "broker_configs": rates(everywhere(50 * MB), everywhere(1 * MB)),
-        "topic_configs": {"t": TOOL},
-    }
+    configured = throttle(TOOL, everywhere(50 * MB), everywhere(1 * MB))
     assert Producing(5 * MB).problems(8, **configured) == of("below_inbound", (3, "follower"))
 
 
@@ -273,7 +250,7 @@ def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], 
     """Limits differ between brokers of one move and side; even again, it is over."""
     watch, base = Watch(), dict.fromkeys((1, 2, 3), 2 * MB)
     changed = [{**base, **{broker: rate * MB for broker, rate in side.items()}} for side in (leader, follower)]
-    configured: dict[str, Any] = {"broker_configs": rates(*changed), "topic_configs": {"t": TOOL}}
+    configured = throttle(TOOL, *changed)
 
     assert watch.problems(moving(), polls=2, **configured) == set()
     assert watch.problems(moving(), **configured) == of("uneven", *places), why
@@ -283,8 +260,7 @@ def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], 
 def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
     """Leadership went to broker 4, which was listed nowhere."""
     topics = {"t": [Partition(replicas=(1, 2, 4, 3), leader=4, adding=(3,), removing=(2,), end=9000, lag={3: 10})]}
-    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": TOOL}}
-    watch = Watch()
+    configured, watch = throttle(TOOL, everywhere(2 * MB)), Watch()
 
     assert watch.problems(topics, polls=3, **configured) == of("uneven", (4, "leader"))
     back = {"t": [replace(topics["t"][0], leader=1)]}
@@ -292,38 +268,20 @@ def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "lists", "leader", "follower", "places"),
+    ("why", "lists", "limited", "places"),
     [
-        ("leader only", TopicConfig(leader_throttled="0:1,0:2"), (1, 2, 3), (1, 2, 3), {(3, "follower")}),
-        ("follower only", TopicConfig(follower_throttled="0:3"), (1, 2, 3), (1, 2, 3), {(1, "leader")}),
-        ("list without rate at the destination", TOOL, (1, 2), (1, 2), {(3, "follower")}),
-        ("list without rate at a source", TOOL, (1, 3), (1, 3), {(2, "leader")}),
-        ("lists without any rate", TOOL, (), (), {(1, "leader"), (2, "leader"), (3, "follower")}),
-        (
-            "a moving replica that no list names",
-            TopicConfig(leader_throttled="7:1", follower_throttled="7:1"),
-            (1, 2, 3),
-            (1, 2, 3),
-            {(1, "leader"), (3, "follower")},
-        ),
-        (
-            "a broker without the moving replica",
-            TopicConfig(leader_throttled="0:1,0:2,0:4", follower_throttled="0:3"),
-            (1, 2, 3, 4),
-            (1, 2, 3, 4),
-            {(4, "leader")},
-        ),
+        ("leader only", TopicConfig("0:1,0:2", ""), (1, 2, 3), {(3, "follower")}),
+        ("follower only", TopicConfig("", "0:3"), (1, 2, 3), {(1, "leader")}),
+        ("list without rate at the destination", TOOL, (1, 2), {(3, "follower")}),
+        ("list without rate at a source", TOOL, (1, 3), {(2, "leader")}),
+        ("lists without any rate", TOOL, (), {(1, "leader"), (2, "leader"), (3, "follower")}),
+        ("no list names the move", TopicConfig("7:1", "7:1"), (1, 2, 3), {(1, "leader"), (3, "follower")}),
+        ("a broker without the moving replica", TopicConfig("0:1,0:2,0:4", "0:3"), ALL, {(4, "leader")}),
     ],
 )
-def test_lopsided(
-    why: str, lists: TopicConfig, leader: tuple[int, ...], follower: tuple[int, ...], places: set[tuple[int, str]]
-) -> None:
+def test_lopsided(why: str, lists: TopicConfig, limited: tuple[int, ...], places: set[tuple[int, str]]) -> None:
     """One side only, lists without rates, moves that no list names, lists that name no replica."""
-    watch = Watch()
-    configured: dict[str, Any] = {
-        "broker_configs": rates(dict.fromkeys(leader, 2 * MB), dict.fromkeys(follower, 2 * MB)),
-        "topic_configs": {"t": lists},
-    }
+    configured, watch = throttle(lists, dict.fromkeys(limited, 2 * MB)), Watch()
     assert watch.problems(moving(), polls=2, **configured) == set()
     assert watch.problems(moving(), **configured) == of("lopsided", *places), why
     assert watch.problems(moving(), **tool()) == set()
@@ -331,24 +289,18 @@ def test_lopsided(
 
 def test_a_list_that_names_a_broker_without_that_replica() -> None:
     """Nothing moves, and nothing ever did; rates are set, so that the list is left behind later, too."""
-    configured: dict[str, Any] = {
-        **tool(),
-        "topic_configs": {"t": TopicConfig(leader_throttled="0:2", follower_throttled="0:4")},
-    }
-    watch = Watch()
+    configured, watch = tool(lists=TopicConfig("0:2", "0:4")), Watch()
 
     assert watch.problems(RESTING, polls=2, **configured) == set()
-    raised = watch.problems(RESTING, **configured)
-    assert raised == of("lopsided", (2, "leader"), (4, "follower"))
-    assert watch.problems(RESTING, **{**configured, "topic_configs": {"t": TopicConfig()}}) == set()
+    assert watch.problems(RESTING, **configured) == of("lopsided", (2, "leader"), (4, "follower"))
+    assert watch.problems(RESTING, **tool(lists=TopicConfig())) == set()
 
 
 def test_a_cancelled_move_leaves_a_throttle_behind_that_is_not_lopsided() -> None:
     """Its follower list names a replica that was there while it moved."""
     watch = Watch()
     watch.problems(moving(), polls=4, **tool())
-    cancelled = {"t": [Partition(replicas=(1, 2), end=200_000)]}
-    raised = watch.problems(cancelled, polls=9, **tool())
+    raised = watch.problems({"t": [Partition(replicas=(1, 2), end=200_000)]}, polls=9, **tool())
     assert raised == of("left_behind", (1, "leader"), (2, "leader"), (3, "follower"))
 
 
@@ -384,16 +336,19 @@ def test_left_behind_beside_a_move_of_others() -> None:
         assert raised == (of("left_behind", (1, "leader"), (3, "follower")) if left else set())
 
 
+BUSY = {1: throttled_rates(leader=1.9 * MB)}
+"""A throttle that binds on the leader."""
+
+
 def test_holds_original() -> None:
     """An old replica falls out of the ISR under a throttle that binds; back in it, all is well."""
     watch = Watch()
-    busy = {1: throttled_rates(leader=1.9 * MB)}
     out = moving(out=(2,), lag={2: 500, 3: 100_000})
-    watch.problems(moving(), polls=4, broker_beans=busy, **tool())
+    watch.problems(moving(), polls=4, broker_beans=BUSY, **tool())
 
-    assert watch.problems(out, polls=2, broker_beans=busy, **tool()) == set()
-    assert watch.problems(out, broker_beans=busy, **tool()) == of("holds_original", (1, "leader"))
-    assert watch.problems(moving(), broker_beans=busy, **tool()) == set()
+    assert watch.problems(out, polls=2, broker_beans=BUSY, **tool()) == set()
+    assert watch.problems(out, broker_beans=BUSY, **tool()) == of("holds_original", (1, "leader"))
+    assert watch.problems(moving(), broker_beans=BUSY, **tool()) == set()
 
 
 @pytest.mark.parametrize(
@@ -401,8 +356,8 @@ def test_holds_original() -> None:
     [
         ("no beans", {}, (), True),
         ("the throttle does not bind", {1: throttled_rates(leader=1.7 * MB)}, (), True),
-        ("it does not answer", {1: throttled_rates(leader=1.9 * MB)}, (2,), True),
-        ("it was out before", {1: throttled_rates(leader=1.9 * MB)}, (), False),
+        ("it does not answer", BUSY, (2,), True),
+        ("it was out before", BUSY, (), False),
     ],
 )
 def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int, ...], seen_in_sync: bool) -> None:
@@ -416,11 +371,11 @@ def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int
 
 def test_memory_of_originals_follows_its_rows() -> None:
     """A topic that comes first moves all rows; the replica is still known to have been in sync."""
-    watch, busy = Watch(), {1: throttled_rates(leader=1.9 * MB)}
-    watch.problems(moving(), polls=4, broker_beans=busy, **tool())
+    watch = Watch()
+    watch.problems(moving(), polls=4, broker_beans=BUSY, **tool())
     out = {"a": [Partition(replicas=(4, 3))], **moving(out=(2,), lag={2: 500, 3: 100_000})}
     configured: dict[str, Any] = {**tool(), "topic_configs": {"a": TopicConfig(), "t": TOOL}}
-    assert watch.problems(out, polls=3, broker_beans=busy, **configured) == of("holds_original", (1, "leader"))
+    assert watch.problems(out, polls=3, broker_beans=BUSY, **configured) == of("holds_original", (1, "leader"))
 
 
 def test_fetch_size() -> None:
@@ -453,15 +408,13 @@ def test_a_rate_is_not_idle_while_lists_are_unknown() -> None:
 def test_brokers_whose_configuration_is_unknown_have_no_problem() -> None:
     """Only the broker with a known configuration."""
     only = {1: rates({1: 2 * MB, 3: 0.0})[1]}
-    raised = Watch().problems(moving(), polls=5, broker_configs=only, topic_configs={"t": TOOL})
-    assert raised == set()
+    assert Watch().problems(moving(), polls=5, broker_configs=only, topic_configs={"t": TOOL}) == set()
 
 
 def test_ages_count_from_the_first_poll() -> None:
     """And go on by the clock."""
     derived = Watch().see(moving(), 5, **tool(rate=953_250))
     assert set(derived.throttling.problems.values()) == {40.0}
-    assert not any(math.isnan(age) for age in derived.throttling.problems.values())
 
 
 def test_a_cluster_without_partitions_has_no_problem() -> None:

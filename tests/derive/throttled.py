@@ -48,6 +48,13 @@ def rates(leader: Mapping[int, float], follower: Mapping[int, float] | None = No
     }
 
 
+def throttle(
+    lists: TopicConfig, leader: Mapping[int, float], follower: Mapping[int, float] | None = None, **config: Any
+) -> dict[str, Any]:
+    """Configure rates as `rates` does, and the lists of the topic `t`."""
+    return {"broker_configs": rates(leader, follower, **config), "topic_configs": {"t": lists}}
+
+
 def everywhere(rate: float) -> dict[int, float]:
     """Give all brokers one rate."""
     return dict.fromkeys(ALL, rate)
