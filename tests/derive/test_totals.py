@@ -7,9 +7,9 @@ import pytest
 
 from kafka_warden.derive import Derived
 from kafka_warden.derive.moves.totals import Totals
-from kafka_warden.model import UNKNOWN, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import UNKNOWN, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, known
-from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates
+from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates, throttle
 
 LISTS = TopicConfig(leader_throttled="0:1,1:1,2:2", follower_throttled="0:3,1:4,2:4")
 
@@ -23,8 +23,7 @@ def move(target: int, left: float, leader: int = 1, produced: float = 0.0) -> Pa
 
 def see(topics: Topics, limits: dict[int, float] | None = None, polls: int = 2, **fields: Any) -> Derived:
     """Judge moves under the tool's lists."""
-    configs = rates(everywhere(2 * MB) if limits is None else limits)
-    return Watch().see(topics, polls, **{"broker_configs": configs, "topic_configs": {"t": LISTS}, **fields})
+    return Watch().see(topics, polls, **{**throttle(LISTS, limits or everywhere(2 * MB)), **fields})
 
 
 def test_the_leader_that_serves_two_targets_binds() -> None:
@@ -33,36 +32,24 @@ def test_the_leader_that_serves_two_targets_binds() -> None:
     alone = see({"t": [move(3, 200 * MB)]}).totals
 
     assert totals.bottleneck == (1, Side.LEADER)
-    assert alone.predicted_bottleneck is not None
-    assert totals.predicted_bottleneck == pytest.approx(2 * alone.predicted_bottleneck, rel=0.1)
+    assert totals.predicted_bottleneck == pytest.approx(2 * known(alone.predicted_bottleneck), rel=0.1)
     assert totals.predicted_bottleneck == pytest.approx(400 / 2, rel=0.2)
 
 
-def test_the_target_of_two_leaders_binds() -> None:
-    """The same from the other side."""
-    totals = see({"t": [Partition(replicas=(1,)), move(4, 200 * MB), move(4, 200 * MB, leader=2)]}).totals
-    assert totals.bottleneck == (4, Side.FOLLOWER)
-
-
-def test_the_tighter_side_of_one_flow_binds() -> None:
-    """Its leader allows four times as much."""
-    configs = rates({1: 8 * MB}, {3: 2 * MB})
-    assert see({"t": [move(3, 200 * MB)]}, broker_configs=configs).totals.bottleneck == (3, Side.FOLLOWER)
+def test_a_target_binds() -> None:
+    """That of two leaders; and that of one leader whose limit is four times as much."""
+    of_two = see({"t": [Partition(replicas=(1,)), move(4, 200 * MB), move(4, 200 * MB, leader=2)]}).totals
+    tighter = see({"t": [move(3, 200 * MB)]}, broker_configs=rates({1: 8 * MB}, {3: 2 * MB})).totals
+    assert (of_two.bottleneck, tighter.bottleneck) == ((4, Side.FOLLOWER), (3, Side.FOLLOWER))
 
 
 def test_no_move_ends_after_all_of_them() -> None:
     """The total is the latest of all flows, sides and single moves, whatever was measured."""
     watch = Watch()
-    configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
     for number in range(12):
-        topics = {
-            "t": [
-                move(3, (300 - 8 * number) * MB, produced=number * MB),
-                move(4, (500 - 11 * number) * MB),
-                move(4, (100 - 3 * number) * MB, leader=2),
-            ]
-        }
-        derived = watch.see(topics, **configured)
+        first = move(3, (300 - 8 * number) * MB, produced=number * MB)
+        others = move(4, (500 - 11 * number) * MB), move(4, (100 - 3 * number) * MB, leader=2)
+        derived = watch.see({"t": [first, *others]}, **throttle(LISTS, everywhere(2 * MB)))
         etas = [each.eta for each in derived.moves if each.eta is not None]
         if derived.totals.eta is not None:
             assert derived.totals.eta >= max(etas)
@@ -72,15 +59,12 @@ def test_no_move_ends_after_all_of_them() -> None:
 def test_a_side_ends_after_each_of_its_flows() -> None:
     """A flow of one partition and one of nine share a leader: together they get less than the law gives each alone."""
     topics = {"t": [move(3, 910 * MB), *[move(4, 182 * MB)] * 9]}
-    lists = TopicConfig(
-        ",".join(f"{part}:1" for part in range(10)), ",".join(["0:3", *(f"{p}:4" for p in range(1, 10))])
-    )
-    configs = rates({1: 2 * MB}, {3: 50 * MB, 4: 50 * MB})
-    derived = see(topics, broker_configs=configs, topic_configs={"t": lists})
+    leaders, targets = ",".join(f"{part}:1" for part in range(10)), ",".join(f"{part}:4" for part in range(1, 10))
+    lists = TopicConfig(leaders, f"0:3,{targets}")
+    derived = see(topics, **throttle(lists, {1: 2 * MB}, {3: 50 * MB, 4: 50 * MB}))
 
     assert derived.totals.eta == derived.totals.predicted_bottleneck
-    assert derived.totals.eta is not None
-    assert derived.totals.eta > 1.2 * max(known(each.eta) for each in derived.moves)
+    assert known(derived.totals.eta) > 1.2 * max(known(each.eta) for each in derived.moves)
 
 
 def test_one_that_never_ends_makes_all_endless() -> None:
@@ -131,14 +115,20 @@ def test_an_unknown_part_makes_the_whole_unknown() -> None:
     assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
 
 
+def followed(number: int, left: float) -> Partition:
+    """The move of `recommended` as a poll sees it."""
+    end = 10**7 + int(number * 10 * MB / BYTES_PER_OFFSET)
+    return Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=end, lag={3: int(left / BYTES_PER_OFFSET)})
+
+
+TOOL = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
+"""What the tool lists for that move."""
+
+
 def recommended(watch: Watch, left: float, polls: int = 3, **fields: Any) -> float | None:
     """Recommend a throttle for a move of which some bytes are left and 1 MB/s come in, with a follower in sync."""
     for number in range(polls):
-        produced = int(number * 10 * MB / BYTES_PER_OFFSET)
-        partition = Partition(
-            replicas=(1, 2, 3), adding=(3,), removing=(2,), end=10**7 + produced, lag={3: int(left / BYTES_PER_OFFSET)}
-        )
-        derived = watch.see({"t": [partition]}, **fields)
+        derived = watch.see({"t": [followed(number, left)]}, **fields)
     return derived.throttling.recommended
 
 
@@ -150,8 +140,7 @@ def test_recommended_without_a_throttle() -> None:
 
 def test_recommended_is_the_same_once_the_tool_has_listed_the_move() -> None:
     """It was computed with these lists."""
-    lists = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
-    fields: dict[str, Any] = {"topic_configs": {"t": lists}, "broker_configs": rates(everywhere(2 * MB))}
+    fields = throttle(TOOL, everywhere(2 * MB))
     assert recommended(Watch(moves_deadline=100.0), 360 * MB, **fields) == pytest.approx(7 * MB)
 
 
@@ -160,20 +149,12 @@ def test_recommended_is_not_below_what_comes_in() -> None:
     assert recommended(Watch(moves_deadline=1e9), 0.1 * MB) == pytest.approx(2 / 0.8 * MB, rel=1e-3)
 
 
-def test_nothing_is_recommended_that_does_not_fit_the_network() -> None:
-    """7 MB/s on a network of 5 MB/s."""
+def test_nothing_is_recommended() -> None:
+    """7 MB/s on a network of 5 MB/s; before inbound is known; without lists; and when nothing moves."""
     assert recommended(Watch(moves_deadline=100.0, network_bytes_per_second=5 * MB), 360 * MB) is None
     assert recommended(Watch(moves_deadline=100.0, network_bytes_per_second=50 * MB), 360 * MB) is not None
-
-
-def test_nothing_is_recommended_on_unknown_facts() -> None:
-    """Inbound is not known at the first poll, lists are not known at any."""
     assert recommended(Watch(), 360 * MB, polls=1) is None
     assert recommended(Watch(), 360 * MB, topic_configs={}) is None
-
-
-def test_nothing_is_recommended_when_nothing_moves() -> None:
-    """Also with a throttle in place."""
     assert see({"t": [Partition(replicas=(1, 3))]}, polls=3).throttling.recommended is None
 
 
@@ -183,9 +164,8 @@ def test_a_cluster_that_describes_no_brokers_has_no_move_time() -> None:
     def judged(**fields: Any) -> Totals:
         watch = Watch()
         for clock in (0.0, STEP):
-            configured: dict[str, Any] = {"broker_configs": rates(everywhere(2 * MB)), "topic_configs": {"t": LISTS}}
-            answered: dict[str, Any] = {"offsets_at": dict.fromkeys(ALL, clock)}
-            derived = watch.see({"t": [move(3, 200 * MB)]}, **configured, **answered, **fields)
+            configured = {**throttle(LISTS, everywhere(2 * MB)), "offsets_at": dict.fromkeys(ALL, clock), **fields}
+            derived = watch.see({"t": [move(3, 200 * MB)]}, **configured)
         return derived.totals
 
     known, without = judged(), judged(brokers={})
@@ -198,18 +178,7 @@ def test_the_recommended_throttle_ends_the_move_in_time() -> None:
     """Set it, and the law predicts an end before the deadline."""
     deadline = 1000.0
     limit = known(recommended(Watch(moves_deadline=deadline), 3000 * MB))
-    lists = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
-    watch = Watch()
-    set_now = {
-        broker: config
-        for broker, config in rates(everywhere(limit)).items()
-        if config.limits[Side.LEADER] == Limit(limit, Origin.BROKER)
-    }
-    recommended(watch, 3000 * MB, topic_configs={"t": lists}, broker_configs=set_now)
-    derived = watch.see(
-        {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=10**7 + 300_000, lag={3: 30_000_000})]},
-        topic_configs={"t": lists},
-        broker_configs=set_now,
-    )
-    assert derived.totals.predicted_bottleneck is not None
-    assert derived.totals.predicted_bottleneck <= deadline
+    watch, configured = Watch(), throttle(TOOL, everywhere(limit))
+    recommended(watch, 3000 * MB, **configured)
+    derived = watch.see({"t": [followed(3, 3000 * MB)]}, **configured)
+    assert known(derived.totals.predicted_bottleneck) <= deadline
