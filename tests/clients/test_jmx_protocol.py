@@ -111,6 +111,11 @@ def test_a_child_that_says_gibberish_is_ended() -> None:
         child.end()
 
 
+WRAPPED = ("java.rmi.UnmarshalException", "x")
+READ_TIMED_OUT = ("java.net.SocketTimeoutException", "Read timed out")
+REJECTED = ("java.io.InvalidClassException", "filter status: REJECTED")
+
+
 @pytest.mark.parametrize(
     ("chain", "reason", "says"),
     [
@@ -121,27 +126,15 @@ def test_a_child_that_says_gibberish_is_ended() -> None:
         ),
         ([("java.rmi.UnknownHostException", "x"), ("java.net.UnknownHostException", "h")], "refused", "resolve"),
         ([("java.net.NoRouteToHostException", "No route to host")], "refused", "nothing listens"),
-        ([("java.rmi.UnmarshalException", "x"), ("java.io.EOFException", "")], "refused", "restarted"),
+        ([WRAPPED, ("java.io.EOFException", "")], "refused", "restarted"),
         ([("java.rmi.NoSuchObjectException", "no such object in table")], "refused", "restarted"),
         ([("java.net.SocketTimeoutException", f"{CONNECT_TIMED_OUT}: h:1")], "connect_timeout", "firewall"),
         ([("java.net.ConnectException", "Connection timed out")], "connect_timeout", "did not accept"),
-        (
-            [("java.rmi.UnmarshalException", "x"), ("java.net.SocketTimeoutException", "Read timed out")],
-            "timeout",
-            "h:1",
-        ),
-        (
-            [("javax.net.ssl.SSLException", "x"), ("java.net.SocketTimeoutException", "Read timed out")],
-            "timeout",
-            "h:1",
-        ),
+        ([WRAPPED, READ_TIMED_OUT], "timeout", "h:1"),
+        ([("javax.net.ssl.SSLException", "x"), READ_TIMED_OUT], "timeout", "h:1"),
         ([("java.lang.SecurityException", "Authentication failed! Invalid")], "auth", "jmx.password_file"),
         ([("java.lang.SecurityException", "Access denied! Invalid access level")], "authorization", "readonly"),
-        (
-            [("java.rmi.UnmarshalException", "x"), ("java.io.InvalidClassException", "filter status: REJECTED")],
-            "protocol",
-            "not accepted",
-        ),
+        ([WRAPPED, REJECTED], "protocol", "not accepted"),
         ([("java.rmi.ConnectIOException", "non-JRMP server at remote endpoint")], "protocol", "jmx.tls"),
         ([("java.rmi.NotBoundException", "jmxrmi")], "protocol", "without JMX"),
         ([("javax.net.ssl.SSLHandshakeException", "PKIX path building failed")], "tls", "PKIX"),

@@ -23,6 +23,8 @@ JAAS = (
 )
 SASL = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
 
+OVER_TLS = {"security.protocol": "SASL_SSL"}
+
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
@@ -113,13 +115,10 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         ({"bootstrap.server": "a:1"}, "did you mean bootstrap.servers?"),
         ({"metadata.broker.list": "b:1"}, "not both"),
         ({"security.protocol": "SASL-SSL"}, "got 'SASL-SSL'; did you mean SASL_SSL?"),
-        ({"security.protocol": "SASL_SSL"}, "kafka.sasl.mechanism: missing"),
-        (
-            {"security.protocol": "SASL_SSL", "sasl.mechanism": "GSSAPI"},
-            "'GSSAPI' is not supported; expected one of PLAIN",
-        ),
-        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "is not supported"),
-        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "kafka.sasl.username: missing"),
+        (OVER_TLS, "kafka.sasl.mechanism: missing"),
+        ({**OVER_TLS, "sasl.mechanism": "GSSAPI"}, "'GSSAPI' is not supported; expected one of PLAIN"),
+        ({**OVER_TLS, "sasl.mechanism": "OAUTHBEARER"}, "is not supported"),
+        ({**OVER_TLS, "sasl.mechanism": "PLAIN"}, "kafka.sasl.username: missing"),
         ({**SASL, "sasl.username": "u"}, "kafka.sasl.password.file: missing"),
         ({**SASL, "sasl.username": "u", "sasl.password": "p", "sasl.jaas.config": JAAS}, "not both"),
         ({**SASL, "sasl.jaas.config": JAAS}, "does not do PLAIN"),

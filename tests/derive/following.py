@@ -40,6 +40,12 @@ def seen(clocks: Iterable[float], partition: Callable[[float], Partition], **fie
     return [snapshot({"t": [partition(clock)]}, clock=float(clock), **_now(fields, clock)) for clock in clocks]
 
 
+def beside(partition: Partition, clock: float, while_: range) -> Snapshot:
+    """A poll of `t` that sees a topic before it for some time."""
+    new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if clock in while_ else {}
+    return snapshot({**new, "t": [partition]}, clock=float(clock), broker_configs=CONFIGS)
+
+
 def shown(partition: Callable[[float], Partition], until: int = 60, **fields: Any) -> list[str]:
     """The state of broker 2 that is shown in each poll."""
     return [state(derived, 2) for derived in judge_each(*seen(polls(until), partition, **fields))]

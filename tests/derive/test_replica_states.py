@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kafka_warden.model import UNKNOWN, Broker, Source, SourceStatus
-from tests.building import Partition, answered, judge_each, snapshot
-from tests.derive.following import CONFIGS, RATE, REPLICA, brokers, loaded, page, polls, seen, shown, state
+from tests.building import Partition, answered, judge_each
+from tests.derive.following import RATE, REPLICA, beside, brokers, loaded, page, polls, seen, shown, state
 
 
 def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
@@ -33,11 +33,7 @@ def test_follower_without_trouble() -> None:
         ("advancing, and what is produced outruns it", lambda at: loaded(at, 1000 + int(at) * 50, out=(2,)), "slow"),
         ("always 20 s behind, past the limit", lambda at: loaded(at, 2000), "slow"),
         ("a reassignment that only adds", lambda at: loaded(at, 9000, adding=(2,)), "bootstrapping"),
-        (
-            "first seen at its leader's start, outside the ISR: it has nothing yet",
-            lambda at: loaded(at, 10_000 + int(at) * 50, start=0, out=(2,)),
-            "bootstrapping",
-        ),
+        ("first seen at its leader's start", lambda at: loaded(at, 10_000 + int(at) * 50, out=(2,)), "bootstrapping"),
     ],
 )
 def test_state(why: str, partition: Callable[[float], Partition], expected: str) -> None:
@@ -72,33 +68,46 @@ def test_recovering() -> None:
     assert states[4:] == ["recovering"] * 9
 
 
+def each_second(partition: Callable[[float], Partition], until: int, **fields: Any) -> list[str]:
+    """The states of broker 2 in a poll a second."""
+    return [state(derived, 2) for derived in judge_each(*seen(polls(until, every=1), partition, **fields))]
+
+
 def test_burst_after_silence_is_not_stuck() -> None:
     """A follower that had everything a quota window ago cannot have stood still behind its leader for one."""
-    judged = judge_each(
-        *seen(
-            polls(40, every=1),
-            lambda clock: Partition(end=500 if clock < 20 else 9000, lag={2: 8500 * (clock >= 20)}, out=(2,)),
-        )
-    )
-
-    assert {state(derived, 2) for derived in judged[13:21]} == {"recovering"}
-    assert {state(derived, 2) for derived in judged[22:31]} == {"unknown"}
-    assert {state(derived, 2) for derived in judged[34:]} == {"stuck"}
-
-
-def each_second(partition: Callable[[float], Partition], until: int, **fields: Any) -> list[str]:
-    """The states of broker 2, each once, in the order in which a poll a second shows them."""
-    judged = judge_each(*seen(polls(until, every=1), partition, **fields))
-    return [shown for shown, _ in groupby(state(derived, 2) for derived in judged)]
-
-
-def test_hung_follower_is_not_slow() -> None:
-    """Out of the ISR before a quota window has passed: until then it advanced, and its progress is unknown."""
 
     def partition(clock: float) -> Partition:
-        return loaded(clock, max(int(clock) - 20, 0) * RATE, out=(2,) * (clock > 26))
+        return Partition(end=500 if clock < 20 else 9000, lag={2: 8500 * (clock >= 20)}, out=(2,))
 
-    assert each_second(partition, 60) == ["unknown", "in_sync", "unknown", "stuck"]
+    states = each_second(partition, 40)
+
+    assert (set(states[13:21]), set(states[22:31]), set(states[34:])) == ({"recovering"}, {"unknown"}, {"stuck"})
+
+
+@pytest.mark.parametrize(
+    ("why", "lag", "out_from", "expected"),
+    [
+        # Until it is out of the ISR, less than a quota window, it advanced: its progress is unknown.
+        ("hung", lambda at: max(at - 20, 0) * RATE, 26, ["unknown", "in_sync", "unknown", "stuck"]),
+        # Over a quota window its lag grew, and now it shrinks.
+        (
+            "woken",
+            lambda at: (at - 20) * RATE if at <= 50 else 30 * RATE - (at - 50) * 50,
+            30,
+            ["unknown", "in_sync", "stuck", "recovering"],
+        ),
+        ("caught up, whatever it did a window ago", lambda _: 0, -1, ["unknown", "recovering"]),
+    ],
+)
+def test_what_a_poll_a_second_shows(
+    why: str, lag: Callable[[float], float], out_from: int, expected: list[str]
+) -> None:
+    """Each state once, in order: no follower is slow because it stood still, or because it is not back in the ISR."""
+
+    def partition(clock: float) -> Partition:
+        return loaded(clock, int(max(lag(clock), 0)), out=(2,) * (clock > out_from))
+
+    assert [shown for shown, _ in groupby(each_second(partition, 70))] == expected, why
 
 
 def down(clock: float) -> dict[int, Broker]:
@@ -113,10 +122,10 @@ def test_returned_follower_is_not_slow() -> None:
         lag = (clock - 20) * RATE if clock <= 40 else 20 * RATE - (clock - 40) * 50
         return loaded(clock, int(max(lag, 0)), out=(2,) * (clock > 20))
 
-    judged = judge_each(*seen(polls(46, every=1), partition, brokers=down))
+    states = each_second(partition, 80, brokers=down)
 
-    assert [state(derived, 2) for derived in judged[40:]] == ["offline"] * 2 + ["offline"] + ["recovering"] * 4
-    assert "slow" not in each_second(partition, 80, brokers=down)
+    assert states[40:47] == ["offline"] * 3 + ["recovering"] * 4
+    assert "slow" not in states
 
 
 def test_returned_follower_that_does_not_get_on() -> None:
@@ -125,25 +134,9 @@ def test_returned_follower_that_does_not_get_on() -> None:
     def partition(clock: float) -> Partition:
         return loaded(clock, int(max(clock - 20, 0)) * RATE, out=(2,) * (clock > 20))
 
-    judged = judge_each(*seen(polls(60, every=1), partition, brokers=down))
+    states = each_second(partition, 60, brokers=down)
 
-    assert {state(derived, 2) for derived in judged[42:50]} == {"unknown"}
-    assert {state(derived, 2) for derived in judged[57:]} == {"stuck"}
-
-
-def test_woken_follower_is_not_slow() -> None:
-    """It stood still and goes on: over a quota window its lag grew, and now it shrinks."""
-
-    def partition(clock: float) -> Partition:
-        lag = (clock - 20) * RATE if clock <= 50 else 30 * RATE - (clock - 50) * 50
-        return loaded(clock, int(max(lag, 0)), out=(2,) * (clock > 30))
-
-    assert each_second(partition, 70) == ["unknown", "in_sync", "stuck", "recovering"]
-
-
-def test_caught_up_and_not_back_in_the_isr() -> None:
-    """At a poll a second, too: it recovers, whatever it did a window ago."""
-    assert each_second(lambda clock: loaded(clock, out=(2,)), 30) == ["unknown", "recovering"]
+    assert (set(states[42:50]), set(states[57:])) == ({"unknown"}, {"stuck"})
 
 
 def test_unknown_lag_is_not_slow() -> None:
@@ -159,13 +152,8 @@ def test_unknown_lag_is_not_slow() -> None:
 
 def test_states_that_look_back_wait_for_a_quota_window() -> None:
     """At a poll a second three samples span two seconds, which say nothing of a follower that fetches in bursts."""
-
-    def partition(clock: float) -> Partition:
-        return loaded(clock, 1000 + int(clock) * 100, out=(2,))
-
-    judged = judge_each(*seen(polls(16, every=1), partition))
-
-    assert [state(derived, 2) for derived in judged] == ["unknown"] * 12 + ["stuck"] * 5
+    states = each_second(lambda clock: loaded(clock, 1000 + int(clock) * 100, out=(2,)), 16)
+    assert states == ["unknown"] * 12 + ["stuck"] * 5
 
 
 def test_bursts_at_a_poll_a_second_are_progress() -> None:
@@ -174,9 +162,7 @@ def test_bursts_at_a_poll_a_second_are_progress() -> None:
     def partition(clock: float) -> Partition:
         return Partition(end=1_000_000, lag={2: 900_000 - int(clock) // 11 * 10_000}, out=(2,))
 
-    judged = judge_each(*seen(polls(60, every=1), partition))
-
-    assert {state(derived, 2) for derived in judged[13:]} == {"recovering"}
+    assert set(each_second(partition, 60)[13:]) == {"recovering"}
 
 
 @pytest.mark.parametrize(
@@ -208,23 +194,24 @@ def test_offline_at_the_first_poll() -> None:
 @pytest.mark.parametrize("fields", [{"leader": UNKNOWN}, {"silent": (1,)}])
 def test_leader_unavailable(fields: dict[str, Any]) -> None:
     """There is none, or it does not answer."""
-    assert (
-        shown(lambda clock: loaded(clock, 500, out=(2,), **(fields if clock > 30 else {})))[-1] == "leader_unavailable"
-    )
+    states = shown(lambda clock: loaded(clock, 500, out=(2,), **(fields if clock > 30 else {})))
+    assert states[-1] == "leader_unavailable"
+
+
+def withheld(clock: float) -> Partition:
+    """Broker 2 does not report its end after 30 s."""
+    return loaded(clock, silent=(2,) * (clock > 30))
 
 
 def test_unknown_while_its_broker_does_not_answer() -> None:
     """In the ISR, so its leader is content; we cannot say more."""
-    states = shown(
-        lambda clock: loaded(clock, silent=(2,) * (clock > 30)), status=lambda clock: statuses(*(2,) * (clock > 30))
-    )
-
+    states = shown(withheld, status=lambda clock: statuses(*(2,) * (clock > 30)))
     assert states == ["unknown"] * 3 + ["in_sync"] * 2 + ["unknown"] * 2
 
 
 def test_end_withheld_by_a_broker_that_answers() -> None:
     """An answer that came too late to be compared, for one poll, is not silence."""
-    assert shown(lambda clock: loaded(clock, silent=(2,) * (clock > 30)))[3:] == ["in_sync"] * 4
+    assert shown(withheld)[3:] == ["in_sync"] * 4
 
 
 def test_a_known_end_is_an_answer() -> None:
@@ -294,12 +281,8 @@ def test_seconds_carry_over_a_change_of_state() -> None:
 
 def test_rows_that_move_take_their_states_along() -> None:
     """A topic created in between, before `t`, makes only its own replicas unknown."""
-
-    def topics(clock: float) -> dict[str, list[Partition]]:
-        new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if clock >= 50 else {}
-        return {**new, "t": [loaded(clock, 1000 + int(clock) * 100, out=(2,))]}
-
-    judged = judge_each(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(90)))
+    standing = (beside(loaded(at, 1000 + at * 100, out=(2,)), at, range(50, 999)) for at in polls(90))
+    judged = judge_each(*standing)
 
     assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
     assert [state(derived, 2, "a") for derived in judged[5:]] == ["unknown"] * 3 + ["in_sync"] * 2

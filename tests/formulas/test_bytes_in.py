@@ -46,6 +46,9 @@ MB = 1_000_000
 RETAINED = log(700 * MB // 100, 60, 200 * MB, 60, start=500 * MB // 100)
 """After 60 s: 600 MB were written (100 bytes a record), 500 MB deleted."""
 
+AGAIN = [log(2000, 10, 200_000, 10, epoch=2), log(2500, 20, 200_000, 10, epoch=2)]
+"""Two answers of another epoch."""
+
 CASES = [
     ("absent on the first sample", [log(1000, 0, 100_000, 0.5)], NAN),
     ("growth of the log", [log(1000, 0, 100_000, 0), log(2000, 10, 200_000, 10)], 10_000),
@@ -64,16 +67,8 @@ CASES = [
     ("offsets going backwards", [log(1000, 0, 100_000, 0.1), log(900, 10, 100_000, 0.1)], NAN),
     ("the clock stands still", [log(1000, 5, 100_000, 0.1), log(1100, 5, 100_000, 0.1)], NAN),
     ("the clock goes back", [log(1000, 5, 100_000, 0.1), log(1100, 4, 100_000, 0.1)], NAN),
-    (
-        "known again one poll after an epoch change",
-        [log(1000, 0, 100_000, 1), log(2000, 10, 200_000, 10, epoch=2), log(2500, 20, 200_000, 10, epoch=2)],
-        5_000,
-    ),
-    (
-        "a size that shrank falls back on offsets",
-        [log(1000, 0, 100_000, 0.1), log(2000, 10, 50_000, 10)],
-        1000 * 25 / 10,
-    ),
+    ("known again one poll after an epoch change", [log(1000, 0, 100_000, 1), *AGAIN], 5_000),
+    ("a size that shrank: offsets count", [log(1000, 0, 100_000, 0.1), log(2000, 10, 50_000, 10)], 1000 * 25 / 10),
 ]
 
 

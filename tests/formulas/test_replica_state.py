@@ -53,11 +53,7 @@ ROWS: list[tuple[str, dict[str, bool | int], ReplicaState]] = [
     ("held back by a throttle", {"throttled": True, "leader_ahead": True}, S.THROTTLED),
     ("out of the ISR and standing still", {"leader_ahead": True}, S.STUCK),
     ("out of the ISR and silent", {"answers": False, "leader_ahead": True}, S.STUCK),
-    (
-        "in the ISR still, and standing still for too long",
-        {"in_isr": True, "behind": True, "leader_ahead": True},
-        S.STUCK,
-    ),
+    ("in the ISR, and standing still for too long", {"in_isr": True, "behind": True, "leader_ahead": True}, S.STUCK),
     ("advancing, and inbound outruns it", {"advancing": True, "leader_ahead": True}, S.SLOW),
     ("always 20 s behind, past the limit", {"in_isr": True, "behind": True, "advancing": True}, S.SLOW),
     ("catching up", {"advancing": True, "leader_ahead": True, "shrinking": True}, S.RECOVERING),

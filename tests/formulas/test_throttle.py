@@ -61,34 +61,20 @@ def table(*rows: tuple[int, int, str]) -> Replicas:
 
 NEVER_EXAMPLE = table((0, 0, "LIl"), (0, 1, "I"), (0, 2, "I"), (0, 3, "f"))
 """judgement.md 9, "never": two in-sync followers of a listed partition at 1 MB/s leave 0.5 of limit 2.5."""
+RUN_C1 = table((0, 0, "LIlf"), (0, 1, "Ilf"), (0, 2, "lf"))
+"""Wildcard lists, RF 2 to 2: the in-sync follower's copy counts on both sides."""
+RUN_D1 = table((0, 0, "LIl"), (0, 1, "Il"), (0, 2, "f"))
+"""The tool's lists name sources and target: the same at the leader, nothing at the follower."""
 
 
 @pytest.mark.parametrize(
     ("why", "replicas", "bytes_in", "leader", "follower"),
     [
         ("two in-sync followers count twice at the leader", NEVER_EXAMPLE, [1.0], [2, 0, 0, 0], [0, 0, 0, 0]),
-        (
-            "run c1: wildcard lists, RF 2 to 2; the in-sync follower's copy counts on both sides",
-            table((0, 0, "LIlf"), (0, 1, "Ilf"), (0, 2, "lf")),
-            [0.58],
-            [0.58, 0, 0],
-            [0, 0.58, 0],
-        ),
-        (
-            "run d1: the tool's lists name sources and target; the same at the leader, nothing at the follower",
-            table((0, 0, "LIl"), (0, 1, "Il"), (0, 2, "f")),
-            [0.58],
-            [0.58, 0, 0],
-            [0, 0, 0],
-        ),
+        ("run c1", RUN_C1, [0.58], [0.58, 0, 0], [0, 0.58, 0]),
+        ("run d1", RUN_D1, [0.58], [0.58, 0, 0], [0, 0, 0]),
         ("not listed counts nowhere", table((0, 0, "LI"), (0, 1, "I")), [5.0], [0, 0], [0, 0]),
-        (
-            "listed but out of the ISR is what is being throttled",
-            table((0, 0, "LIl"), (0, 1, "f")),
-            [5.0],
-            [0, 0],
-            [0, 0],
-        ),
+        ("out of the ISR it is what is throttled", table((0, 0, "LIl"), (0, 1, "f")), [5.0], [0, 0], [0, 0]),
         ("an unknown rate withholds the floor", table((0, 0, "LIl"), (0, 1, "If")), [NAN], [NAN, 0], [0, NAN]),
         ("unless no follower is in sync", table((0, 0, "LIl"), (0, 1, "f")), [NAN], [0, 0], [0, 0]),
     ],

@@ -88,8 +88,8 @@ def test_copy_quota_below_segment(why: str, quota: float, segment: float, window
         ("a client's never applies where every user has one", {("", None): 1.0, (None, "app"): 200.0}, False),
         ("nor the default client's", {("", ""): 1.0, (None, ""): 200.0}, False),
         (
-            "a user's never applies where all his clients have one",
-            {(None, ""): 1.0, ("alice", ""): 2.0, ("alice", None): 200.0},
+            "a user's never where all his clients have one",
+            {(None, ""): 1, ("alice", ""): 2, ("alice", None): 200},
             False,
         ),
         ("the default user's never where the default pair is", {("", ""): 1.0, ("", None): 200.0}, False),

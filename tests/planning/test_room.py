@@ -11,6 +11,7 @@ from kafka_warden.planning.findings import problems, warnings
 from kafka_warden.planning.room import Disk, Partitions, count_replicas
 from tests.planning.planned import GB, cluster, log_dir, plan, sized, to
 
+OFFLINE = log_dir(2, online=False)
 TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [sized([1, 2, 3], GB)] * 5}
 
 
@@ -71,33 +72,21 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
     [
         ("one that is large enough", [log_dir(2, usable=2 * GB)], [], True, ""),
         ("one byte short", [log_dir(2, usable=2 * GB - 1)], [], False, "they have not enough free space"),
-        (
-            "an offline one has no room",
-            [log_dir(2, online=False), log_dir(2, "/b", usable=GB)],
-            [],
-            False,
-            "not enough free space",
-        ),
+        ("an offline one has no room", [OFFLINE, log_dir(2, "/b", usable=GB)], [], False, "not enough free space"),
         ("enough in either", [log_dir(2, usable=2 * GB), log_dir(2, "/b", usable=2 * GB)], [], True, ""),
         ("enough in both", [log_dir(2, usable=1.5 * GB), log_dir(2, "/b", usable=GB)], [], None, "depends on which"),
         ("no one takes one", [log_dir(2, usable=GB - 1)] * 3, [], False, "not enough free space"),
         ("unknown, before 3.3", [replace(log_dir(2), usable_bytes=UNKNOWN)], [], None, "their free space is unknown"),
         (
-            "named and full",
+            "named, full",
             [log_dir(2, usable=9 * GB), log_dir(2, "/b", usable=1)],
             ["/b"],
             False,
-            "/b has not enough free space",
+            "/b has not enough free",
         ),
-        (
-            "named, and none is left there",
-            [log_dir(2, usable=GB), log_dir(2, "/b", usable=GB)],
-            ["/b"],
-            None,
-            "depends",
-        ),
+        ("none is left", [log_dir(2, usable=GB), log_dir(2, "/b", usable=GB)], ["/b"], None, "depends"),
         ("named and empty", [log_dir(2, usable=GB), log_dir(2, "/b", usable=2 * GB)], ["/b"], True, ""),
-        ("all offline", [log_dir(2, online=False)], [], False, "all log directories are offline"),
+        ("all offline", [OFFLINE], [], False, "all log directories are offline"),
     ],
 )
 def test_disks(why: str, directories: list[LogDir], paths: list[str], fits: bool | None, message: str) -> None:
