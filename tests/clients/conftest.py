@@ -10,7 +10,7 @@ from kafka_warden.clients.jmx import process
 from kafka_warden.clients.jmx.protocol import Question
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.network import Network
-from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, compile_java
+from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, Servers, compile_java
 from tests.clients.linking import Client
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -22,7 +22,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def servers(classes: Path) -> Iterator[tuple[JmxServer, JmxServer]]:
+def servers(classes: Path) -> Iterator[Servers]:
     """Two processes, whose numbers are 1 and 2."""
     with JmxServer(classes, number=1) as one, JmxServer(classes, number=2) as two:
         yield one, two

@@ -3,7 +3,8 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -66,13 +67,8 @@ class JmxServer:
         self._ports = Ports()
         self.port = self._ports.reserve()
         self.rmi_port = self._ports.reserve()
-        agent = {
-            "port": self.port,
-            "rmi.port": self.rmi_port,
-            "host": LOOPBACK,
-            "authenticate": "false",
-            "ssl": "false",
-        }
+        address = {"port": self.port, "rmi.port": self.rmi_port, "host": LOOPBACK}
+        agent = {**address, "authenticate": "false", "ssl": "false"}
         self._command = [
             "java",
             "-Xmx32m",
@@ -121,6 +117,15 @@ class JmxServer:
         """SIGCONT."""
         self.process.send_signal(signal.SIGCONT)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Pause it for a while."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
     def _states(self) -> set[str]:
         """The kernel's states of its threads: R, S, T (stopped) ..."""
         files = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
@@ -129,6 +134,9 @@ class JmxServer:
     def target(self, key: str = "one", **options: object) -> JmxTarget:
         """How a session asks it."""
         return JmxTarget(key, LOOPBACK, self.port, **options)  # type: ignore[arg-type]  # the caller names real fields
+
+
+Servers = tuple[JmxServer, JmxServer]
 
 
 def password_options(directory: Path, password: str, access: str = "readonly") -> list[str]:

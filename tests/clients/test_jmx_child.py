@@ -16,33 +16,28 @@ from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import ASK_NUMBER, TIME_LIMIT, JmxServer, MakeSession, ask, number
+from tests.building import known
+from tests.clients.jmx_server import ASK_NUMBER, TIME_LIMIT, MakeSession, Servers, ask, number
 
 
-def test_the_child_is_replaced_when_everything_hangs(
-    make_session: MakeSession, servers: tuple[JmxServer, JmxServer]
-) -> None:
+def test_the_child_is_replaced_when_everything_hangs(make_session: MakeSession, servers: Servers) -> None:
     """All calls overdue: the next ask has a new child."""
     session = make_session(timeout=TIME_LIMIT, overdue=1.0)
     one = servers[0].target()
     ask(session, one)
     child = session.pid
-    servers[0].pause()
-    try:
+    with servers[0].paused():
         ask(session, one, within=1.2)
         ask(session, one, within=0.1)
-    finally:
-        servers[0].resume()
     assert session.pid != child
     assert number(ask(session, one)["one"]) == 1
     assert not _alive(child)
 
 
-def test_a_killed_child_costs_one_poll(session: JmxSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_killed_child_costs_one_poll(session: JmxSession, servers: Servers) -> None:
     """After kill -9 of the child the next ask answers, from a new one."""
     ask(session, servers[0].target())
-    child = session.pid
-    assert child is not None
+    child = known(session.pid)
     os.kill(child, signal.SIGKILL)
 
     wait_for(lambda: not _alive(child), what="the child is gone")
@@ -51,68 +46,57 @@ def test_a_killed_child_costs_one_poll(session: JmxSession, servers: tuple[JmxSe
     assert session.pid not in {None, child}
 
 
-def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: Servers) -> None:
     """A call does not wait until the deadline for a child that has ended."""
     session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
-    child = session.pid
-    assert child is not None
-    servers[0].pause()
-    try:
+    child = known(session.pid)
+    with servers[0].paused():
         timer = threading.Timer(1.0, os.kill, (child, signal.SIGKILL))
         timer.start()
         started = time.monotonic()
         answer = ask(session, servers[0].target())["one"]
         timer.join()
-    finally:
-        servers[0].resume()
     assert time.monotonic() - started < 5.0
     assert isinstance(answer, ProtocolError)
     assert "the next poll starts another" in str(answer)
 
 
-def test_close_is_quick_and_final(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_close_is_quick_and_final(make_session: MakeSession, servers: Servers) -> None:
     """With a call that hangs, the child ends within a second, the waiting call returns, and later asks are refused."""
     session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = session.pid
-    servers[0].pause()
     answers: dict[str, Answer] = {}
     waiting = threading.Thread(
         target=lambda: answers.update(session.ask((servers[0].target(),), time.monotonic() + 20))
     )
-    try:
+    with servers[0].paused():
         waiting.start()
         wait_for(lambda: any(slot.outstanding is not None for slot in session._slots.values()), what="it is asked")
         started = time.monotonic()
         session.close()
         assert time.monotonic() - started < 1.0
         waiting.join(1.0)
-    finally:
-        servers[0].resume()
     assert not _alive(child)
     assert isinstance(answers["one"], SourceError)
     assert isinstance(ask(session, servers[0].target())["one"], ProtocolError)
 
 
-def test_the_child_obeys_sigterm(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_the_child_obeys_sigterm(make_session: MakeSession, servers: Servers) -> None:
     """SIGTERM ends the child in under a second while a call hangs in its JVM."""
     session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
-    child = session.pid
-    assert child is not None
-    servers[0].pause()
-    try:
+    child = known(session.pid)
+    with servers[0].paused():
         ask(session, servers[0].target(), within=0.3)
         started = time.monotonic()
         os.kill(child, signal.SIGTERM)
         wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
-    finally:
-        servers[0].resume()
     assert time.monotonic() - started < 1.0
 
 
-def test_the_child_dies_with_its_parent(servers: tuple[JmxServer, JmxServer]) -> None:
+def test_the_child_dies_with_its_parent(servers: Servers) -> None:
     """Kill -9 of the parent leaves no child, even one with a hung call."""
     program = (
         "import sys, time\n"
@@ -124,25 +108,21 @@ def test_the_child_dies_with_its_parent(servers: tuple[JmxServer, JmxServer]) ->
         "sys.stdin.readline()\n"
         "session.ask((target,), time.monotonic() + 60)\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert parent.stdin
-    assert parent.stdout
-    child = int(parent.stdout.readline())
-    servers[0].pause()
-    try:
-        parent.stdin.write("\n")
-        parent.stdin.flush()
-        assert _alive(child)
-        parent.kill()
-        parent.wait()
-        wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
-    finally:
-        servers[0].resume()
-        for pipe in (parent.stdin, parent.stdout):
-            pipe.close()
+    command, pipe = [sys.executable, "-c", program], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
+        assert parent.stdin
+        assert parent.stdout
+        child = int(parent.stdout.readline())
+        with servers[0].paused():
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+            assert _alive(child)
+            parent.kill()
+            parent.wait()
+            wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
 
 
-def test_the_child_ends_with_its_input(servers: tuple[JmxServer, JmxServer]) -> None:
+def test_the_child_ends_with_its_input(servers: Servers) -> None:
     """Where the kernel does not end the child with its parent, the end of stdin does: at once, with a hung call."""
     command = [sys.executable, "-m", "kafka_warden.clients.jmx.child", str(os.getpid())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
@@ -151,13 +131,10 @@ def test_the_child_ends_with_its_input(servers: tuple[JmxServer, JmxServer]) -> 
         child.stdin.write(encode(Hello({"broker": ASK_NUMBER}, timeout=TIME_LIMIT)))
         child.stdin.flush()
         assert b"ready" in child.stdout.readline()
-        servers[0].pause()
-        try:
+        with servers[0].paused():
             child.stdin.write(encode(Request(1, "one", "broker", LOOPBACK, servers[0].port)))
             child.stdin.close()
             assert child.wait(5.0) == 0
-        finally:
-            servers[0].resume()
 
 
 def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> None:

@@ -8,7 +8,7 @@ from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.errors import RefusedError, TlsError
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import NUMBERS, JmxServer, MakeSession, ask_one, number
+from tests.clients.jmx_server import NUMBERS, JmxServer, MakeSession, Servers, ask_one, number
 
 WARM_UP, READINGS = 1000, 500
 LIMIT = 4 << 10
@@ -18,7 +18,7 @@ SMALL_HEAP = ("-Xmx10m",)
 ABSENT = tuple(BeanQuery(f"test:type=Absent,number={each}", ("Number",)) for each in range(10))
 
 
-def test_absent_beans_leak_nothing(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_absent_beans_leak_nothing(make_session: MakeSession, servers: Servers) -> None:
     """Ten beans that are absent in every reading, looked for in each: memory stays."""
     session = make_session(
         Question((BeanQuery(NUMBERS, ("Number",)), *ABSENT)), absent_recheck=0.0, java_options=SMALL_HEAP
@@ -27,7 +27,7 @@ def test_absent_beans_leak_nothing(make_session: MakeSession, servers: tuple[Jmx
     assert _growth(session, servers[0].target()) < LIMIT
 
 
-def test_a_bean_that_fails_leaks_nothing(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_bean_that_fails_leaks_nothing(make_session: MakeSession, servers: Servers) -> None:
     """Attributes that fail or are absent in every reading: memory stays."""
     session = make_session(
         Question((), (BeanQuery("test:type=Numbers", ("Broken", "Absent")),)), java_options=SMALL_HEAP
@@ -42,16 +42,14 @@ def test_a_process_that_is_down_leaks_nothing(make_session: MakeSession) -> None
     assert _growth(session, nothing) < LIMIT
 
 
-def test_a_missing_certificate_leaks_nothing(
-    make_session: MakeSession, servers: tuple[JmxServer, JmxServer], tmp_path: Path
-) -> None:
+def test_a_missing_certificate_leaks_nothing(make_session: MakeSession, servers: Servers, tmp_path: Path) -> None:
     """A file of TLS that cannot be read in every reading: memory stays."""
     session = make_session(tls=TlsFiles(str(tmp_path / "missing.pem")), java_options=SMALL_HEAP)
     assert isinstance(ask_one(session, servers[0].target()), TlsError)
     assert _growth(session, servers[0].target()) < LIMIT
 
 
-def test_a_child_that_is_too_large_is_replaced(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_child_that_is_too_large_is_replaced(make_session: MakeSession, servers: Servers) -> None:
     """Above the limit the next ask has another child and its answer; below it the child stays."""
     kept, replaced = make_session(), make_session(memory_limit=1)
     children = []

@@ -13,10 +13,10 @@ from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK, Ports
-from tests.clients.jmx_server import NUMBERS, TIME_LIMIT, JmxServer, MakeSession, ask, number
+from tests.clients.jmx_server import NUMBERS, TIME_LIMIT, JmxServer, MakeSession, Servers, ask, number
 
 
-def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: Servers) -> None:
     """Values keep their types; beans and attributes that are absent or fail in the process are absent."""
     attributes = ("Number", "Half", "Nothing", "Yes", "Text", "Broken", "Absent")
     absent = BeanQuery("test:type=Absent", ("Number",))
@@ -44,7 +44,7 @@ def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: tuple[J
 
 
 def test_beans_past_the_limit_are_counted_and_logged_once(
-    make_session: MakeSession, servers: tuple[JmxServer, JmxServer], caplog: pytest.LogCaptureFixture
+    make_session: MakeSession, servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Of 1,005 beans 1,000 are read; the answer has the number of the others, and one line of the log, too."""
     pattern = "test:type=Many,*"
@@ -56,12 +56,11 @@ def test_beans_past_the_limit_are_counted_and_logged_once(
     assert [record.getMessage().count("5 are not read") for record in caplog.records] == [1]
 
 
-def test_a_stopped_target_delays_no_other(session: JmxSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_stopped_target_delays_no_other(session: JmxSession, servers: Servers) -> None:
     """With one target under SIGSTOP the other answers in milliseconds; after SIGCONT the next ask answers for both."""
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)
-    servers[1].pause()
-    try:
+    with servers[1].paused():
         started = time.monotonic()
         answers = ask(session, one, two, within=3.0)
         assert isinstance(answers["two"], AnswerTimeoutError)
@@ -70,16 +69,12 @@ def test_a_stopped_target_delays_no_other(session: JmxSession, servers: tuple[Jm
         assert answers["one"].at - started < 1.0
         assert isinstance(ask(session, two, within=0.2)["two"], AnswerTimeoutError)
         assert number(ask(session, one)["one"]) == 1
-    finally:
-        servers[1].resume()
 
     answers = ask(session, one, two)
     assert (number(answers["one"]), number(answers["two"])) == (1, 2)
 
 
-def test_a_failure_of_an_earlier_poll_is_not_this_polls(
-    make_session: MakeSession, servers: tuple[JmxServer, JmxServer]
-) -> None:
+def test_a_failure_of_an_earlier_poll_is_not_this_polls(make_session: MakeSession, servers: Servers) -> None:
     """A request that was under way and fails while the next poll waits for it is sent again by that poll."""
     session = make_session(timeout=2.0)
     one = servers[0].target()
@@ -95,7 +90,7 @@ def test_a_failure_of_an_earlier_poll_is_not_this_polls(
     assert number(answer) == 1
 
 
-def test_many_asks_never_mix_up_answers(session: JmxSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_many_asks_never_mix_up_answers(session: JmxSession, servers: Servers) -> None:
     """Late answers, deadlines too short to keep and several threads: each key gets its own process' number."""
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)
@@ -116,14 +111,13 @@ def test_many_asks_never_mix_up_answers(session: JmxSession, servers: tuple[JmxS
     assert number(ask(session, two)["two"]) == 2
 
 
-def test_a_hanging_call_is_left_alone(make_session: MakeSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_hanging_call_is_left_alone(make_session: MakeSession, servers: Servers) -> None:
     """Past the limit the target is not waited for at all, and the child stays, for others use it; until it answers."""
     session = make_session(timeout=TIME_LIMIT, overdue=1.0)
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)
     child = session.pid
-    servers[1].pause()
-    try:
+    with servers[1].paused():
         ask(session, one, two, within=1.2)
         started = time.monotonic()
         answers = ask(session, one, two)
@@ -131,8 +125,6 @@ def test_a_hanging_call_is_left_alone(make_session: MakeSession, servers: tuple[
         assert number(answers["one"]) == 1
         assert isinstance(answers["two"], AnswerTimeoutError)
         assert "not asked again" in str(answers["two"])
-    finally:
-        servers[1].resume()
 
     wait_for(lambda: isinstance(ask(session, one, two)["two"], RawBeans), what="the resumed target answers")
     assert session.pid == child
@@ -152,15 +144,12 @@ def test_a_restarted_target_answers_at_once(make_session: MakeSession, classes: 
         assert number(ask(session, server.target())["one"]) == 7
 
 
-def test_a_target_may_move(session: JmxSession, servers: tuple[JmxServer, JmxServer]) -> None:
+def test_a_target_may_move(session: JmxSession, servers: Servers) -> None:
     """The same key at another address is asked there, though its old address hangs."""
     assert number(ask(session, servers[0].target("moving"))["moving"]) == 1
-    servers[0].pause()
-    try:
+    with servers[0].paused():
         ask(session, servers[0].target("moving"), within=0.1)
         assert number(ask(session, servers[1].target("moving"))["moving"]) == 2
-    finally:
-        servers[0].resume()
 
 
 def test_addresses_that_lead_nowhere(session: JmxSession) -> None:

@@ -22,27 +22,23 @@ def counts_after_creation(counts: Sequence[int], limit: float, partitions: int, 
 
 
 @pytest.mark.parametrize(
-    ("why", "counts", "partitions", "factor", "expected"),
+    ("why", "counts", "limit", "partitions", "factor", "expected"),
     [
-        ("KIP-578: 1 x RF 3", (8, 6, 9), 1, 3, (9, 7, 10)),
-        ("then 1 x RF 3: broker 3 is full", (9, 7, 10), 1, 3, None),
-        ("then 1 x RF 2", (9, 7, 10), 1, 2, (10, 8, 10)),
-        ("2 x RF 3 from the start fails whole", (8, 6, 9), 2, 3, None),
+        ("KIP-578: 1 x RF 3", (8, 6, 9), 10, 1, 3, (9, 7, 10)),
+        ("then 1 x RF 3: broker 3 is full", (9, 7, 10), 10, 1, 3, None),
+        ("then 1 x RF 2", (9, 7, 10), 10, 1, 2, (10, 8, 10)),
+        ("2 x RF 3 from the start fails whole", (8, 6, 9), 10, 2, 3, None),
+        ("30 x RF 2", (10, 20, 30), 40, 30, 2, (40, 40, 40)),
+        ("31 x RF 2", (10, 20, 30), 40, 31, 2, None),
+        ("10 x RF 3", (10, 20, 30), 40, 10, 3, (20, 30, 40)),
+        ("11 x RF 3", (10, 20, 30), 40, 11, 3, None),
     ],
 )
-def test_toy_example(
-    why: str, counts: tuple[int, ...], partitions: int, factor: int, expected: tuple[int, ...] | None
+def test_examples(
+    why: str, counts: tuple[int, ...], limit: int, partitions: int, factor: int, expected: tuple[int, ...] | None
 ) -> None:
-    """Limit 10 on brokers that host 8, 6 and 9."""
-    assert counts_after_creation(counts, 10, partitions, factor) == expected, why
-
-
-@pytest.mark.parametrize(
-    ("partitions", "factor", "expected"), [(30, 2, (40, 40, 40)), (31, 2, None), (10, 3, (20, 30, 40)), (11, 3, None)]
-)
-def test_limit_40(partitions: int, factor: int, expected: tuple[int, ...] | None) -> None:
-    """Limit 40 on brokers that host 10, 20 and 30."""
-    assert counts_after_creation((10, 20, 30), 40, partitions, factor) == expected
+    """Brokers that host so many replicas, with one limit."""
+    assert counts_after_creation(counts, limit, partitions, factor) == expected, why
 
 
 @pytest.mark.parametrize(
