@@ -95,8 +95,7 @@ def bursts(times: list[float]) -> list[float]:
 def test_bursts_put_a_trend_off_by_one_and_a_half_of_them_at_most(first: float, step: float, grains: int) -> None:
     """Over its span, even where polls and bursts keep step."""
     times = [first + step * poll for poll in range(int(120 / step))]
-    seen = moves.trend(times, bursts(times), longest=3 * grains)
-    assert seen is not None
+    seen = known(moves.trend(times, bursts(times), longest=3 * grains))
     assert abs(seen.rate - 1) * seen.seconds <= 1.5 * 11.5
     assert abs(seen.ahead) <= 1.5 * 11.5
 
@@ -106,11 +105,8 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
     errors: dict[str, list[float]] = {"trend": [], "slope": []}
     for first in np.arange(0, 11.5, 0.1).tolist():
         times = [first + 5.0 * poll for poll in range(26)]
-        line, slope = moves.trend(times, bursts(times), longest=10), moves.slope(times, bursts(times), longest=10)
-        assert line is not None
-        assert slope is not None
-        errors["trend"].append(line.rate - 1)
-        errors["slope"].append(slope[0] - 1)
+        errors["trend"].append(known(moves.trend(times, bursts(times), longest=10)).rate - 1)
+        errors["slope"].append(known(moves.slope(times, bursts(times), longest=10))[0] - 1)
     assert np.std(errors["trend"]) < 0.5 * np.std(errors["slope"])
 
 

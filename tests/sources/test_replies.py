@@ -50,6 +50,12 @@ RESPONSES: Mapping[str, Any] = {
 OF_BROKER_1 = [("emptied", 0), ("lagging", 0), ("lagging", 1), ("moving", 0), ("sized", 0)]
 
 
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    """Each version in turn."""
+    return str(request.param)
+
+
 def reply(version: str, name: str) -> Any:
     """What kafka-python makes of a recorded frame."""
     (file,) = RECORDED.glob(f"kafka-{version}-{name}-v*.bin")
@@ -88,7 +94,6 @@ def unknown(version: str) -> Longs:
     return np.full(len(layout(version).partition), UNKNOWN, np.int64)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_metadata_becomes_sorted_rows(version: str) -> None:
     """Partitions by topic and number, replicas in the order of their assignment, the dead broker in no ISR."""
     table, facts = layout(version), known(version)
@@ -125,7 +130,6 @@ def test_kafka_4_reports_fenced_brokers() -> None:
     assert parse_fenced(reply("4.1.1", "cluster")) == {3: Broker(3, host, int(port), fenced=True)}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_ends_and_starts_go_to_the_rows_of_the_broker_that_was_asked(version: str) -> None:
     """Ends as many as were produced, a start that deletion moved, nothing for the replicas of other brokers."""
     ends, starts = unknown(version), unknown(version)
@@ -136,7 +140,6 @@ def test_ends_and_starts_go_to_the_rows_of_the_broker_that_was_asked(version: st
     assert set(by_replica(version, ends, broker=2).values()) == {UNKNOWN}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_log_dirs_report_the_bytes_of_the_segments(version: str) -> None:
     """Sizes are those of the files; the copy in another directory is a future replica and not the replica's size."""
     sizes, facts = unknown(version), known(version)
@@ -154,7 +157,6 @@ def test_log_dirs_report_the_bytes_of_the_segments(version: str) -> None:
     assert parsed.stray == set()
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_a_log_without_a_row_is_stray(version: str) -> None:
     """A log that the metadata does not assign to its broker is counted, and has no size."""
     sizes, some = unknown(version), hosted(version)
@@ -163,7 +165,6 @@ def test_a_log_without_a_row_is_stray(version: str) -> None:
     assert by_replica(version, sizes)["lagging", 0] == UNKNOWN
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_a_future_replica_is_not_stray(version: str) -> None:
     """Also where its topic has no row: it is there on purpose, and its current log is what counts."""
     answer, some = reply(version, "log_dirs"), hosted(version)
@@ -175,14 +176,12 @@ def test_a_future_replica_is_not_stray(version: str) -> None:
     assert parse_log_dirs(answer, 1, some, unknown(version)).stray == set()
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:
     """One partition, one replica that is added, one that is removed."""
     expected = {("moving", 0): Reassignment(adding=frozenset({3}), removing=frozenset({2}))}
     assert parse_reassignments(reply(version, "reassignments")) == expected
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_limits_come_from_the_broker_and_else_from_the_default_of_all(version: str) -> None:
     """Broker 1 has rates of its own, broker 2 the cluster's default; a limit that is not set is unlimited."""
     own = parse_broker_config(parse_configs(reply(version, "broker_config"), HERE)[0]["1"])
@@ -208,7 +207,6 @@ def test_the_window_of_the_copy_quota_is_its_own() -> None:
     assert (config.remote_copy_quota, config.remote_copy_window, config.quota_window_num) == (1000.0, 10.0, 11)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_topic_configs_have_lists_policy_and_sizes(version: str) -> None:
     """The throttled lists as the move set them, compaction beside deletion, min ISR, and defaults elsewhere."""
     entries, _ = parse_configs(reply(version, "topic_configs"), HERE)
@@ -236,7 +234,6 @@ def test_remote_storage_may_be_for_reading_only(values: dict[str, str], expected
     assert (config.remote_storage, config.remote_copy_disabled) == expected
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_the_controller_reports_its_window(version: str) -> None:
     """Asked on its own listener: 11 samples of a second."""
     entries = parse_configs(reply(version, "controller_config"), HERE)[0]["101"]
@@ -244,7 +241,6 @@ def test_the_controller_reports_its_window(version: str) -> None:
     assert parsed == {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
     """A pair, a default user, a default client: each with the values of its own."""
     parsed = parse_quotas(reply(version, "quotas"))
@@ -258,7 +254,6 @@ def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
     )
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_the_quorum_has_its_leader_and_where_that_listens(version: str) -> None:
     """One voter that leads, the live brokers as observers, and the controller's own address."""
     quorum = parse_quorum(reply(version, "quorum"), HERE)
