@@ -10,9 +10,9 @@ import pytest
 from kafka_warden.derive import Derived, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.history.poll import Poll
-from kafka_warden.model import Parameters, Side, TopicConfig
+from kafka_warden.model import Parameters, Side, Snapshot, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, judge_each, known
-from tests.derive.throttled import MB, everywhere, found, of, poll, rates
+from tests.derive.throttled import MB, everywhere, found, of, poll, throttle
 from tests.history.replay import rows
 
 POLLS = 10
@@ -32,17 +32,19 @@ def moving(number: int, left: float, gained: float, produced: float) -> Partitio
     return Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: lag})
 
 
-def seen(
-    listed: tuple[float, float], free: tuple[float, float], limits: Mapping[int, float], **fields: Any
-) -> list[Derived]:
-    """Each move as (gained, produced), 200 MB of the listed one left and 800 of the other."""
+Move = tuple[float, float]
+"""Gained and produced bytes per second."""
 
-    def at(number: int) -> Any:
-        topics = {"t": [moving(number, 200 * MB, *listed), moving(number, 800 * MB, *free)]}
-        made = {"broker_configs": rates(limits), "topic_configs": {"t": TOOL}}
-        return poll(topics, STEP * number, **{**made, **fields})
 
-    return judge_each(*(at(number) for number in range(POLLS)))
+def at(number: int, listed: Move, free: Move, limits: Mapping[int, float], **fields: Any) -> Snapshot:
+    """A poll that sees both, at first 200 MB of the listed one left and 800 of the other."""
+    topics = {"t": [moving(number, 200 * MB, *listed), moving(number, 800 * MB, *free)]}
+    return poll(topics, STEP * number, **{**throttle(TOOL, limits), **fields})
+
+
+def seen(listed: Move, free: Move, limits: Mapping[int, float], **fields: Any) -> list[Derived]:
+    """Judge all polls."""
+    return judge_each(*(at(number, listed, free, limits, **fields) for number in range(POLLS)))
 
 
 def problems(judged: list[Derived]) -> set[str]:
@@ -70,9 +72,8 @@ def test_a_listed_move_that_loses_does_not_take_the_other_along() -> None:
     assert last.moves[LISTED].eta == math.inf
     assert last.moves[FREE].eta == pytest.approx(known(last.moves[FREE].remaining_bytes) / (6 * MB), rel=0.1)
     assert last.totals.eta == math.inf
-    assert found(last) == of("below_inbound", (1, "leader"), (2, "follower")) | of(
-        "lopsided", (1, "leader"), (2, "follower")
-    )
+    places = (1, "leader"), (2, "follower")
+    assert found(last) == of("below_inbound", *places) | of("lopsided", *places)
 
 
 def test_a_listed_move_that_is_blocked_is_stuck_beside_one_that_goes_on() -> None:
@@ -91,40 +92,25 @@ def test_an_unlisted_move_that_stands_still_is_not_the_throttles_fault() -> None
     assert [move.never_ends for move in last.moves] == [False, None]
 
 
-@pytest.mark.parametrize(
-    ("limits", "etas"),
-    [(({1: 1 * MB}, {2: 3 * MB}), (1.0, 3.0)), (({1: 3 * MB}, {2: 1 * MB}), (3.0, 1.0))],
-    ids=["leader", "follower"],
-)
-def test_each_side_holds_back_what_its_own_list_names(limits: Any, etas: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("leader", "follower"), [(1.0, 3.0), (3.0, 1.0)], ids=["leader", "follower"])
+def test_each_side_holds_back_what_its_own_list_names(leader: float, follower: float) -> None:
     """The leader's list names one, the follower's the other; the law applies before anything is measured."""
-    lists = {"t": TopicConfig(leader_throttled="0:1", follower_throttled="1:2")}
-    leader, follower = limits
-    polls = seen((0.0, 0.0), (0.0, 0.0), {}, topic_configs=lists, broker_configs=rates(leader, follower))
+    configured = throttle(TopicConfig("0:1", "1:2"), {1: leader * MB}, {2: follower * MB})
+    polls = seen((0.0, 0.0), (0.0, 0.0), {}, **configured)
     sides = polls[1].throttling.sides
     assert (sides[1, Side.LEADER].flows, sides[2, Side.FOLLOWER].flows) == (1, 1)
     assert sides[1, Side.LEADER].remaining == 200 * MB
     assert sides[2, Side.FOLLOWER].remaining == 800 * MB
-    for move, rate, left in zip(polls[1].moves, etas, (200, 800), strict=True):
-        assert move.eta == pytest.approx(left / rate, rel=0.15)
+    etas = [known(move.eta) for move in polls[1].moves]
+    assert etas == pytest.approx([200 / leader, 800 / follower], rel=0.15)
 
 
 def test_a_side_is_judged_on_what_its_limit_holds_back() -> None:
     """Remaining bytes, inbound rate and burst are those of the listed one alone."""
-    both, alone = (
-        seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))[-1],
-        judge_each(
-            *(
-                poll(
-                    {"t": [moving(number, 200 * MB, 0.9 * MB, 0.0)]},
-                    STEP * number,
-                    broker_configs=rates(everywhere(1 * MB)),
-                    topic_configs={"t": TOOL},
-                )
-                for number in range(POLLS)
-            )
-        )[-1],
-    )
+    both = seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))[-1]
+    listed = ({"t": [moving(number, 200 * MB, 0.9 * MB, 0.0)]} for number in range(POLLS))
+    configured = throttle(TOOL, everywhere(1 * MB))
+    alone = judge_each(*(poll(topics, STEP * number, **configured) for number, topics in enumerate(listed)))[-1]
     assert both.throttling.sides == alone.throttling.sides
     assert both.totals.predicted_bottleneck == alone.totals.predicted_bottleneck
     assert both.totals.bottleneck == alone.totals.bottleneck
@@ -136,17 +122,14 @@ def test_the_throttle_to_recommend_is_for_all_that_moves() -> None:
     partly = seen((0.0, 0.0), (0.0, 3 * MB), limits)[-1].throttling.recommended
     whole = TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")
     listed = seen((0.0, 0.0), (0.0, 3 * MB), limits, topic_configs={"t": whole})[-1].throttling.recommended
-    assert partly is not None
-    assert partly == listed
+    assert known(partly) == listed
 
 
 def test_two_parts_of_what_one_leader_sends_share_its_limit() -> None:
     """One of them the follower's list names as well: they end together at the leader's pace, and in one fetch."""
-    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="1:2")}
-    wide = {"replica_fetch_max_bytes": 8 << 20}
-    judged = seen(
-        (0.0, 0.0), (0.0, 0.0), {}, topic_configs=lists, broker_configs=rates({1: 2 * MB}, {2: 50 * MB}, **wide)
-    )[1]
+    lists, fetch = TopicConfig("0:1,1:1", "1:2"), 8 << 20
+    configured = throttle(lists, {1: 2 * MB}, {2: 50 * MB}, replica_fetch_max_bytes=fetch)
+    judged = seen((0.0, 0.0), (0.0, 0.0), {}, **configured)[1]
     side = judged.throttling.sides[1, Side.LEADER]
     assert (side.flows, side.remaining, side.headroom) == (2, 1000 * MB, 2 * MB)
     assert side.burst == 10 << 20
@@ -156,18 +139,14 @@ def test_two_parts_of_what_one_leader_sends_share_its_limit() -> None:
 
 def test_a_follower_that_only_the_leaders_list_holds_back_shares_its_limit() -> None:
     """It is out of the ISR and named nowhere itself; half of the limit is left for what moves."""
-    lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="1:3")}
     topics = {
         "t": [
             Partition(replicas=(1, 2), out=(2,), end=10**7, lag={2: 10**6}),
             Partition(replicas=(1, 3), adding=(3,), removing=(1,), end=10**7, lag={3: 10**6}),
         ]
     }
-    polls = (
-        poll(topics, STEP * number, broker_configs=rates(everywhere(2 * MB)), topic_configs=lists)
-        for number in range(2)
-    )
-    judged = judge_each(*polls)[-1]
+    configured = throttle(TopicConfig("0:1,1:1", "1:3"), everywhere(2 * MB))
+    judged = judge_each(*(poll(topics, STEP * number, **configured) for number in range(2)))[-1]
     assert judged.throttling.sides[1, Side.LEADER].flows == 2
     assert judged.moves[0].eta == pytest.approx(100 / 1.0, rel=0.15)
 
@@ -178,13 +157,10 @@ def test_a_move_that_joins_or_leaves_a_flow_restarts_its_slopes(joins: bool) -> 
     both = TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")
     before, after = (TOOL, both) if joins else (both, TOOL)
     changed = 5
-
-    def at(number: int) -> Any:
-        topics = {"t": [moving(number, 200 * MB, 0.9 * MB, 0.0), moving(number, 800 * MB, 0.9 * MB, 0.0)]}
-        lists = {"t": after if number >= changed else before}
-        return poll(topics, STEP * number, broker_configs=rates(everywhere(1 * MB)), topic_configs=lists)
-
-    judged = judge_each(*(at(number) for number in range(POLLS)))
+    lists = [before] * changed + [after] * (POLLS - changed)
+    move, limits = (0.9 * MB, 0.0), everywhere(1 * MB)
+    polls = (at(number, move, move, limits, topic_configs={"t": each}) for number, each in enumerate(lists))
+    judged = judge_each(*polls)
     measured = [each.throttling.sides[1, Side.LEADER].measured for each in judged]
     assert measured[changed - 1] is not None
     assert measured[changed : changed + 2] == [None, None]
@@ -193,21 +169,16 @@ def test_a_move_that_joins_or_leaves_a_flow_restarts_its_slopes(joins: bool) -> 
 
 def test_a_restart_knows_which_of_them_were_listed() -> None:
     """The one that a limit of 0 blocks is stuck on the first page of the new process, and the other is not."""
-
-    def at(number: int) -> Any:
-        topics = {"t": [moving(number, 200 * MB, 0.0, 0.0), moving(number, 800 * MB, 6 * MB, 0.0)]}
-        return poll(topics, STEP * number, broker_configs=rates(everywhere(0.0)), topic_configs={"t": TOOL})
-
-    memory = None
-    for number in range(POLLS):
-        memory, _ = derive(at(number), memory, Parameters())
+    *polls, then = (at(number, (0.0, 0.0), (6 * MB, 0.0), everywhere(0.0)) for number in range(POLLS + 1))
+    memory, last = None, polls[-1]
+    for each in polls:
+        memory, _ = derive(each, memory, Parameters())
     assert memory is not None
-    last = at(POLLS - 1)
     document = json.loads(json.dumps(to_document(memory, last), allow_nan=False))
     again, before = from_document(document, last).moves, memory.moves
     assert again.changes == before.changes
     assert again.stuck == before.stuck
-    _, derived = derive(at(POLLS), from_document(document, last), Parameters())
+    _, derived = derive(then, from_document(document, last), Parameters())
     assert [move.stuck for move in derived.moves] == ["throttle_blocked", None]
 
 

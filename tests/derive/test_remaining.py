@@ -9,8 +9,8 @@ import pytest
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import UNKNOWN, Snapshot, TopicConfig
-from tests.building import Partition, judge_each
-from tests.derive.throttled import MB, STEP, everywhere, poll, rates
+from tests.building import Partition, judge_each, known
+from tests.derive.throttled import MB, STEP, everywhere, poll, throttle
 
 POLLS = range(20)
 ODD = 6
@@ -25,10 +25,8 @@ def answered(
     number: int, partition: Partition, sizes: Column | None = None, *, compacted: bool = False, **starts: int
 ) -> Snapshot:
     """A poll of one throttled move; `sizes` by row are those of the poll before, `leader` and `target` local starts."""
-    config = TopicConfig(leader_throttled="*", follower_throttled="*", compacted=compacted)
-    seen = poll(
-        {"t": [partition]}, STEP * number, broker_configs=rates(everywhere(2 * MB)), topic_configs={"t": config}
-    )
+    configured = throttle(TopicConfig("*", "*", compacted=compacted), everywhere(2 * MB))
+    seen = poll({"t": [partition]}, STEP * number, **configured)
     replicas, start = seen.replicas, seen.replicas.start.copy()
     size, sized_at = replicas.size.copy(), replicas.sized_at.copy()
     for row, old in (sizes or {}).items():
@@ -44,15 +42,8 @@ def answered(
 def moving(number: int, gained: int = 2_000, **fields: Any) -> Partition:
     """1 MB/s come in, and the target gains so many messages of 100 bytes a second on its leader."""
     second = int(STEP) * number
-    return Partition(
-        **{
-            "replicas": (1, 2),
-            "adding": (2,),
-            "end": 2_000_000 + second * 10_000,
-            "lag": {2: 500_000 - second * gained},
-            **fields,
-        }
-    )
+    made = {"end": 2_000_000 + second * 10_000, "lag": {2: 500_000 - second * gained}}
+    return Partition(**{"replicas": (1, 2), "adding": (2,), **made, **fields})
 
 
 def heavy(number: int, gained: int = 500) -> Partition:
@@ -64,9 +55,8 @@ def heavy(number: int, gained: int = 500) -> Partition:
 
 def remaining(seen: list[Derived]) -> list[float | None]:
     """MB that the move lacks in each poll."""
-    return [
-        None if (left := each.moves[0].remaining_bytes) is None else round(left / MB, 6) for each in seen if each.moves
-    ]
+    bytes_ = (each.moves[0].remaining_bytes for each in seen if each.moves)
+    return [None if left is None else round(left / MB, 6) for left in bytes_]
 
 
 def stuck(seen: list[Derived]) -> list[str]:
@@ -101,9 +91,8 @@ def test_a_compacted_log_weighs_what_is_left_of_it() -> None:
 
 def test_the_light_head_of_a_compacted_log_is_soon_copied() -> None:
     """Of 10 million offsets 100 MB were left; 100,000 after them weigh as much again, and are all that is missing."""
-    partition = Partition(
-        replicas=(1, 2), adding=(2,), end=10_100_000, lag={2: 100_000}, sizes={1: 200_000_000, 2: 100_000_000}
-    )
+    sizes = {1: 200_000_000, 2: 100_000_000}
+    partition = Partition(replicas=(1, 2), adding=(2,), end=10_100_000, lag={2: 100_000}, sizes=sizes)
     assert remaining(judged(lambda number: answered(number, partition, compacted=True), range(2))) == [100, 100]
 
 
@@ -124,8 +113,7 @@ def test_a_cleaning_is_no_progress_and_stops_no_move() -> None:
     assert left[:8] == [190, 188, 186, 184, 182, 184, 182, 180]
     # 178 of 216 MB were to be copied, and as large a share of the 108 that are left is.
     assert left[8] == pytest.approx(178 / 2, rel=0.03)
-    assert left[8] is not None
-    assert left[9:] == [pytest.approx(left[8] - 2 * number, abs=1e-3) for number in range(1, 8)]
+    assert left[9:] == [pytest.approx(known(left[8]) - 2 * number, abs=1e-3) for number in range(1, 8)]
     assert stuck(judged(make, range(16))) == []
 
 
@@ -196,15 +184,8 @@ def test_the_first_estimate_by_size_is_no_lack_of_progress() -> None:
 def led_by(leader: int, number: int, epoch: int, gained: int = 5_000) -> Partition:
     """Broker 3's log takes a tenth more room than broker 1's."""
     sizes = {1: 100_000_000, 3: 110_000_000, 2: 40_000_000 + number * gained * 100}
-    return Partition(
-        replicas=(1, 2, 3),
-        leader=leader,
-        epoch=epoch,
-        adding=(2,),
-        end=1_000_000,
-        lag={2: 600_000 - number * gained},
-        sizes=sizes,
-    )
+    lag = {2: 600_000 - number * gained}
+    return Partition(replicas=(1, 2, 3), leader=leader, epoch=epoch, adding=(2,), end=10**6, lag=lag, sizes=sizes)
 
 
 @pytest.mark.parametrize("silent", [False, True])

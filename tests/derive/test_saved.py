@@ -40,11 +40,16 @@ def restarted(*snapshots: Snapshot, then: Snapshot) -> Derived:
     return polled(then, memory=from_document(document, then))[1]
 
 
-def test_a_restart_forgets_no_clock() -> None:
-    """Every "since when" on the first page of the new process is that of a process that went on."""
-    polls = [scene.poll(float(clock)) for clock in BEFORE]
-    _, uninterrupted = polled(*polls, scene.poll(90.0))
-    again = restarted(*polls, then=scene.poll(90.0))
+RECORDED = json.loads((Path(__file__).parent / "state_format_1.json").read_text())
+"""What version 0.1.0 wrote after the polls of `BEFORE`."""
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_restart_forgets_no_clock(recorded: bool) -> None:
+    """Every age on the first page of the new process is that of a process that went on, also from an old file."""
+    polls, then = [scene.poll(float(clock)) for clock in BEFORE], scene.poll(90.0)
+    _, uninterrupted = polled(*polls, then)
+    again = polled(then, memory=from_document(RECORDED, then))[1] if recorded else restarted(*polls, then=then)
 
     assert ages(again) == ages(uninterrupted)
     assert moves(again) == moves(uninterrupted)
@@ -62,21 +67,6 @@ def ages(derived: Derived) -> dict[str, list[float | None]]:
 def moves(derived: Derived) -> list[tuple[object, ...]]:
     """Each move without its rates, which are learned again."""
     return [(move.topic, move.partition, move.broker, move.stalled, move.stuck) for move in derived.moves]
-
-
-RECORDED = json.loads((Path(__file__).parent / "state_format_1.json").read_text())
-"""What version 0.1.0 wrote after the polls of `BEFORE`."""
-
-
-def test_a_recorded_state_file_is_read() -> None:
-    """The clocks of a file of an older version go on."""
-    then = scene.poll(90.0)
-    _, uninterrupted = polled(*(scene.poll(float(clock)) for clock in BEFORE), then)
-    _, again = polled(then, memory=from_document(RECORDED, then))
-
-    assert ages(again) == ages(uninterrupted)
-    assert moves(again) == moves(uninterrupted)
-    assert again.throttling.problems == uninterrupted.throttling.problems
 
 
 def test_the_state_file_keeps_its_format() -> None:

@@ -1,10 +1,10 @@
 """Which moves are stuck, and why: disks, lists and errors of a poll, and the clocks between polls."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kafka_warden.model import BrokerConfig, Limit, LogDir, Origin, Parameters, ProcessBeans, Side, TopicConfig
+from kafka_warden.model import SIDES, BrokerConfig, Limit, LogDir, Origin, Parameters, ProcessBeans, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, judge_each, snapshot
 
 POLLS = range(12)
@@ -18,9 +18,14 @@ ONLINE, OFFLINE, ROOMY = "/data/a", "/data/b", 10**12
 Causes = dict[tuple[str, int, int], str]
 
 
-def standing(end: int = END) -> Partition:
-    """A move from broker 1 to 2 that does not get any further."""
-    return Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: 400})
+MOVE: dict[str, Any] = {"replicas": (1, 2), "adding": (2,), "removing": (1,)}
+STANDING: Topics = {"t": [Partition(**MOVE, end=END, lag={2: 400})]}
+"""A move from broker 1 to 2 that does not get any further."""
+
+
+def beside(poll: int) -> Topics:
+    """That move, and another one that goes on."""
+    return {"t": [*STANDING["t"], Partition(**MOVE, end=END, lag={2: 900 - 50 * poll})]}
 
 
 def judged(topics: Callable[[int], Topics], fields: Callable[[int], dict[str, Any]] = lambda _: {}) -> list[Causes]:
@@ -41,6 +46,14 @@ def of(causes: Sequence[Causes], partition: int = 0, broker: int = 2) -> list[st
 def directory(path: str, *, online: bool = True, usable: int = ROOMY, broker: int = 2) -> LogDir:
     """A log directory of the target."""
     return LogDir(broker, path, online=online, bytes=0, usable_bytes=usable, total_bytes=ROOMY)
+
+
+def limited(limit: Limit, sides: Iterable[Side] = Side) -> dict[str, Any]:
+    """Both brokers with one limit."""
+    return {"broker_configs": dict.fromkeys((1, 2), BrokerConfig(limits=dict.fromkeys(sides, limit)))}
+
+
+BLOCKED = {**limited(Limit(0.0, Origin.BROKER), SIDES), "topic_configs": {"t": TopicConfig("0:1", "0:2")}}
 
 
 def in_sync(topics: Callable[[int], Topics]) -> Callable[[int], dict[str, Any]]:
@@ -75,32 +88,23 @@ def test_copied_not_completed() -> None:
 def test_a_log_dir_that_is_offline_costs_its_own_replicas_only() -> None:
     """The replica that another directory of the broker holds gets on; the one that none holds any more is stuck."""
 
-    def topics(poll: int) -> Topics:
-        going = Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=END, lag={2: 900 - 50 * poll})
-        return {"t": [standing(), going]}
-
     def fields(poll: int) -> dict[str, Any]:
         dirs = (directory(ONLINE), directory(OFFLINE, online=poll < 2))
         placed = {("t", 0): OFFLINE, ("t", 1): ONLINE} if poll < 2 else {("t", 1): ONLINE}
         return {"log_dirs": dirs, "placed": {2: placed}}
 
-    causes = judged(topics, fields)
+    causes = judged(beside, fields)
     assert of(causes, partition=1) == [""] * len(POLLS)
     assert of(causes, partition=0)[:4] == ["", "", "", "log_dir_offline"]
 
 
 def test_a_replica_that_was_never_seen_on_a_disk_is_not_lost_at_once() -> None:
     """The broker may not have made its log yet: only once the move has settled is it said that it lies there."""
+    made = snapshot(STANDING).replicas
+    dirs = (directory(ONLINE), directory(OFFLINE, online=False))
+    unseen = {"replicas": replace(made, sized_at=0 * made.sized_at), "log_dirs": dirs}
 
-    def topics(poll: int) -> Topics:
-        return {"t": [standing()]}
-
-    def fields(poll: int) -> dict[str, Any]:
-        made = snapshot(topics(poll), clock=INTERVAL * poll)
-        replicas = replace(made.replicas, sized_at=0 * made.replicas.sized_at)
-        return {"replicas": replicas, "log_dirs": (directory(ONLINE), directory(OFFLINE, online=False))}
-
-    assert of(judged(topics, fields))[:4] == ["", "", "", "log_dir_offline"]
+    assert of(judged(lambda _: STANDING, lambda _: unseen))[:4] == ["", "", "", "log_dir_offline"]
 
 
 def test_the_room_that_counts_is_where_the_replica_lies() -> None:
@@ -108,8 +112,7 @@ def test_the_room_that_counts_is_where_the_replica_lies() -> None:
     dirs = (directory(ONLINE), directory(OFFLINE, usable=1000))
     for path, cause in {ONLINE: "no_progress", OFFLINE: "log_dir_full"}.items():
         fields: dict[str, Any] = {"log_dirs": dirs, "placed": {2: {("t", 0): path}}}
-        causes = judged(lambda _: {"t": [standing()]}, dict.fromkeys(POLLS, fields).__getitem__)
-        assert of(causes)[-1] == cause
+        assert of(judged(lambda _: STANDING, dict.fromkeys(POLLS, fields).__getitem__))[-1] == cause
 
 
 def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
@@ -120,19 +123,19 @@ def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
     for other, cause in {ONLINE: "no_progress", OFFLINE: "target_disk_too_small"}.items():
         placed = {2: {("t", 0): OFFLINE, ("t", 1): other}}
         fields: dict[str, Any] = {"log_dirs": dirs, "placed": placed, "broker_configs": config}
-        causes = judged(lambda _: {"t": [standing(), standing()]}, dict.fromkeys(POLLS, fields).__getitem__)
+        causes = judged(lambda _: {"t": [*STANDING["t"]] * 2}, dict.fromkeys(POLLS, fields).__getitem__)
         assert of(causes)[-1] == cause
 
 
 def test_aux_state_errors_since_the_move_last_got_on() -> None:
     """Earlier errors, and a count that restarts, are no cause; errors since then are."""
 
-    def errors(count: Callable[[int], float]) -> Callable[[int], dict[str, Any]]:
-        name = "build_remote_log_aux_state_errors_total"
-        return lambda poll: {"broker_beans": {2: ProcessBeans(INTERVAL * poll, {name: count(poll)})}}
-
     def cause(count: Callable[[int], float]) -> str:
-        return of(judged(lambda _: {"t": [standing()]}, errors(count)))[-1]
+        def errors(poll: int) -> dict[str, Any]:
+            values = {"build_remote_log_aux_state_errors_total": count(poll)}
+            return {"broker_beans": {2: ProcessBeans(INTERVAL * poll, values)}}
+
+        return of(judged(lambda _: STANDING, errors))[-1]
 
     assert cause(lambda poll: 5.0 + poll) == "aux_state_error"
     assert cause(lambda _: 5.0) == "no_progress"
@@ -142,28 +145,16 @@ def test_aux_state_errors_since_the_move_last_got_on() -> None:
 def test_a_small_disk_does_not_hide_a_fact() -> None:
     """Blocked is shown after two polls; the small disk is shown after two windows without progress."""
     dirs = (directory(ONLINE, usable=100),)
-    causes = of(judged(lambda _: {"t": [standing()]}, lambda _: {"log_dirs": dirs, **_blocked("0:1", "0:2")}))
+    causes = of(judged(lambda _: STANDING, lambda _: {"log_dirs": dirs, **BLOCKED}))
     assert causes[AGREED_FROM:STUCK_FROM] == ["throttle_blocked"] * (STUCK_FROM - AGREED_FROM)
     assert causes[-1] == "log_dir_full"
 
 
 def test_a_limit_of_0_blocks_what_the_lists_name_only() -> None:
     """Another partition of the same two brokers goes on."""
-
-    def topics(poll: int) -> Topics:
-        going = Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=END, lag={2: 900 - 50 * poll})
-        return {"t": [standing(), going]}
-
-    causes = judged(topics, lambda _: _blocked("0:1", "0:2"))
+    causes = judged(beside, lambda _: BLOCKED)
     assert of(causes, partition=0)[-1] == "throttle_blocked"
     assert of(causes, partition=1) == [""] * len(POLLS)
-
-
-def _blocked(leader_list: str, follower_list: str) -> dict[str, Any]:
-    limits = {Side.LEADER: Limit(0.0, Origin.BROKER), Side.FOLLOWER: Limit(0.0, Origin.BROKER)}
-    config = TopicConfig(leader_throttled=leader_list, follower_throttled=follower_list)
-    brokers = {broker: BrokerConfig(limits=limits) for broker in (1, 2)}
-    return {"broker_configs": brokers, "topic_configs": {"t": config}}
 
 
 MANY = 200
@@ -174,34 +165,25 @@ TURN = 60.0
 def in_turns(clock: float, rotten: int | None = None) -> Topics:
     """Partitions that get a fetch of 1 MiB a minute each, one after the other: 3.5 MB/s together."""
     got = (0 if number == rotten else int((clock + TURN * number / MANY) // TURN) for number in range(MANY))
-    return {
-        "t": [
-            Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=10**6, lag={2: 900_000 - turns * FETCH_OFFSETS})
-            for turns in got
-        ]
-    }
+    return {"t": [Partition(**MOVE, end=10**6, lag={2: 900_000 - turns * FETCH_OFFSETS}) for turns in got]}
 
 
-def stuck_alone(polls: int, topics: Callable[[float], Topics], fields: dict[str, Any] | None = None) -> list[set[int]]:
+def stuck_alone(polls: int, topics: Callable[[float], Topics], fields: dict[str, Any]) -> list[set[int]]:
     """Partitions that are stuck in each poll."""
-    seen = [snapshot(topics(INTERVAL * poll), clock=INTERVAL * poll, **(fields or {})) for poll in range(polls)]
+    seen = [snapshot(topics(INTERVAL * poll), clock=INTERVAL * poll, **fields) for poll in range(polls)]
     judged_each = judge_each(*seen, parameters=Parameters(poll_interval=INTERVAL))
     return [{move.partition for move in each.moves if move.stuck is not None} for each in judged_each]
 
 
-UNLIMITED_EVERYWHERE = {"broker_configs": {b: BrokerConfig(limits={s: Limit() for s in Side}) for b in (1, 2)}}
-LIMITED = {"broker_configs": {b: BrokerConfig(limits={s: Limit(1e8, Origin.BROKER) for s in Side}) for b in (1, 2)}}
-
-
 def test_partitions_that_wait_for_their_turn_are_not_stuck() -> None:
     """Without a throttle, or far below one, a slow link is shared like a throttle is."""
-    for configs, lists in ((UNLIMITED_EVERYWHERE, TopicConfig()), (LIMITED, TopicConfig("*", "*"))):
-        assert stuck_alone(20, in_turns, {**configs, "topic_configs": {"t": lists}}) == [set()] * 20
+    for limit, lists in ((Limit(), TopicConfig()), (Limit(1e8, Origin.BROKER), TopicConfig("*", "*"))):
+        assert stuck_alone(20, in_turns, {**limited(limit), "topic_configs": {"t": lists}}) == [set()] * 20
 
 
 def test_one_that_misses_five_turns_of_everyone_is_stuck() -> None:
     """200 partitions x 1 MiB at 3.5 MB/s are turns of a minute: not before 300 s, and soon after."""
-    fields = {"topic_configs": {"t": TopicConfig()}, **UNLIMITED_EVERYWHERE}
+    fields = {**limited(Limit()), "topic_configs": {"t": TopicConfig()}}
     found = stuck_alone(34, lambda clock: in_turns(clock, rotten=7), fields)
     first = next(poll for poll, partitions in enumerate(found) if partitions)
     assert 300.0 <= INTERVAL * first <= 320.0
@@ -216,7 +198,6 @@ def test_one_among_few_is_stuck_as_soon_as_the_pair_would_be() -> None:
         lags = [900_000 - (0 if number == 3 else int(clock) * 1111) for number in range(10)]
         return {"t": [Partition(replicas=(1, 2), adding=(2,), end=10**6, lag={2: lag}) for lag in lags]}
 
-    config = BrokerConfig(limits={side: Limit(1e6, Origin.BROKER) for side in Side})
-    fields = {"broker_configs": {1: config, 2: config}, "topic_configs": {"t": TopicConfig("*", "*")}}
+    fields = {**limited(Limit(1e6, Origin.BROKER)), "topic_configs": {"t": TopicConfig("*", "*")}}
     found = stuck_alone(9, topics, fields)
     assert found == [set()] * 6 + [{3}] * 3

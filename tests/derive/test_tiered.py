@@ -33,6 +33,11 @@ def poll(*partitions: Partition, clock: float = 0.0, rate: float | None = None, 
     return snapshot({"t": partitions}, clock=clock, **{**made, **fields})
 
 
+def twice(*partitions: Partition, **fields: Any) -> Derived:
+    """Judge two equal polls, 10 s apart."""
+    return judge(*(poll(*partitions, clock=clock, **fields) for clock in (0.0, 10.0)))
+
+
 def led(**fields: Any) -> Partition:
     """A partition that broker 1 leads, with 1000 offsets."""
     return Partition(**{"replicas": (1, 2), "end": 1000, **fields})
@@ -73,11 +78,8 @@ def test_overdue(why: str, partitions: list[Partition], expected: float | None) 
 
 def test_topics_without_remote_storage_have_no_values() -> None:
     """Neither a zero nor anything else, and what is beside them is not touched by them."""
-    derived = judge(
-        snapshot(
-            {"local": [led()], "remote": [led(tiered=499)]}, topic_configs={"local": TopicConfig(), "remote": REMOTE}
-        )
-    )
+    configs = {"local": TopicConfig(), "remote": REMOTE}
+    derived = judge(snapshot({"local": [led()], "remote": [led(tiered=499)]}, topic_configs=configs))
 
     assert derived.tiered.overdue.tolist() == pytest.approx([math.nan, 40_000], nan_ok=True)
     assert derived.tiered.stalled.tolist() == pytest.approx([math.nan, 0], nan_ok=True)
@@ -155,8 +157,7 @@ def test_stalls_follow_their_partitions_to_other_rows() -> None:
 def test_a_topic_that_comes_back_to_remote_storage_starts_from_0() -> None:
     """What it had there was deleted."""
     other = snapshot({"t": [led()]}, clock=10, topic_configs={"t": TopicConfig()})
-    beside: dict[str, Any] = {"topic_configs": {"t": REMOTE}}
-    polls = [poll(led(tiered=899), **beside), other, poll(led(tiered=NOTHING_TIERED), clock=20, **beside)]
+    polls = [poll(led(tiered=899)), other, poll(led(tiered=NOTHING_TIERED), clock=20)]
 
     assert of_topic(judge(*polls)) == (90_000, 0)
 
@@ -165,8 +166,7 @@ def test_nothing_is_overdue_where_copying_is_switched_off() -> None:
     """No copy is due, whatever the quota; remote data is still fetched."""
     off = {"topic_configs": {"t": replace(REMOTE, remote_copy_disabled=True)}}
     config = {"broker_configs": {1: BrokerConfig(remote_copy_quota=1.0, remote_fetch_quota=QUOTA)}}
-    polls = [poll(led(tiered=499), clock=clock, rate=960.0, quotas=(), **off, **config) for clock in (0.0, 10.0)]
-    derived = judge(*polls)
+    derived = twice(led(tiered=499), rate=960.0, quotas=(), **off, **config)
 
     assert of_topic(derived) == (None, None)
     assert problem(derived, Problem.COPY_HELD_BACK) == 0
@@ -213,9 +213,9 @@ def test_copying_that_is_not_held_back(why: str, fields: dict[str, Any], expecte
     given: dict[str, Any] = {"broker_configs": {} if fields.get("unread") else {1: config}}
     if fields.get("none"):
         given["broker_beans"] = {1: ProcessBeans(10.0, {})}
-    polls = [poll(*fields["partitions"], clock=clock, rate=fields.get("rate"), **given) for clock in (0.0, 10.0)]
+    derived = twice(*fields["partitions"], rate=fields.get("rate"), **given)
 
-    assert problem(judge(*polls), Problem.COPY_HELD_BACK) == expected, why
+    assert problem(derived, Problem.COPY_HELD_BACK) == expected, why
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,6 @@ def test_copying_that_is_not_held_back(why: str, fields: dict[str, Any], expecte
 def test_fetching(why: str, values: dict[str, float], expected: float) -> None:
     """Held back by the fetch quota."""
     polls = [poll(led(tiered=899), clock=clock, broker_beans={1: ProcessBeans(clock, values)}) for clock in (0.0, 10.0)]
-
     assert problem(judge(*polls), Problem.FETCH_HELD_BACK) == expected, why
 
 
@@ -248,13 +247,10 @@ def test_copy_quota_below_segment(
 ) -> None:
     """Judged on the broker that leads."""
     config = replace(CONFIG, remote_copy_quota=quota, remote_copy_window=window)
-    polls = [
-        poll(led(tiered=899), clock=clock, topic_configs=configs, broker_configs={1: config, 2: config})
-        for clock in (0.0, 10.0)
-    ]
+    derived = twice(led(tiered=899), topic_configs=configs, broker_configs={1: config, 2: config})
 
-    assert problem(judge(*polls), Problem.COPY_QUOTA_BELOW_SEGMENT) == expected, why
-    assert problem(judge(*polls), Problem.COPY_QUOTA_BELOW_SEGMENT, broker=2) in {None, 0}, why
+    assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT) == expected, why
+    assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT, broker=2) in {None, 0}, why
 
 
 def test_the_largest_segment_counts_and_an_unread_topic_blurs() -> None:
@@ -285,15 +281,13 @@ def test_client_fetch_quota_above(
 ) -> None:
     """A rogue client can exhaust the fetch quota."""
     config = replace(CONFIG, remote_fetch_quota=fetch_quota)
-    polls = [poll(led(tiered=899), clock=clock, quotas=quotas, broker_configs={1: config}) for clock in (0.0, 10.0)]
-
-    assert problem(judge(*polls), Problem.CLIENT_FETCH_QUOTA_ABOVE) == expected, why
+    derived = twice(led(tiered=899), quotas=quotas, broker_configs={1: config})
+    assert problem(derived, Problem.CLIENT_FETCH_QUOTA_ABOVE) == expected, why
 
 
 def test_a_broker_without_answers_keeps_no_problem() -> None:
     """The state of a broker whose configuration became unknown is dropped."""
-    config: dict[str, Any] = {"broker_configs": {}}
-    polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, **config)]
+    polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, broker_configs={})]
     again = poll(led(tiered=499), clock=20, rate=960.0)
 
     assert judge(*polls).tiered.problems == {}

@@ -41,6 +41,12 @@ class Polling:
         self.took = self.clock.monotonic() - started
         return snapshot
 
+    def limit(self, versions: Mapping[str, tuple[int, int]]) -> None:
+        """Let all brokers know these versions only, and close their connections."""
+        for broker in (1, 2, 3):
+            self.brokers.do("versions", broker=broker, versions=versions)
+            self.brokers.do("disconnect", broker=broker)
+
     def down(self) -> dict[str, str]:
         """Return the sources that did not answer in the last poll, with their broker, and all their reasons so far."""
         return {

@@ -139,9 +139,7 @@ def test_a_value_that_cannot_be_read_is_contained(polled: Polling, value: str) -
 
 def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Polling) -> None:
     """Poll after poll; and it is not sent."""
-    for broker in (1, 2, 3):
-        polled.brokers.do("versions", broker=broker, versions={"DescribeQuorum": (0, -1)})
-        polled.brokers.do("disconnect", broker=broker)
+    polled.limit({"DescribeQuorum": (0, -1)})
     polled.poll()
     before = polled.connections()
     for _ in range(3):
@@ -153,10 +151,7 @@ def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Pol
 
 def test_an_old_broker_is_asked_in_its_own_versions(polled: Polling) -> None:
     """It answers ApiVersions with error 35 first."""
-    old = {"ApiVersions": (0, 2), "Metadata": (0, 8), "ListOffsets": (1, 5), "DescribeLogDirs": (0, 1)}
-    for broker in (1, 2, 3):
-        polled.brokers.do("versions", broker=broker, versions=old)
-        polled.brokers.do("disconnect", broker=broker)
+    polled.limit({"ApiVersions": (0, 2), "Metadata": (0, 8), "ListOffsets": (1, 5), "DescribeLogDirs": (0, 1)})
     snapshot = polled.poll(MINUTE)
     versions = {(each["request"], each["version"]) for each in polled.brokers.seen()}
     assert {("Metadata", 8), ("ListOffsets", 5), ("ApiVersions", 2)} <= versions
