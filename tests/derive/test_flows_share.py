@@ -6,7 +6,7 @@ import pytest
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import SIDES, BrokerConfig, Limit, Origin, Side, TopicConfig
-from tests.building import Partition, Topics, judge_each, known, snapshot
+from tests.building import Partition, Topics, judge, judge_each, known, snapshot
 
 LIMIT = 3e6
 RATE = 20_000
@@ -16,16 +16,16 @@ SIZE = 4_000_000
 EVERY = 5
 
 
+def moving(target: int, end: int, done: float) -> Partition:
+    """A partition on its way from broker 1, of which so many messages are copied."""
+    return Partition(replicas=(1, target), adding=(target,), removing=(1,), end=end, lag={target: int(end - done)})
+
+
 def topics(clock: float) -> Topics:
     """Broker 1 sends to 2 and 3; for the first minute 3 has a fourth of it, for the second three fourths."""
     first, second = min(clock, 60.0), max(clock - 60.0, 0.0)
     copied = {2: RATE * (0.75 * first + 0.25 * second), 3: RATE * (0.25 * first + 0.75 * second)}
-    return {
-        "t": [
-            Partition(replicas=(1, target), adding=(target,), removing=(1,), end=SIZE, lag={target: int(SIZE - done)})
-            for target, done in copied.items()
-        ]
-    }
+    return {"t": [moving(target, SIZE, done) for target, done in copied.items()]}
 
 
 def judged(
@@ -62,9 +62,7 @@ def after_the_other(clock: float, alone: float) -> Topics:
     partitions = {2: (int(half * ENDS), half * shared), 3: (SIZE, half * shared + alone * rest)}
     return {
         "t": [
-            Partition(replicas=(1, target), adding=(target,), removing=(1,), end=end, lag={target: int(end - done)})
-            if done < end
-            else Partition(replicas=(target,), end=end)
+            moving(target, end, done) if done < end else Partition(replicas=(target,), end=end)
             for target, (end, done) in partitions.items()
         ]
     }
@@ -95,18 +93,12 @@ def shrinking(clock: float, *, stays: bool = False) -> Topics:
     lag = 3_000_000 - (copied - inbound) * clock
     over = clock >= ENDS
     end = 4_000_000 + int(inbound * clock)
-    first = Partition(
-        replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: int((copied - inbound) * (ENDS - clock))}
-    )
+    first = moving(2, end, end - int((copied - inbound) * (ENDS - clock)))
     # The rate of both together stays what it is, less what the one that stays copies in sync.
     more = copied - inbound if stays else copied
     left = lag if not over else lag - more * (clock - ENDS)
-    return {
-        "t": [
-            Partition(replicas=(1, 2) if stays else (2,), end=end) if over else first,
-            Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: int(left)}),
-        ]
-    }
+    ended = Partition(replicas=(1, 2) if stays else (2,), end=end)
+    return {"t": [ended if over else first, moving(2, end, end - int(left))]}
 
 
 def test_inbound_traffic_of_completed_replicas_costs_no_gain() -> None:
@@ -129,16 +121,11 @@ def test_completed_replicas_that_stay_listed_count_against_the_limit() -> None:
 
 def test_more_fetcher_threads_have_larger_bursts() -> None:
     """Each thread has responses of its own: two of them let twice as much through before it is counted."""
-    wide = {number: Partition(replicas=(1, 2), adding=(2,), end=SIZE, lag={2: SIZE}) for number in range(40)}
+    wide = {"t": [Partition(replicas=(1, 2), adding=(2,), end=SIZE, lag={2: SIZE})] * 40}
+    lists = {"t": TopicConfig(follower_throttled="*")}
     bursts = []
     for fetchers in (1, 2):
         config = BrokerConfig(limits={Side.FOLLOWER: Limit(1e5, Origin.BROKER)}, replica_fetchers=fetchers)
-        derived = judge_each(
-            snapshot(
-                {"t": list(wide.values())},
-                broker_configs={1: BrokerConfig(), 2: config},
-                topic_configs={"t": TopicConfig(follower_throttled="*")},
-            )
-        )[-1]
-        bursts.append(derived.throttling.sides[2, Side.FOLLOWER].burst)
+        seen = snapshot(wide, broker_configs={1: BrokerConfig(), 2: config}, topic_configs=lists)
+        bursts.append(judge(seen).throttling.sides[2, Side.FOLLOWER].burst)
     assert bursts == [10 << 20, 20 << 20]

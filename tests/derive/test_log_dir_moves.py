@@ -31,11 +31,12 @@ def copying(**sizes: float) -> tuple[FutureReplica, ...]:
     )
 
 
+PARTITION = Partition(replicas=(1, 2), end=1_000_000)
+
+
 def see(watch: Watch, **fields: Any) -> Derived:
     """See two partitions of 100 MB on brokers 1 and 2, at rest."""
-    return watch.see(
-        {"t": [Partition(replicas=(1, 2), end=1_000_000), Partition(replicas=(1, 2), end=1_000_000)]}, **fields
-    )
+    return watch.see({"t": [PARTITION, PARTITION]}, **fields)
 
 
 def etas(derived: Derived) -> list[float | None]:
@@ -70,12 +71,10 @@ def test_without_slope_and_limit_nothing_is_known() -> None:
 
 def test_the_limit_is_believed_before_a_slope() -> None:
     """100 MB at 5 MB/s; two of them share it. The inbound rate is known from the second poll on: 0."""
-    watch = Watch()
-    assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limited(5 * MB))) == [None]
-    assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limited(5 * MB))) == [pytest.approx(20)]
-    assert (
-        etas(see(watch, future_replicas=copying(p0=0, p1=0), broker_configs=limited(5 * MB))) == [pytest.approx(40)] * 2
-    )
+    watch, limits = Watch(), limited(5 * MB)
+    assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limits)) == [None]
+    assert etas(see(watch, future_replicas=copying(p0=0), broker_configs=limits)) == [pytest.approx(20)]
+    assert etas(see(watch, future_replicas=copying(p0=0, p1=0), broker_configs=limits)) == [pytest.approx(40)] * 2
 
 
 def test_a_limit_of_0_never_ends() -> None:
@@ -108,9 +107,7 @@ def test_a_replica_whose_turn_it_is_ends_though_its_broker_never_does() -> None:
     watch = Watch()
     for number in range(5):
         busy = Partition(replicas=(1, 2), end=1_000_000 + number * 300_000)
-        derived = watch.see(
-            {"t": [Partition(replicas=(1, 2), end=1_000_000), busy]}, future_replicas=copying(p0=number * 20 * MB, p1=0)
-        )
+        derived = watch.see({"t": [PARTITION, busy]}, future_replicas=copying(p0=number * 20 * MB, p1=0))
     assert etas(derived) == [pytest.approx(10), math.inf]
 
 
@@ -125,23 +122,14 @@ def test_a_copy_that_loses_ground_never_ends() -> None:
 
 def test_answers_once_a_minute() -> None:
     """Between them the same answer counts once, and the time since is taken off."""
-    watch = Watch()
-    for number in range(13):
+    watch, replicas = Watch(), snapshot({"t": [PARTITION]}).replicas
+    seen = []
+    for number in range(14):
         sized = 10.0 * (number - number % 6)
-        seen = Partition(replicas=(1, 2), end=1_000_000)
-        derived = _answered_at(watch, seen, sized, copying(p0=sized * 0.5 * MB))
-    assert etas(derived) == [pytest.approx(40 / 0.5)]
-    later = _answered_at(watch, seen, 120.0, copying(p0=60 * MB))
-    assert etas(later) == [pytest.approx(40 / 0.5 - 10)]
-
-
-def _answered_at(watch: Watch, partition: Partition, sized_at: float, future: tuple[FutureReplica, ...]) -> Derived:
-    replicas = snapshot({"t": [partition]}).replicas
-    return watch.see(
-        {"t": [partition]},
-        future_replicas=future,
-        replicas=replace(replicas, sized_at=np.full(len(replicas), sized_at)),
-    )
+        answered = replace(replicas, sized_at=np.full(len(replicas), sized))
+        future = copying(p0=sized * 0.5 * MB)
+        seen.append(etas(watch.see({"t": [PARTITION]}, future_replicas=future, replicas=answered)))
+    assert seen[-2:] == [[pytest.approx(40 / 0.5)], [pytest.approx(40 / 0.5 - 10)]]
 
 
 def test_sizes_that_are_not_known() -> None:
@@ -168,10 +156,8 @@ def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> Non
         topics = {"t": [Partition(replicas=(1, 2), end=end)]}
         derived = watch.see(topics, future_replicas=copying(p0=size), broker_configs=limited(rate))
         for move in derived.throttling.log_dir_moves:
-            if move.remaining_bytes is not None:
-                assert move.remaining_bytes >= 0
-            if move.eta is not None:
-                assert move.eta >= 0
+            assert move.remaining_bytes is None or move.remaining_bytes >= 0
+            assert move.eta is None or move.eta >= 0
 
 
 def test_topics_that_may_not_have_series_have_none() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import UNKNOWN, Side, TopicConfig
-from tests.building import Partition, judge, snapshot
+from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import families
 
 
@@ -40,14 +40,13 @@ def test_a_missing_replica_may_be_an_adding_one_while_reassignments_are_unknown(
 
 def test_a_move_goes_on_where_it_was_when_reassignments_are_known_again() -> None:
     """A minute without an answer about reassignments resets no clock."""
-    clocks = [10.0 * poll for poll in range(14)]
-    known_at = {clock: not 60 <= clock < 100 for clock in clocks}
-    still = Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 900_000})
-    polls = [snapshot({"t": [still]}, clock=clock, reassignments_known=known_at[clock]) for clock in clocks]
-    seen = {poll.clock: judge(*polls[: index + 1]).moves for index, poll in enumerate(polls)}
+    still = {"t": [Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 900_000})]}
+    answers = [True] * 6 + [False] * 4 + [True] * 4
+    polls = (snapshot(still, clock=10.0 * poll, reassignments_known=known) for poll, known in enumerate(answers))
+    seen = [derived.moves for derived in judge_each(*polls)]
 
-    assert [clock for clock, moves in seen.items() if not moves] == [60, 70, 80, 90]
-    assert [move.stalled for clock in (50.0, 100.0) for move in seen[clock]] == [50, 100]
+    assert [bool(moves) for moves in seen] == answers
+    assert [move.stalled for moves in (seen[5], seen[10]) for move in moves] == [50, 100]
 
 
 def test_unknown_topic_configurations() -> None:
@@ -68,9 +67,8 @@ def test_known_topic_configurations() -> None:
 
 def test_the_only_replica_of_a_partition_follows_none() -> None:
     """Its broker's sum is not withheld while the partition has no leader."""
-    derived = judge(
-        snapshot({"single": [Partition(replicas=(1,), leader=UNKNOWN)], "t": [Partition(replicas=(2, 1), end=5)]})
-    )
+    single, other = Partition(replicas=(1,), leader=UNKNOWN), Partition(replicas=(2, 1), end=5)
+    derived = judge(snapshot({"single": [single], "t": [other]}))
 
     assert derived.lag.sum_messages.values.tolist() == [0.0, 0.0]
 
@@ -82,15 +80,9 @@ def test_a_cluster_without_replicas_is_judged() -> None:
 
 def test_a_dead_follower_above_the_end_of_another_leader_is_not_compared() -> None:
     """It will be truncated: its lag stays unknown, poll after poll, and nothing is clamped."""
-    before = snapshot({"t": [Partition(replicas=(1, 2, 3), end=1000)]})
-    after = [
-        snapshot(
-            {"t": [Partition(replicas=(1, 2, 3), leader=3, epoch=1, end=900, out=(1, 2), silent=(1, 2))]}, clock=clock
-        )
-        for clock in (10.0, 20.0, 30.0)
-    ]
+    elected = {"t": [Partition(leader=3, epoch=1, end=900, out=(1, 2), silent=(1, 2))]}
+    after = (snapshot(elected, clock=clock) for clock in (10.0, 20.0, 30.0))
 
-    for polls in (1, 2, 3):
-        derived = judge(before, *after[:polls])
+    for derived in judge_each(snapshot({"t": [Partition(end=1000)]}), *after)[1:]:
         assert derived.lag.messages.tolist() == [UNKNOWN, UNKNOWN, 0]
         assert derived.clamped == 0
