@@ -72,9 +72,8 @@ def test_the_stricter_limit_decides() -> None:
 def test_limits_do_not_apply_to_internal_topics() -> None:
     """KIP-578, Goals; the replication factor still needs enough brokers."""
     assert create(hosting(10, 10), 50, 2, cluster_limit=0, name="__consumer_offsets").fits
-    assert create(hosting(10, 10), 50, 3, name="__consumer_offsets").reasons == (
-        "replication factor 3 needs 3 brokers, but only 2 are up",
-    )
+    reason = "replication factor 3 needs 3 brokers, but only 2 are up"
+    assert create(hosting(10, 10), 50, 3, name="__consumer_offsets").reasons == (reason,)
 
 
 def test_brokers_that_are_down_take_nothing() -> None:
@@ -112,10 +111,8 @@ def test_replicas_are_assigned_if_kafkas_placement_may_exceed_a_limit() -> None:
     assert found.assignment == ((2, 3), (2, 3), (2, 3), (2, 3))
     assert "--replica-assignment 2:3,2:3,2:3,2:3" in creation_text(found, WHERE)
     assert even.assignment is None
-    assert (
-        "kafka-topics.sh --bootstrap-server a:9092 --create --topic new --partitions 4 --replication-factor 2"
-        in creation_text(even, WHERE)
-    )
+    command = "kafka-topics.sh --bootstrap-server a:9092 --create --topic new --partitions 4 --replication-factor 2"
+    assert command in creation_text(even, WHERE)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +140,9 @@ def test_kafka_may_put_more_than_an_even_share_on_a_broker(
     assert (text in creation_text(short, WHERE)) == short.fits
 
 
+APART = "with the replicas of a partition in different racks, the racks have room for"
+
+
 def racked(racks: Sequence[str | None], *counts: int) -> Snapshot:
     """Make brokers 1, 2, ... in these racks, with these numbers of replicas."""
     seen = hosting(*counts)
@@ -163,9 +163,7 @@ def test_a_small_rack_gets_a_replica_of_every_partition() -> None:
         free = create(racked(racks, 4, 4, 4), 6, 2, limit)
         assert free.assignment is None
         assert [count.after for count in free.brokers.values()] == [7, 7, 10]
-    assert refused.reasons == (
-        "with the replicas of a partition in different racks, the racks have room for 11 replicas, not for 12",
-    )
+    assert refused.reasons == (f"{APART} 11 replicas, not for 12",)
     assert create(hosting(0, 0, 5), 6, 2).fits
 
 
@@ -175,9 +173,7 @@ def test_fewer_racks_than_replicas_do_not_count() -> None:
     none = create(racked((None, "a", "a"), 9, 8, 8), 2, 2)
 
     assert (found.fits, found.assignment, found.racks_apart) == (True, None, False)
-    assert none.reasons == (
-        "with the replicas of a partition in different racks, the racks have room for 3 replicas, not for 4",
-    )
+    assert none.reasons == (f"{APART} 3 replicas, not for 4",)
 
 
 CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_size=1, max_size=5)
@@ -190,11 +186,8 @@ def test_a_placement_is_found_whenever_there_is_one(
     """It agrees with a search of all placements, and respects headroom and racks."""
     headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
     factor = min(factor, len(set(racks)))
-    sets = [
-        chosen
-        for chosen in combinations(range(len(brokers)), factor)
-        if len({racks[broker] for broker in chosen}) == factor
-    ]
+    every = combinations(range(len(brokers)), factor)
+    sets = [chosen for chosen in every if len({racks[broker] for broker in chosen}) == factor]
     fits = room_by_rack(headroom, racks, partitions) >= partitions * factor
 
     assert fits is _any_placement(tuple(headroom), sets, partitions)

@@ -19,6 +19,8 @@ from tests.building import Partition
 from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, sized, to
 from tests.planning.printed import SEEN, WHERE, document, text, usual
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "plan.md"
+
 
 def nulls(value: Any, path: str = "") -> set[str]:
     """Return the paths of all null values."""
@@ -34,9 +36,8 @@ def test_an_impossible_plan_has_no_commands() -> None:
     impossible = usual(share=0.001)
 
     assert document(impossible)["commands"] == document(impossible)["checks"] == document(impossible)["metrics"] == []
-    assert text(impossible).startswith(
-        "IMPOSSIBLE  2 partitions in the file, 2 replicas to copy, 72 GB\n- deadline and"
-    )
+    first = "IMPOSSIBLE  2 partitions in the file, 2 replicas to copy, 72 GB\n- deadline and"
+    assert text(impossible).startswith(first)
     assert "kafka-" not in text(impossible)
     assert document(impossible)["verdict"] == "impossible"
 
@@ -56,9 +57,8 @@ def test_moves_between_log_directories_are_not_planned() -> None:
     beside = plan(SEEN, to("t", 0, 1, 2, log_dirs=["/data", None]), to("t", 1, 2, 3))
     free = plan(SEEN, to("t", 0, 1, 2, log_dirs=[None, None]))
 
-    assert text(only).startswith(
-        "NOT PLANNED  1 partition in the file, 0 replicas to copy: the file only names log dir"
-    )
+    first = "NOT PLANNED  1 partition in the file, 0 replicas to copy: the file only names log dir"
+    assert text(only).startswith(first)
     assert "no change" not in text(only)
     assert "the file names a log directory for a replica that stays" in text(only)
     assert (document(only)["verdict"], document(only)["commands"]) == ("not_planned", [])
@@ -152,15 +152,10 @@ def keys(value: Any) -> set[str]:
 
 def test_every_key_and_every_purpose_is_documented() -> None:
     """docs/plan.md has all keys of the JSON."""
-    creation = plan_creation(SEEN, "new", 1, 1, 10, 10)
-    documents = (document(usual()), creation_document(creation, WHERE))
-    purposes = {
-        command["purpose"] for made in documents for name in ("commands", "checks") for command in made.get(name, [])
-    }
-
-    text = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
-
-    wanted = purposes | {key for made in documents for key in keys(made)}
+    documents = (document(usual()), creation_document(plan_creation(SEEN, "new", 1, 1, 10, 10), WHERE))
+    commands = [command for made in documents for name in ("commands", "checks") for command in made.get(name, [])]
+    wanted = {command["purpose"] for command in commands} | {key for made in documents for key in keys(made)}
+    text = DOCUMENT.read_text()
     # The keys of the rollback are Kafka's.
     theirs = {"version", "replicas", "log_dirs", "format", "kind", "reasons"}
     assert {key for key in wanted - theirs if f"`{key}`" not in text and f"`{key}[]`" not in text} == set()
@@ -168,7 +163,7 @@ def test_every_key_and_every_purpose_is_documented() -> None:
 
 def test_every_flag_is_documented() -> None:
     """docs/plan.md has the flags of --help, except those of `run`."""
-    text = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    text = DOCUMENT.read_text()
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
     flags = set(commands["plan"]._option_string_actions)
 
@@ -209,20 +204,9 @@ def test_times_are_rounded_up(seconds: float, expected: str) -> None:
 
 def test_numbers() -> None:
     """Powers of ten, three digits."""
-    assert [in_bytes(amount) for amount in (0, 999, 1000, 20.625e6, 1e15, -2e6)] == [
-        "0 B",
-        "999 B",
-        "1 kB",
-        "20.6 MB",
-        "1000 TB",
-        "-2 MB",
-    ]
-    assert [in_bytes(amount) for amount in (999.4, 999.6, 999_400_000, 999_600_000, 999.6e12)] == [
-        "999 B",
-        "1 kB",
-        "999 MB",
-        "1 GB",
-        "1000 TB",
-    ]
+    amounts = {0: "0 B", 999: "999 B", 1000: "1 kB", 20.625e6: "20.6 MB", 1e15: "1000 TB", -2e6: "-2 MB"}
+    rounded = {999.4: "999 B", 999.6: "1 kB", 999_400_000: "999 MB", 999_600_000: "1 GB", 999.6e12: "1000 TB"}
+    for amount, expected in (amounts | rounded).items():
+        assert in_bytes(amount) == expected
     assert in_rate(math.inf) == "unlimited"
     assert [in_percent(share) for share in (0.285, 1.0, 145.2, math.inf)] == ["28.5%", "100%", "14,520%", "inf%"]

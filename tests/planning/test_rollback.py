@@ -34,16 +34,13 @@ def test_deleted_replicas_are_copied_back_with_a_throttle() -> None:
 
     assert found.limit is None
     assert other.limit == 27_500_000  # (2 x 1 + 72 GB / 3600 s) / 0.8
-    assert line(found) == (
-        "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute --additional --throttle 27500000"
-        " --reassignment-json-file rollback.json"
-    )
+    command = "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute --additional --throttle 27500000"
+    assert line(found) == f"{command} --reassignment-json-file rollback.json"
     assert (found.rollback_plan.replicas, found.rollback_plan.bytes) == (2, 72 * GB)
     assert found.rollback_plan.predicted == pytest.approx(other.predicted)
     assert "--throttle" not in known(line(found, "begin"))
-    assert "rollback to the current assignment: 2 replicas to copy, 72 GB, " in move_text(
-        found, measured(THREE, MB), WHERE, ""
-    )
+    text = move_text(found, measured(THREE, MB), WHERE, "")
+    assert "rollback to the current assignment: 2 replicas to copy, 72 GB, " in text
 
 
 def test_the_rollback_has_its_own_throttle() -> None:
@@ -61,7 +58,6 @@ def test_rollback_of_added_replicas_copies_nothing() -> None:
 
     assert "--throttle" in known(line(found, "begin"))
     assert (found.rollback_plan.replicas, found.rollback_plan.limit, found.rollback_plan.why) == (0, None, "")
-    assert line(found) is not None
     assert "--throttle" not in known(line(found))
 
 
@@ -105,8 +101,7 @@ def test_the_cluster_at_the_end_of_a_move() -> None:
     assert end.replicas.in_isr.tolist() == [True, True, False, True, True, True, True]
     assert end.partitions.leader.tolist() == [3, 4, 2, 2]
     assert end.partitions.leader_row.tolist() == [0, 3, 4, 6]
-    going_on = [*end.replicas.adding, *end.replicas.removing, *end.partitions.reassigning]
-    assert not any(going_on)
+    assert not any([*end.replicas.adding, *end.replicas.removing, *end.partitions.reassigning])
     assert [end.topic_configs[topic].leader_throttled for topic in topics] == ["*", "", ""]
 
 
