@@ -143,7 +143,6 @@ def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str
     """Each mistake is a ConfigError of one line; none quotes a secret."""
     with pytest.raises(ConfigError) as caught:
         translate({"bootstrap.servers": "a:1", **changes})
-
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert CANARY not in str(caught.value)
@@ -183,7 +182,6 @@ def test_settings_do_not_print_the_password() -> None:
     """The repr of the settings, whole, shows no secret."""
     settings = translate({**SASL, "sasl.username": "u", "sasl.password": CANARY})
     settings.login()
-
     assert CANARY not in repr(settings)
 
 

@@ -46,14 +46,12 @@ def one(bean: ClientBean, *quotas: QuotaEntity, **fields: Any) -> ClientMutation
 def test_delay() -> None:
     """KIP-599: -60 at 5 a second; tokens are shown as they are, however low."""
     seen = one(client(-60), quota(None, "app", 5.0))
-
     assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (-60, 5.0, 55, 12)
 
 
 def test_a_quota_newer_than_the_last_answer_is_unknown() -> None:
     """There is a bucket, so there is a quota; the next answer contains it."""
     seen = one(client(-5))
-
     assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (-5, None, None, None)
     assert one(client(5)).delay == 0
 
@@ -62,7 +60,6 @@ def test_tokens_need_no_quotas() -> None:
     """They could not be read: K and the rate are known all the same, R, B and a delay are not."""
     beans = controller(client(-5, mutation_rate=1.0), client(LONG_MAX_BY_11, client_id="free"))
     short, free = derive_mutations(poll(controller_beans={"101": beans}, quotas=None))
-
     assert (short.tokens, short.rate, short.quota, short.burst, short.delay) == (-5, 1.0, None, None, None)
     assert (free.tokens, free.quota, free.delay) == (math.inf, math.inf, 0)
 
@@ -70,7 +67,6 @@ def test_tokens_need_no_quotas() -> None:
 def test_burst_needs_the_controllers_window() -> None:
     """Neither read nor configured: B is unknown, R and the delay are not."""
     seen = one(client(-5), quota(None, "app", 5.0), controller_window=None)
-
     assert (seen.quota, seen.burst, seen.delay) == (5.0, None, 1.0)
 
 
@@ -124,7 +120,6 @@ UNELECTED = controller(FRESH, active=0, at=CLOCK - 5)
 def test_failover(why: str, active: int | None, beans: dict[str, ProcessBeans], expected: float | None) -> None:
     """Tokens are those of the active controller, and never of one that was."""
     found = derive_mutations(poll(controller=active, controller_beans=beans, quotas=(quota(None, "app", 5.0),)))
-
     assert [each.tokens for each in found] == ([] if expected is None else [expected]), why
 
 
@@ -146,6 +141,5 @@ def test_what_clients_feel_is_on_the_broker_that_they_talk_to() -> None:
     """With their real names, and not among the controller's numbers."""
     beans = ProcessBeans(CLOCK, {}, requests=(ClientBean("alice", "größe", {"throttle_time": 0.933}),))
     page = families(judge(poll(broker_beans={1: beans})))
-
     assert page["client_request_throttle_seconds"] == {("1", "alice", "größe"): 0.933}
     assert page["controller_mutation_throttle_seconds"] == {}

@@ -164,7 +164,6 @@ def test_silent_log_dirs_end_no_lack_of_progress() -> None:
 def test_a_start_that_retention_moved_on_one_side() -> None:
     """For one poll the sizes are not comparable; missing messages are half as large again as the rest of the log."""
     seen = judged(lambda number: answered(number, heavy(number), leader=10 if number == ODD else 0))
-
     assert remaining(seen) == [75 - 0.75 * number for number in POLLS]
     assert stuck(seen) == []
 
@@ -218,7 +217,6 @@ def test_a_new_epoch_of_the_same_leader_is_no_progress() -> None:
 def test_lag_and_remaining_of_a_move_are_one_number() -> None:
     """By size, also in the sums by broker."""
     seen = judged(lambda number: answered(number, replace(moving(number), sizes={1: 1_000_000, 2: 900_000})))
-
     for each in seen:
         assert each.lag.bytes.tolist() == [0.0, each.moves[0].remaining_bytes] == [0.0, 100_000.0]
         assert each.lag.sum_bytes.values[:2].tolist() == [0.0, 100_000.0]

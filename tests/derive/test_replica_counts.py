@@ -50,7 +50,6 @@ def test_counts_are_of_followers_outside_the_isr() -> None:
 def test_sum_over_states_is_what_kafka_calls_out_of_sync() -> None:
     """In the very poll, whatever state is still shown: it is in_sync for the poll in which a follower left."""
     judged = judge_each(*seen(polls(70), lambda clock: loaded(clock, int(clock) * 100, out=(2,) * (clock >= 50))))
-
     assert [sum(counts(derived, 2).values()) for derived in judged] == [0] * 5 + [1] * 3
     assert [counts(derived, 2) for derived in judged[4:]] == [{}, {"stuck": 1}, {"stuck": 1}, {"stuck": 1}]
 
@@ -60,7 +59,6 @@ def test_partitions_without_a_leader_are_not_at_min_isr() -> None:
     led = Partition(replicas=(1, 2), out=(2,))
     headless = Partition(replicas=(1, 2), leader=UNKNOWN, out=(2,))
     cluster = judge(snapshot({"t": [led, headless]}, topic_configs={"t": TopicConfig()})).cluster
-
     assert cluster.at_min_isr.tolist() == [True, False]
     assert cluster.offline.tolist() == [False, True]
 

@@ -20,7 +20,6 @@ def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
 def test_follower_without_trouble() -> None:
     """Three samples, and two polls that agree on what they say; the leader is in sync with itself."""
     judged = judge_each(*seen(polls(40), loaded))
-
     assert [state(derived, 2) for derived in judged] == ["unknown"] * 3 + ["in_sync"] * 2
     assert state(judged[-1], 1) == "in_sync"
     assert page(judged[-1], "replica_state") == {}
@@ -56,7 +55,6 @@ def test_stuck_without_answering() -> None:
 def test_stuck_before_kafka_drops_it() -> None:
     """The verdict by time comes first: late, still in the ISR, and already said why."""
     judged = judge_each(*seen(polls(90), lambda clock: loaded(clock, max(int(clock) - 30, 0) * 100)))
-
     assert [state(derived, 2) for derived in judged[6:]] == ["in_sync", "in_sync", "stuck", "stuck"]
     assert page(judged[-1], "broker_out_of_sync_replicas")["2", "stuck"] == 0
 
@@ -64,7 +62,6 @@ def test_stuck_before_kafka_drops_it() -> None:
 def test_recovering() -> None:
     """Advancing, and its lag shrinks; then it has caught up and is not back in the ISR yet."""
     states = shown(lambda clock: loaded(clock, max(5000 - int(clock) * 80, 0), out=(2,)), 120)
-
     assert states[4:] == ["recovering"] * 9
 
 
@@ -222,7 +219,6 @@ def test_a_known_end_is_an_answer() -> None:
 def test_unknown_end_of_a_follower_is_not_judged() -> None:
     """A follower without any known end since the start: any state except in sync."""
     states = shown(lambda clock: loaded(clock, silent=(2,), out=(2,)), status=lambda _: statuses(2))
-
     assert set(states) == {"unknown"}
 
 
@@ -283,7 +279,6 @@ def test_rows_that_move_take_their_states_along() -> None:
     """A topic created in between, before `t`, makes only its own replicas unknown."""
     standing = (beside(loaded(at, 1000 + at * 100, out=(2,)), at, range(50, 999)) for at in polls(90))
     judged = judge_each(*standing)
-
     assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
     assert [state(derived, 2, "a") for derived in judged[5:]] == ["unknown"] * 3 + ["in_sync"] * 2
 

@@ -27,7 +27,6 @@ from tests.derive.following import (
 def test_follower_always_20_s_behind() -> None:
     """judgement.md 9, row 1: at constant load the lag is 20 s for ever; with a limit of 30 s it is out after 30 s."""
     judged = judge_each(*seen(polls(120), lambda clock: loaded(clock, 20 * RATE if clock > 30 else 0)))
-
     assert [lag_seconds(derived, 2) for derived in judged[4:]] == pytest.approx([20.0] * 9)
     assert [behind(derived, 2) for derived in judged] == [0.0] * 4 + [10.0 * poll for poll in range(1, 10)]
     assert [late(derived, 2) for derived in judged] == [False] * 7 + [True] * 6
@@ -38,7 +37,6 @@ def test_limit_is_that_of_the_leaders_broker() -> None:
     """The leader drops the follower: its replica.lag.time.max.ms counts; while it is unknown no follower is late."""
     behind_for_20_s = seen(polls(50), lambda clock: loaded(clock, 2000 if clock > 30 else 0))
     limits = {1: BrokerConfig(replica_lag_time_max=15.0), 2: BrokerConfig(replica_lag_time_max=99.0)}
-
     assert late(judge(*(replace(s, broker_configs=limits) for s in behind_for_20_s)), 2)
     assert not late(judge(*(replace(s, broker_configs={2: limits[1]}) for s in behind_for_20_s)), 2)
 
@@ -46,7 +44,6 @@ def test_limit_is_that_of_the_leaders_broker() -> None:
 def test_follower_that_fetches_all_the_time_is_never_behind() -> None:
     """Under load a follower lacks the records of its fetch wait: it is caught up, and has no series."""
     judged = judge_each(*seen(polls(90), lambda clock: loaded(clock, RATE // 2)))
-
     assert [behind(derived, 2) for derived in judged[1:]] == [0.0] * 9
     assert page(judged[-1], "replica_behind_seconds") == page(judged[-1], "replica_lag_seconds") == {}
 
@@ -67,7 +64,6 @@ def test_lag_of_a_dead_follower_grows_past_the_window() -> None:
     judged = judge_each(
         *seen(polls(200), lambda clock: loaded(clock, max(int(clock) - 40, 0) * RATE, silent=(2,) * (clock > 40)))
     )
-
     assert [lag_seconds(derived, 2) for derived in judged[5:]] == pytest.approx(list(range(10, 161, 10)))
     assert [behind(derived, 2) for derived in judged[5:]] == list(range(10, 161, 10))
 
@@ -75,7 +71,6 @@ def test_lag_of_a_dead_follower_grows_past_the_window() -> None:
 def test_lag_of_a_moving_follower_is_at_least_the_window() -> None:
     """A follower that is 500 s behind and advancing has no moment to remember: the bound is served."""
     judged = judge_each(*seen(polls(200), lambda clock: loaded(clock + 600, 500 * RATE, out=(2,))))
-
     assert all(60 <= lag_seconds(derived, 2) <= 70 for derived in judged[7:])
     assert [behind(derived, 2) for derived in judged] == [float(clock) for clock in polls(200)]
 
@@ -83,7 +78,6 @@ def test_lag_of_a_moving_follower_is_at_least_the_window() -> None:
 def test_time_stands_still_with_the_clock() -> None:
     """Two polls at one moment divide by nothing, and no age grows."""
     judged = judge_each(*seen([0, 10, 10, 10], lambda clock: loaded(clock, 300, out=(2,))))
-
     assert behind(judged[-1], 2) == behind(judged[1], 2) == 10.0
     assert lag_seconds(judged[-1], 2) == pytest.approx(3.0)
 
@@ -184,14 +178,12 @@ def test_rows_that_move_take_along_what_the_window_forgot() -> None:
     """The lag of a follower that stands still grows on when a topic comes before it."""
     standing = (beside(loaded(clock, clock * 100, out=(2,)), clock, range(110, 999)) for clock in polls(130))
     judged = judge_each(*standing)
-
     assert [lag_seconds(derived, 2) for derived in judged[9:]] == pytest.approx([90.0, 100.0, 110.0, 120.0, 130.0])
 
 
 def test_a_poll_every_second_keeps_a_bounded_past() -> None:
     """Sixty polls a minute are thinned to some fifteen; lag and verdict are what they are at 10 s a poll."""
     judged = judge_each(*seen(polls(150, every=1), lambda clock: loaded(clock, 20 * RATE if clock > 80 else 0)))
-
     assert lag_seconds(judged[-1], 2) == pytest.approx(20.0)
     assert behind(judged[-1], 2) == 70.0
     assert [late(judged[clock], 2) for clock in (110, 111)] == [False, True]
@@ -200,7 +192,6 @@ def test_a_poll_every_second_keeps_a_bounded_past() -> None:
 def test_unknown_follower_is_not_judged() -> None:
     """A follower without a known end has no lag, is not behind and not late."""
     judged = judge(*seen(polls(60), lambda clock: replace(loaded(clock), silent=(2,), out=(2,))))
-
     assert judged.lag.messages[row(judged, 2)] == UNKNOWN
     assert math.isnan(behind(judged, 2))
     assert not late(judged, 2)

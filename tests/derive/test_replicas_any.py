@@ -156,6 +156,5 @@ def test_an_election_blanks_earlier_ends() -> None:
     """Of that partition only; the columns of earlier polls, which others share, are not written to."""
     before = LeaderEnds(0.0, np.zeros(2), np.array([5, 6]))
     history = append_leaders((before,), LeaderEnds(10.0, np.full(2, 10.0), np.array([7, 8])), np.array([True, False]))
-
     assert [kept.end.tolist() for kept in history] == [[UNKNOWN, 6], [7, 8]]
     assert before.end.tolist() == [5, 6]

@@ -73,7 +73,6 @@ def test_the_state_file_keeps_its_format() -> None:
     """An older version reads what this one writes, so every key and value stays; rows of problems have no order."""
     polls = [scene.poll(float(clock)) for clock in BEFORE]
     written = json.loads(json.dumps(to_document(polled(*polls)[0], polls[-1])))
-
     assert by_place(written) == by_place(RECORDED)
 
 

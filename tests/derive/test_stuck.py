@@ -103,7 +103,6 @@ def test_a_replica_that_was_never_seen_on_a_disk_is_not_lost_at_once() -> None:
     made = snapshot(STANDING).replicas
     dirs = (directory(ONLINE), directory(OFFLINE, online=False))
     unseen = {"replicas": replace(made, sized_at=0 * made.sized_at), "log_dirs": dirs}
-
     assert of(judged(lambda _: STANDING, lambda _: unseen))[:4] == ["", "", "", "log_dir_offline"]
 
 

@@ -261,7 +261,6 @@ def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
     """Leadership went to broker 4, which was listed nowhere."""
     topics = {"t": [Partition(replicas=(1, 2, 4, 3), leader=4, adding=(3,), removing=(2,), end=9000, lag={3: 10})]}
     configured, watch = throttle(TOOL, everywhere(2 * MB)), Watch()
-
     assert watch.problems(topics, polls=3, **configured) == of("uneven", (4, "leader"))
     back = {"t": [replace(topics["t"][0], leader=1)]}
     assert watch.problems(back, **configured) == set()
@@ -290,7 +289,6 @@ def test_lopsided(why: str, lists: TopicConfig, limited: tuple[int, ...], places
 def test_a_list_that_names_a_broker_without_that_replica() -> None:
     """Nothing moves, and nothing ever did; rates are set, so that the list is left behind later, too."""
     configured, watch = tool(lists=TopicConfig("0:2", "0:4")), Watch()
-
     assert watch.problems(RESTING, polls=2, **configured) == set()
     assert watch.problems(RESTING, **configured) == of("lopsided", (2, "leader"), (4, "follower"))
     assert watch.problems(RESTING, **tool(lists=TopicConfig())) == set()

@@ -71,7 +71,6 @@ def problem(derived: Derived, which: Problem, broker: int = 1) -> float | None:
 def test_overdue(why: str, partitions: list[Partition], expected: float | None) -> None:
     """Bytes of all partitions beyond their active segments; never the sum of a part of them."""
     overdue, stalled = of_topic(judge(poll(*partitions)))
-
     assert overdue == expected, why
     assert stalled == (None if expected is None else 0), why
 
@@ -80,7 +79,6 @@ def test_topics_without_remote_storage_have_no_values() -> None:
     """Neither a zero nor anything else, and what is beside them is not touched by them."""
     configs = {"local": TopicConfig(), "remote": REMOTE}
     derived = judge(snapshot({"local": [led()], "remote": [led(tiered=499)]}, topic_configs=configs))
-
     assert derived.tiered.overdue.tolist() == pytest.approx([math.nan, 40_000], nan_ok=True)
     assert derived.tiered.stalled.tolist() == pytest.approx([math.nan, 0], nan_ok=True)
 
@@ -88,7 +86,6 @@ def test_topics_without_remote_storage_have_no_values() -> None:
 def test_stalled_is_the_longest_of_the_partitions() -> None:
     """One of two goes on being copied."""
     polls = [poll(led(tiered=499), led(tiered=300 + clock), clock=clock) for clock in (0, 10, 20)]
-
     assert of_topic(judge(*polls))[1] == 20
 
 
@@ -116,14 +113,12 @@ def test_a_topic_that_leaves_remote_storage_forgets_its_stall() -> None:
         snapshot({"t": [led(tiered=499)]}, clock=clock, topic_configs={"t": config})
         for clock, config in ((0, REMOTE), (10, REMOTE), (20, TopicConfig()), (30, REMOTE))
     ]
-
     assert of_topic(judge(*polls)) == (40_000, 0)
 
 
 def test_a_poll_without_an_answer_hides_the_stall_and_does_not_end_it() -> None:
     """The leader hangs for a poll."""
     polls = [poll(led(tiered=offset), clock=clock) for clock, offset in ((0, 499), (10, UNKNOWN), (20, 499))]
-
     assert of_topic(judge(*polls[:2])) == (None, None)
     assert of_topic(judge(*polls)) == (40_000, 20)
 
@@ -131,7 +126,6 @@ def test_a_poll_without_an_answer_hides_the_stall_and_does_not_end_it() -> None:
 def test_a_leader_that_has_just_started_does_not_make_everything_overdue() -> None:
     """It says that nothing is copied until it has looked; copies did not go away."""
     before, after = poll(led(tiered=899)), poll(led(tiered=NOTHING_TIERED, leader=2, epoch=1), clock=10)
-
     assert of_topic(judge(before, after)) == (0, 0)
 
 
@@ -139,7 +133,6 @@ def test_a_topic_created_again_starts_from_0() -> None:
     """Under the same name, with another id, and less in it."""
     before = poll(led(tiered=899))
     after = replace(poll(led(end=950, tiered=NOTHING_TIERED), clock=10), topic_ids=(bytes(15) + b"\x01",))
-
     assert of_topic(judge(before, after)) == (85_000, 0)
 
 
@@ -158,7 +151,6 @@ def test_a_topic_that_comes_back_to_remote_storage_starts_from_0() -> None:
     """What it had there was deleted."""
     other = snapshot({"t": [led()]}, clock=10, topic_configs={"t": TopicConfig()})
     polls = [poll(led(tiered=899)), other, poll(led(tiered=NOTHING_TIERED), clock=20)]
-
     assert of_topic(judge(*polls)) == (90_000, 0)
 
 
@@ -190,7 +182,6 @@ def test_a_problem_comes_and_goes_after_two_polls(
     """A dip does not end it, a spike does not begin it, and unknown does neither."""
     polls = [poll(led(tiered=499), clock=10.0 * number, rate=rate) for number, rate in enumerate(rates)]
     seen = [problem(judge(*polls[: number + 1]), Problem.COPY_HELD_BACK) for number in range(len(polls))]
-
     assert seen == expected, why
 
 
@@ -248,7 +239,6 @@ def test_copy_quota_below_segment(
     """Judged on the broker that leads."""
     config = replace(CONFIG, remote_copy_quota=quota, remote_copy_window=window)
     derived = twice(led(tiered=899), topic_configs=configs, broker_configs={1: config, 2: config})
-
     assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT) == expected, why
     assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT, broker=2) in {None, 0}, why
 
@@ -289,6 +279,5 @@ def test_a_broker_without_answers_keeps_no_problem() -> None:
     """The state of a broker whose configuration became unknown is dropped."""
     polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, broker_configs={})]
     again = poll(led(tiered=499), clock=20, rate=960.0)
-
     assert judge(*polls).tiered.problems == {}
     assert problem(judge(*polls, again), Problem.COPY_HELD_BACK) == 0

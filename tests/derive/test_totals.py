@@ -30,7 +30,6 @@ def test_the_leader_that_serves_two_targets_binds() -> None:
     """Broker 1 sends 200 MB twice through one limit, its targets receive 200 MB each."""
     totals = see({"t": [move(3, 200 * MB), move(4, 200 * MB)]}).totals
     alone = see({"t": [move(3, 200 * MB)]}).totals
-
     assert totals.bottleneck == (1, Side.LEADER)
     assert totals.predicted_bottleneck == pytest.approx(2 * known(alone.predicted_bottleneck), rel=0.1)
     assert totals.predicted_bottleneck == pytest.approx(400 / 2, rel=0.2)

@@ -18,7 +18,6 @@ def names(derived: Derived) -> set[str]:
 def test_unknown_reassignments() -> None:
     """No count of zero, no ratio, and nothing is called moving."""
     seen = names(judge(snapshot({"t": [Partition()]}, reassignments_known=False)))
-
     assert not seen & {"reassigning_partitions", "reassignment_move_ratio", "reassignment_replicas"}
 
 
@@ -52,7 +51,6 @@ def test_a_move_goes_on_where_it_was_when_reassignments_are_known_again() -> Non
 def test_unknown_topic_configurations() -> None:
     """Neither min.insync.replicas nor throttled lists are assumed."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}))
-
     assert not names(derived) & {"under_min_isr_partitions", "replication_throttled_replicas"}
     assert np.isnan(derived.throttles.floor[Side.LEADER]).all()
 
@@ -60,7 +58,6 @@ def test_unknown_topic_configurations() -> None:
 def test_known_topic_configurations() -> None:
     """Then a zero is a zero."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}, topic_configs={"t": TopicConfig(min_insync_replicas=2)}))
-
     assert {"under_min_isr_partitions", "replication_throttled_replicas"} <= names(derived)
     assert derived.cluster.under_min_isr.tolist() == [True]
 
@@ -69,7 +66,6 @@ def test_the_only_replica_of_a_partition_follows_none() -> None:
     """Its broker's sum is not withheld while the partition has no leader."""
     single, other = Partition(replicas=(1,), leader=UNKNOWN), Partition(replicas=(2, 1), end=5)
     derived = judge(snapshot({"single": [single], "t": [other]}))
-
     assert derived.lag.sum_messages.values.tolist() == [0.0, 0.0]
 
 
@@ -82,7 +78,6 @@ def test_a_dead_follower_above_the_end_of_another_leader_is_not_compared() -> No
     """It will be truncated: its lag stays unknown, poll after poll, and nothing is clamped."""
     elected = {"t": [Partition(leader=3, epoch=1, end=900, out=(1, 2), silent=(1, 2))]}
     after = (snapshot(elected, clock=clock) for clock in (10.0, 20.0, 30.0))
-
     for derived in judge_each(snapshot({"t": [Partition(end=1000)]}), *after)[1:]:
         assert derived.lag.messages.tolist() == [UNKNOWN, UNKNOWN, 0]
         assert derived.clamped == 0

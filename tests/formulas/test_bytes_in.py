@@ -81,30 +81,25 @@ def test_rate(why: str, polls: list[LeaderLogs], expected: float) -> None:
 def test_growth_spans_from_answer_to_answer() -> None:
     """Log dirs are asked less often than offsets: growth is over the time between its own two answers."""
     polls = [log(0, 0, 0, 0.2), *[log(1000 * n, 10 * n, 0, 0.2) for n in range(1, 6)], log(6000, 60, 600_000, 60.2)]
-
     assert run(polls)[1] == pytest.approx(10_000)
 
 
 def test_growth_is_not_used_when_the_epoch_changed_between_two_answers() -> None:
     """An election between two answers of log dirs makes the growth unusable, though the last two polls agree."""
     polls = [log(1000, 0, 100_000, 1), log(1200, 10, 100_000, 1, epoch=2), log(1300, 20, 900_000, 20, epoch=2)]
-
     assert run(polls)[1] == pytest.approx(100 * (900_000 / 1300) / 10)
 
 
 def test_learned_bytes_per_offset_are_of_one_moment() -> None:
     """What an offset weighs is learned with an answer of log dirs only: an old size over a new end is too little."""
     state, _ = run([log(1000, 0.1, 100_000, 0.1), log(9000, 10, 100_000, 0.1)])
-
     assert state.per_offset.tolist() == [100.0]
 
 
 def test_compacted_topic_uses_growth_per_offset() -> None:
     """A compacted log lacks offsets, so size over offsets is too little; growth over offsets gained is right."""
     polls = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10), log(1_002_000, 20, 1_100_000, 10)]
-
     state, rate = run(polls, compacted=True)
-
     assert state.appended.tolist() == [100.0]
     assert rate == pytest.approx(10_000)
 
@@ -112,9 +107,7 @@ def test_compacted_topic_uses_growth_per_offset() -> None:
 def test_bytes_per_offset_are_of_the_whole_compacted_log() -> None:
     """Ten million offsets were cleaned down to 10 bytes each, what is appended weighs 1,000: a copy holds both."""
     polls = [log(10_000_000 + 1000 * n, 10 * n, 100_000_000 + 1_000_000 * n, 10 * n) for n in range(4)]
-
     state, rate = run(polls, compacted=True)
-
     assert state.per_offset.tolist() == [pytest.approx(103_000_000 / 10_003_000)]
     assert state.appended.tolist() == [1000.0]
     assert rate == pytest.approx(100_000)
@@ -123,10 +116,8 @@ def test_bytes_per_offset_are_of_the_whole_compacted_log() -> None:
 def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
     """A cleaning makes one growth too small: a tenth of that reading is believed, and a negative one not at all."""
     learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
-
     lower, _ = run([*learnt, log(1_002_000, 20, 1_150_000, 20)], compacted=True)
     negative, _ = run([*learnt, log(1_002_000, 20, 500_000, 20)], compacted=True)
-
     assert lower.appended.tolist() == [95.0]
     assert negative.appended.tolist() == [100.0]
 
@@ -134,7 +125,6 @@ def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
 def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
     """Offsets and sizes are not read at one instant: growth without offsets, or offsets alone, teach nothing."""
     learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
-
     for second in (log(1_001_000, 20, 1_101_000, 20), log(1_001_010, 20, 1_100_000, 20)):
         assert run([*learnt, second], compacted=True)[0].appended.tolist() == [100.0]
 
@@ -142,9 +132,7 @@ def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
 def test_an_empty_log_teaches_nothing() -> None:
     """When retention empties a log, its last bytes per offset are still the best guess for the next ones."""
     polls = [log(500, 0, 50_000, 1), log(500, 10, 0, 10, start=500), log(600, 20, 0, 10, start=500)]
-
     state, rate = run(polls)
-
     assert state.per_offset.tolist() == [100.0]
     assert rate == pytest.approx(1_000)
 
@@ -171,7 +159,6 @@ def test_realign_from_nothing() -> None:
     """A cluster that had no partition at all starts with every row unknown."""
     empty = run([log(1000, 0)])[0]
     none = realign(empty, np.array([], dtype=np.int32))
-
     again = realign(none, np.array([U, U], dtype=np.int32))
     assert np.isnan([again.per_offset, again.appended]).all()
 
@@ -193,7 +180,6 @@ polls_of_one = st.builds(
 def test_rates_are_never_negative(polls: list[LeaderLogs], compacted: bool) -> None:
     """For any answers, a rate is unknown or a finite number of at least 0."""
     state, rate = run(polls, compacted=compacted)
-
     assert math.isnan(rate) or 0 <= rate < math.inf
     for weight in (state.per_offset[0], state.appended[0]):
         assert np.isnan(weight) or weight >= 0

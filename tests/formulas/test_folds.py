@@ -31,14 +31,12 @@ def test_stall(why: str, samples: Samples, expected: Stall) -> None:
     seen = None
     for clock, value in samples:
         state, seen = stall(state, clock, value)
-
     assert seen == expected, why
 
 
 def test_stall_says_nothing_about_an_unknown_value() -> None:
     """A poll in which what remains is not known has no stall clock, and the next one goes on where it stood."""
     state, _ = stall(None, 0, 100)
-
     assert stall(state, 10, None) == (state, None)
     assert stall(None, 10, None) == (None, None)
 
@@ -61,7 +59,6 @@ def test_since(why: str, samples: list[tuple[float, bool | None]], expected: flo
     start, seconds = None, None
     for clock, holds in samples:
         start, seconds = since(start, clock, holds)
-
     assert seconds == expected, why
 
 
@@ -87,5 +84,4 @@ def test_agreed(seen: str, expected: str) -> None:
     candidate: str | None = None
     for value in seen:
         shown, candidate = debounce(shown, candidate, value)
-
     assert shown == expected

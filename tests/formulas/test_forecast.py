@@ -35,7 +35,6 @@ def days_of(found: Forecast) -> tuple[int | None, int | None, int | None]:
 def test_a_line_without_noise_is_followed(kind: Kind) -> None:
     """100 and 2 a day are 200 on day 50; nothing suggests anything else."""
     found = said(LINE, 200.0, kind)
-
     assert found.outcome is Outcome.WITHIN
     assert 49 <= known(found.day_low) <= 50 <= known(found.day_high) <= 51
     assert (found.baseline_day, found.now, found.history_days) == (50, 182.0, 42)
@@ -45,7 +44,6 @@ def test_a_line_without_noise_is_followed(kind: Kind) -> None:
 def test_more_noise_is_a_wider_interval_around_the_same_day() -> None:
     """The line is on day 62, and an interval that is as wide without as with noise would be a lie."""
     quiet, loud = (said(100.0 + 2 * DAYS + noise(deviation=d), 224.0) for d in (0.5, 5.0))
-
     for found in (quiet, loud):
         assert known(found.day_low) <= 62 <= known(found.day_high)
     assert _width(loud) > 2 * _width(quiet)
@@ -60,7 +58,6 @@ def test_a_higher_level_is_a_wider_interval() -> None:
 def test_without_growth_no_day_is_named() -> None:
     """A limit of twice what is there is not within three months of a series that stays."""
     found = said(100.0 + noise(), 200.0)
-
     assert (found.outcome, days_of(found)) == (Outcome.BEYOND, (None, None, None))
     assert said(np.full(42, 100.0), 200.0).baseline_day is None
 
@@ -68,7 +65,6 @@ def test_without_growth_no_day_is_named() -> None:
 def test_decline_never_reaches_anything() -> None:
     """Nor does a straight line."""
     found = said(100.0 - DAYS + noise(), 150.0)
-
     assert (found.outcome, found.day, found.day_high, found.baseline_day) == (Outcome.BEYOND, None, None, None)
     assert known(found.growth_per_day) < 0
 
@@ -76,7 +72,6 @@ def test_decline_never_reaches_anything() -> None:
 def test_an_interval_may_end_after_the_horizon() -> None:
     """Some paths reach the limit, most do not: the early end is a day, the late one is not."""
     found = said(100.0 + DAYS + noise(deviation=8), 100.0 + 41 + 80)
-
     assert found.day_low is not None
     assert found.day_high is None
 
@@ -85,7 +80,6 @@ def test_what_is_past_is_past() -> None:
     """On the last day, and for a flow on any day of the last week: at weekends it rests."""
     assert days_of(said(LINE, 182.0)) == (41, 41, 41)
     assert said(LINE, 182.0).outcome is Outcome.REACHED
-
     rested = np.where(DAYS > 38, 50.0, 100.0)
     assert (said(rested, 100.0, Kind.FLOW).outcome, said(rested, 100.0, Kind.FLOW).day) == (Outcome.REACHED, 38)
     assert said(rested, 100.0, Kind.STOCK).outcome is not Outcome.REACHED
@@ -114,7 +108,6 @@ def test_fourteen_days_are_enough() -> None:
 def test_without_a_limit_there_is_growth_and_no_day(limit: float | None, outcome: Outcome) -> None:
     """Unlimited is not unknown."""
     found = said(LINE, limit)
-
     assert (found.outcome, days_of(found), found.baseline_day) == (outcome, (None, None, None), None)
     assert found.growth_per_day == pytest.approx(2, rel=0.01)
     assert found.band is not None
@@ -124,7 +117,6 @@ def test_gaps_take_nothing_but_certainty() -> None:
     """Two weeks are missing in the middle, and single days."""
     kept = np.delete(DAYS, [3, *range(12, 26), 30])
     found = said((100.0 + 2 * DAYS + noise())[kept], 224.0, days=kept)
-
     assert found.history_days == 26
     assert abs(known(found.day) - 62) <= 3
 
@@ -167,7 +159,6 @@ def test_a_cycle_of_the_week_reaches_a_limit_before_the_trend_does() -> None:
     """Every seventh day is 15 % above: the limit is met on one, two weeks before the trend does."""
     values = (100.0 + DAYS) * np.where(DAYS % 7 == 0, 1.15, 1.0) + noise(deviation=0.3)
     found = said(values, 175.0, Kind.FLOW)
-
     assert days_of(found) == (56, 56, 56)
     assert found.baseline_day is not None
     assert found.baseline_day > 65
@@ -177,7 +168,6 @@ def test_the_same_seed_gives_the_same() -> None:
     """And another one moves the ends by a day or two at most."""
     values = 100.0 + 2 * DAYS + noise(deviation=3)
     first, again, other = (said(values, 224.0, seed=seed) for seed in (1, 1, 2))
-
     assert days_of(first) == days_of(again)
     for one, two in zip(days_of(first), days_of(other), strict=True):
         assert abs(known(one) - known(two)) <= 2

@@ -33,14 +33,12 @@ def longs(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def test_messages(why: str, end: int, leader_end: int, elected: bool, expected: int, clamped: int) -> None:
     """Lag is the leader's end less the follower's, never below 0, unknown where an end is."""
     seen = lag.messages(longs(end), longs(leader_end), np.array([elected]))
-
     assert (seen.values[0], seen.clamped) == (expected, clamped), why
 
 
 def test_a_silent_follower_counts_from_its_last_known_end() -> None:
     """The last known end is used while a follower does not answer: its lag can only be smaller."""
     end = lag.last_known(longs(U, 70, U), longs(60, 50, U))
-
     assert end.tolist() == [60, 70, U]
     assert lag.messages(end, longs(100, 100, 100)).values.tolist() == [40, 30, U]
 
@@ -60,7 +58,6 @@ def test_a_silent_follower_counts_from_its_last_known_end() -> None:
 def test_lag_bytes(why: str, messages: int, held: int, per_offset: float, expected: float) -> None:
     """Lag in bytes is messages x bytes per offset, at most what there is to copy."""
     seen = lag.offsets_to_bytes(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))
-
     np.testing.assert_equal(seen, [expected], err_msg=why)
 
 
@@ -127,7 +124,6 @@ def test_least_bytes(lacking: int, average: float, expected: float) -> None:
 def test_lacking_bytes_per_offset(why: str, by_size: float, lacking: int, average: float, expected: float) -> None:
     """What a replica lacks weighs the difference of the sizes, within reason."""
     seen = lag.lacking_bytes_per_offset(np.array([by_size]), longs(lacking), np.array([average]))
-
     np.testing.assert_equal(seen, [expected], err_msg=why)
 
 
@@ -135,9 +131,7 @@ def test_sums_by_broker() -> None:
     """A sum has all of its parts; where one is unknown it is withheld and the unknown ones are counted."""
     host = np.array([0, 0, 1, 1, 2, U], dtype=np.int32)
     parts = np.array([10.0, 5.0, 7.0, NAN, 3.0, 99.0])
-
     seen = lag.sums(host, parts, 4)
-
     np.testing.assert_equal(seen.values, [15.0, NAN, 3.0, 0.0])
     assert seen.unknown.tolist() == [0, 1, 0, 0]
 
@@ -145,9 +139,7 @@ def test_sums_by_broker() -> None:
 def test_sums_count_followers_only() -> None:
     """Leaders' rows are no part of a SumReplicaLag, even when nothing is known of them."""
     host = np.array([0, 0], dtype=np.int32)
-
     seen = lag.sums(host, np.array([NAN, 5.0]), 1, of=np.array([False, True]))
-
     assert seen.values.tolist() == [5.0]
     assert seen.unknown.tolist() == [0]
 
@@ -186,7 +178,6 @@ def test_example_of_hands_free_replication(
 def test_late_rows_says_of_a_column_what_the_rule_says_of_one() -> None:
     """Behind for just the limit is not late, nor is a follower with an unknown value."""
     behind, limit = np.array([30.0, 30.1, NAN, 99.0]), np.array([30.0, 30.0, 30.0, NAN])
-
     assert lag.late_rows(behind, limit).tolist() == [False, True, False, False]
     for seconds in (0.0, 30.0, 30.1):
         assert lag.late_rows(np.array([seconds]), np.array([30.0]))[0] == lag.out_of_sync_by_time(seconds, 30.0)
@@ -199,9 +190,7 @@ offsets = st.integers(UNKNOWN, 1 << 60)
 def test_lag_is_never_negative(rows: list[tuple[int, int, bool]]) -> None:
     """Lag is `UNKNOWN` or at least 0, unknown exactly where an end is or an election makes it so."""
     end, leader_end, elected = (np.array(column) for column in zip(*rows, strict=True))
-
     seen = lag.messages(end, leader_end, elected)
-
     assert ((seen.values == UNKNOWN) | (seen.values >= 0)).all()
     assert (seen.values[(end == UNKNOWN) | (leader_end == UNKNOWN)] == UNKNOWN).all()
     assert 0 <= seen.clamped <= len(rows)

@@ -103,7 +103,6 @@ def test_errors_over_all_runs_are_those_of_the_measurement() -> None:
     """Mean absolute error 4.5 % of gross and 0.08 MB/s of net, largest 0.5 MB/s, up to the rounding of the table."""
     net_errors = [abs(net(gross_of(run), run.bytes_in * MB) / MB - run.net_seen) for run in RUNS]
     gross_errors = [abs(gross_of(run) / MB / run.gross_seen - 1) for run in RUNS if run.gross_seen]
-
     assert np.mean(gross_errors) < 0.055
     assert np.mean(net_errors) < 0.09
     assert max(net_errors) < 0.51
@@ -119,7 +118,6 @@ def test_arrays_say_what_numbers_say() -> None:
 def test_never_example() -> None:
     """Limit 2.5 with two in-sync followers of 1 MB/s listed leaves c 0.5; c + B / 11 = 0.59 <= 1 is never."""
     headroom = 2.5 * MB - 2 * 1 * MB
-
     assert ceiling(NUMBERS, headroom, 1 * MB) == pytest.approx(0.5909 * MB, rel=1e-3)
     assert verdict(headroom, 1 * MB, 1 * MB) is Verdict.NEVER
 
@@ -167,7 +165,6 @@ def test_verdict_rules(
     """Each rule decides alone what it knows, and leaves the rest to the next."""
     given_headroom = None if headroom is None else headroom * MB
     given_in = None if bytes_in is None else bytes_in * MB
-
     assert verdict(given_headroom, 6.3 * MB, given_in, slope, seconds) is expected, why
 
 

@@ -19,7 +19,6 @@ def test_gross_is_bounded(headroom: float, size: float, window: Window) -> None:
     """Gross is never negative, never NaN, never above c + B / window, and unlimited without a limit."""
     copied = gross(NUMBERS, headroom, size, window)
     free = gross(NUMBERS, math.inf, size, window)
-
     assert 0 <= copied <= max(ceiling(NUMBERS, headroom, size, window), 0) * (1 + 1e-9)
     assert free == (math.inf if size else 0)
 

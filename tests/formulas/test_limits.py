@@ -87,7 +87,6 @@ def test_is_counted(topic: str, expected: bool) -> None:
 def test_whatever_fits_can_be_placed(counts: list[int], partitions: int, factor: int) -> None:
     """The sum's verdict is right: a fitting creation puts P x RF replicas and no broker over its limit."""
     after = counts_after_creation(counts, 10, partitions, factor)
-
     if after is not None:
         assert sum(after) == sum(counts) + partitions * factor
         assert all(new <= max(10, old) for new, old in zip(after, counts, strict=True))

@@ -59,7 +59,6 @@ def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
 def test_slope(why: str, times: list[float], values: list[float], expected: tuple[float, float] | None) -> None:
     """The change per second over the longest multiple of 12 s that was watched."""
     seen = moves.slope(times, values)
-
     assert (seen is None) == (expected is None), why
     if seen is not None and expected is not None:
         assert seen == pytest.approx(expected, rel=1e-6), why
@@ -213,7 +212,6 @@ def test_move_time(busiest: float, expected: float) -> None:
 def test_a_move_outside_the_bound_ends() -> None:
     """IN 50 MB/s, one partition of 1 MB/s moves at limit 10: outside KIP-73's bound, and it ends all the same."""
     gained = net(gross(NUMBERS, 10 * MB, 1 * MB), 1 * MB)
-
     assert moves.move_time(NUMBERS, 0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
     assert moves.eta(NUMBERS, 1000 * MB, gained) < 150
 
@@ -280,6 +278,5 @@ def test_least_deadline(
 def test_least_deadline_undoes_needed_limit(floor: float, bytes_in: float, remaining: float, deadline: float) -> None:
     """At the limit that a deadline needs, that deadline is the least."""
     limit = moves.needed_limit(floor, bytes_in, remaining, deadline)
-
     if remaining / deadline > 1e-3 * (floor + bytes_in):
         assert moves.least_deadline(NUMBERS, floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)

@@ -78,7 +78,6 @@ OTHERS: list[Entity] = [("bob", "app"), ("alice", "other"), ("bob", None), (None
 def test_resolution_order(first: int) -> None:
     """Of all entities that fit alice and app, the first in Kafka's order applies, others' never."""
     configured = {entity: float(rate) for rate, entity in enumerate([*OTHERS, *reversed(ORDER[first:])])}
-
     assert resolve(configured, "alice", "app") == Quota(configured[ORDER[first]], ORDER[first])
 
 

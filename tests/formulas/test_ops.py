@@ -53,7 +53,6 @@ def test_both_engines_agree(left: float, right: float) -> None:
 def test_unknown_stays_unknown_in_arrays() -> None:
     """NaN in an operand of an array is NaN in the result, never a number."""
     unknown, one = np.array([np.nan]), np.array([1.0])
-
     assert as_known(ARRAYS.greatest(unknown, one)[0]) is None
     assert as_known(ARRAYS.floor(unknown)[0]) is None
     assert as_known(ARRAYS.divide(unknown, one, one)[0]) is None

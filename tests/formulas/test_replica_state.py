@@ -77,7 +77,6 @@ def test_every_state_has_a_row() -> None:
 def test_earlier_rows_win(known: dict[str, bool]) -> None:
     """A broker that is away is offline, and a follower without a leader has no other state, whatever else is true."""
     seen = facts(**known)
-
     assert (state_of(seen) is S.OFFLINE) is not known["broker_available"]
     assert state_of(replace(seen, leader_available=np.array([False]))) in {S.OFFLINE, S.LEADER_UNAVAILABLE}
 
@@ -140,7 +139,6 @@ def test_restarted_log(why: str, polls: list[tuple[int, bool]], expected: bool) 
 def test_judged_since(why: str, before: float, able: bool, woken: bool, expected: float) -> None:
     """At 100 s: the time in which it could not fetch, or stood still, says nothing of how it gets on."""
     since = judged_since(np.array([float(before)]), 100.0, np.array([able]), np.array([woken]))
-
     np.testing.assert_array_equal(since, [expected], err_msg=why)
 
 
@@ -152,5 +150,4 @@ def test_agreed(seen: list[int], expected: int) -> None:
     shown = candidate = np.array([U], dtype=np.int8)
     for code in seen:
         shown, candidate = debounce(shown, candidate, np.array([code], dtype=np.int8))
-
     assert shown.tolist() == [expected]

@@ -43,7 +43,6 @@ def window(samples: Window) -> tuple[Floats, Longs]:
 def test_lag_seconds(why: str, samples: Window, follower: int, now: float, expected: float, at_least: bool) -> None:
     """The age of the oldest record that the follower lacks."""
     seen = lag_seconds(np.array([follower]), *window(samples), now)
-
     np.testing.assert_allclose(seen.values, [expected], err_msg=why)
     assert seen.at_least.tolist() == [at_least], why
 
@@ -105,7 +104,6 @@ def test_standing_still(
     """At 100 s: what the window has forgotten is remembered of a follower that stands still."""
     age = LagSeconds(np.array([float(seconds)]), np.array([at_least]))
     seen = standing_still(np.array([float(passed_at)]), 100.0, age, np.array([moved]))
-
     np.testing.assert_array_equal(seen, ([state], [expected]), err_msg=why)
 
 
@@ -116,7 +114,6 @@ samples_of_one = st.lists(st.tuples(st.floats(0, 1e5), st.integers(U, 10**12)), 
 def test_lag_seconds_is_bounded(samples: Window, follower: int, now: float) -> None:
     """Lag is unknown or between 0 and the age of the window."""
     seen = lag_seconds(np.array([follower]), *window(samples), now).values[0]
-
     if not np.isnan(seen):
         assert 0 <= seen <= max(now - samples[0][0], 0) + 1e-6
 
@@ -127,7 +124,6 @@ def test_a_later_moment_never_needs_less(gains: list[int], when: float, later: f
     samples = window([(10.0 * index, sum(gains[: index + 1])) for index in range(len(gains))])
     asked = [np.array([at]) for at in (when, when + later)]
     ends = [float(end_to_reach(*samples, at, 0.0)[0]) for at in asked]
-
     assert gains[0] <= ends[0] <= ends[1] <= sum(gains)
     assert end_to_reach(*samples, asked[0], slack)[0] <= ends[0]
 

@@ -137,7 +137,6 @@ def test_the_first_cause_wins(pair: tuple[Cause, Cause]) -> None:
     """Of two causes that hold, the one that comes first in the list of causes is named."""
     first, second = sorted(pair, key=list(Cause).index)
     facts = MoveFacts(**{**asdict(NOTHING), **FIRST_OF[second], **FIRST_OF[first]})
-
     assert cause(facts) is first
     assert holding(facts)[0] is first
 
@@ -145,6 +144,5 @@ def test_the_first_cause_wins(pair: tuple[Cause, Cause]) -> None:
 def test_a_fact_is_named_before_a_cause_that_needs_waiting() -> None:
     """A disk that is too small does not hide that the throttle is 0."""
     facts = replace(NOTHING, usable_bytes=0.0, leader_limit=0.0)
-
     assert cause(facts) is Cause.LOG_DIR_FULL
     assert fact(facts) is Cause.THROTTLE_BLOCKED

@@ -84,7 +84,6 @@ def test_floors(
 ) -> None:
     """In-sync traffic of listed partitions counts against the limits of both sides."""
     brokers, rates = len(leader), np.array(bytes_in)
-
     np.testing.assert_allclose(throttle.leader_floor(replicas, rates, brokers).values, leader, err_msg=why)
     np.testing.assert_allclose(throttle.follower_floor(replicas, rates, brokers).values, follower, err_msg=why)
 
@@ -114,7 +113,6 @@ def test_bounds_are_withheld_when_a_rate_is_unknown() -> None:
     """A bound with a part missing would be wrong in the unsafe direction."""
     replicas = table((0, 0, "LI"), (1, 1, "LI"))
     rates = np.array([NAN, 5.0])
-
     np.testing.assert_equal(throttle.lower_bound(replicas, rates, 2).values, [NAN, 5.0])
     np.testing.assert_equal(throttle.upper_bound(replicas, rates, 2, network=20.0).values, [NAN, 15.0])
 

@@ -49,7 +49,6 @@ def test_three_polls(why: str, polls: Polls, grace: float, expected: float | Non
     state: problems.Held | None = None
     for clock, holds in polls:
         state = problems.persist(state, clock, holds)
-
     assert (None if state is None else problems.raised(state, polls[-1][0], grace)) == expected, why
 
 
@@ -94,7 +93,6 @@ def test_differing(why: str, limits: list[float], counted: list[int], expected: 
     """Limits of the brokers of one move, another move beside it."""
     group = np.array([0, 0, 0, 1], dtype=np.int32)
     found = problems.differing(group, numbers(*limits, 9.0), flags(*counted, 1))
-
     assert found.tolist() == [*map(bool, expected), False], why
 
 

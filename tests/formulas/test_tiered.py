@@ -29,7 +29,6 @@ NAN = float("nan")
 def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied: int) -> None:
     """Offsets that are not yet in remote storage."""
     seen = tiered.uncopied_offsets(np.array([end]), np.array([start]), np.array([copied]))
-
     assert seen.tolist() == [uncopied], why
 
 
@@ -45,7 +44,6 @@ def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied:
 def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: float, expected: float) -> None:
     """Bytes beyond what an active segment may hold."""
     arrays = (np.array([value]) for value in (uncopied, per_offset, segment))
-
     assert tiered.overdue_bytes(NUMBERS, uncopied, per_offset, segment) == expected, why
     assert tiered.overdue_bytes(ARRAYS, *arrays)[0] == expected, why
 
@@ -72,7 +70,6 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
     state, seconds = None, np.array([0.0])
     for clock, offset, overdue in polls:
         state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue], float))
-
     assert seconds.tolist() == pytest.approx([expected], nan_ok=True), why
 
 
@@ -94,7 +91,6 @@ def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offs
     """Segments of 1000 bytes: what waits beyond the active one, unknown where a part is."""
     values = (end, start, copied, per_offset, 1000.0)
     overdue = tiered.partition_overdue(*(np.array([value]) for value in values))
-
     assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
 
 
@@ -115,7 +111,6 @@ def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offs
 def test_latest_tiered(why: str, before: int, reported: int, end: int, expected: int) -> None:
     """What is once in remote storage stays there; unknown stays unknown."""
     latest = tiered.latest_tiered(np.array([before]), np.array([reported]), np.array([end]))
-
     assert latest.tolist() == [expected], why
 
 
@@ -129,7 +124,6 @@ def test_overdue_is_unknown_or_not_negative(
     """Also of offsets that contradict each other."""
     values = (end, start, copied, per_offset, segment)
     overdue = tiered.partition_overdue(*(np.array([value]) for value in values))[0]
-
     if not np.isnan(overdue):
         assert overdue >= 0
         assert UNKNOWN not in (end, start, copied)

@@ -51,7 +51,6 @@ def test_the_worked_examples(
 ) -> None:
     """KIP-578's, with limit 10; tests/formulas/test_limits.py has the others of judgement.md 9."""
     found = create(hosting(*counts), partitions, factor)
-
     assert found.fits is (after is not None), why
     assert tuple(count.before for count in found.brokers.values()) == counts
     assert tuple(count.after for count in found.brokers.values()) == (after or (None,) * len(counts))
@@ -80,7 +79,6 @@ def test_brokers_that_are_down_take_nothing() -> None:
     """Kafka places no replica on a fenced broker."""
     seen = hosting(1, 1)
     down = replace(seen, brokers={**seen.brokers, 2: Broker(2, "b", 1, fenced=True)})
-
     assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers, but only 1 are up",)
 
 
@@ -98,7 +96,6 @@ def test_brokers_that_are_down_take_nothing() -> None:
 def test_names_that_kafka_refuses(name: str, message: str) -> None:
     """Names that Kafka refuses, with any limits."""
     seen = cluster({"on-1": [sized([1], 0)], "a.b": [sized([1], 0)]})
-
     with pytest.raises(TopicError, match=message):
         create(seen, 1, 1, name=name)
 
@@ -171,7 +168,6 @@ def test_fewer_racks_than_replicas_do_not_count() -> None:
     """Then only brokers count. Brokers without a rack are one rack."""
     found = create(racked(("a", "a", "b"), 9, 9, 9), 1, 3)
     none = create(racked((None, "a", "a"), 9, 8, 8), 2, 2)
-
     assert (found.fits, found.assignment, found.racks_apart) == (True, None, False)
     assert none.reasons == (f"{APART} 3 replicas, not for 4",)
 

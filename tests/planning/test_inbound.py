@@ -26,8 +26,6 @@ def test_new_topics_move_the_rows() -> None:
     """Rows follow their partitions; a new one starts unknown."""
     state = step(None, snapshot({"b": [Partition()]}, clock=0), np.array([math.nan]))
     state = step(state, snapshot({"b": [Partition()]}, clock=10), np.array([50.0]))
-
     state = step(state, snapshot({"a": [Partition()], "b": [Partition()]}, clock=20), np.array([math.nan, 70.0]))
-
     assert math.isnan(state.rates[0])
     assert state.rates[1] == pytest.approx(60.0)

@@ -39,7 +39,6 @@ def test_unknown_names_are_refused(target: Target, message: str) -> None:
     """The message has the entry and the problem."""
     with pytest.raises(ReassignmentError) as caught:
         plan(SEEN, to("u", 0, 3, 2), target)
-
     assert message in str(caught.value)
 
 
@@ -47,7 +46,6 @@ def test_unknown_names_are_refused(target: Target, message: str) -> None:
 def test_a_broker_that_is_down_is_refused(state: dict[str, Any]) -> None:
     """A fenced broker, or one that is gone."""
     down = replace(SEEN, brokers={**SEEN.brokers, 4: Broker(4, "broker-4.example", 9092, **state)})
-
     with pytest.raises(ReassignmentError, match="broker 4 is down: start it first"):
         plan(down, to("t", 0, 1, 4))
 
@@ -61,7 +59,6 @@ def test_many_mistakes_are_counted() -> None:
 def test_copies_and_deleted_replicas() -> None:
     """New replicas copy the whole log of the leader; replicas that the file omits are deleted."""
     first, second = resolve(SEEN, [to("t", 0, 4, 2), to("t", 1, 2, 3)], rates(SEEN, 5.0))
-
     assert [(one.broker, one.remaining, one.under_way) for one in first.arriving] == [(4, GB, False)]
     assert (first.leader, first.sources, first.leaving, first.bytes_in) == (1, (1, 2), {1: GB}, 5.0)
     assert (second.arriving, second.leaving, second.replicas) == ((), {}, second.sources)
@@ -122,7 +119,6 @@ def test_notes() -> None:
 def test_unknown_values_are_refused(partition: Partition, rate: float, message: str) -> None:
     """The message names the missing value; a plan without it would be too short."""
     seen = cluster({"t": [partition]}, more=[2])
-
     with pytest.raises(IncompleteError, match=message):
         plan(seen, to("t", 0, 2), bytes_in=rate)
 
@@ -130,7 +126,6 @@ def test_unknown_values_are_refused(partition: Partition, rate: float, message: 
 def test_configurations_must_be_known() -> None:
     """Limits need windows and fetch sizes of brokers, and the lists of all topics."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB)]}, more=[2])
-
     with pytest.raises(IncompleteError, match="the configuration of broker 2 is unknown"):
         plan(replace(seen, broker_configs={1: seen.broker_configs[1]}), to("t", 0, 2))
     with pytest.raises(IncompleteError, match="the configuration of 1 topics is unknown, for example of u"):
@@ -140,7 +135,6 @@ def test_configurations_must_be_known() -> None:
 def test_rates_of_listed_partitions_must_be_known() -> None:
     """A floor with a part missing would be too low."""
     seen = cluster({"t": [sized([1], GB), sized([1, 2], GB)]}, more=[2, 3])
-
     with pytest.raises(IncompleteError, match="broker 1: the inbound rate of a listed partition was not measured"):
         plan_move(seen, [to("t", 0, 2), to("t", 1, 2, 1)], np.array([0.0, np.nan]), Goal(60.0))
 
@@ -161,6 +155,5 @@ def test_copies_are_known_before_the_measurement() -> None:
 def test_names() -> None:
     """Three names, and the number of the others."""
     moving = resolve(SEEN, [to("t", 0, 4), to("t", 1, 4), to("u", 0, 4)], rates(SEEN))
-
     assert names(moving) == "t-0, t-1, u-0"
     assert names([*moving, *moving]) == "t-0, t-1, u-0 and 3 more"

@@ -45,7 +45,6 @@ def test_an_impossible_plan_has_no_commands() -> None:
 def test_nothing_to_do() -> None:
     """The cluster already has the assignment: no command, no throttle."""
     found = plan(SEEN, to("t", 0, 1, 2))
-
     assert text(found).startswith("NOTHING TO DO  1 partition in the file, 0 replicas to copy")
     assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
     assert (found.changed, found.choice, found.copied, found.predicted, found.loads) == (False, None, 0, 0, ())
@@ -70,7 +69,6 @@ def test_fewer_replicas_need_no_throttle() -> None:
     """Nothing is copied, so the command has no --throttle. The rollback copies, and has one."""
     found = plan(SEEN, to("t", 0, 1))
     lines = {command.purpose: command.line for command in move_commands(found, WHERE)}
-
     assert "POSSIBLE  1 partition in the file, 0 replicas to copy: no throttle is needed" in text(found)
     assert list(lines) == ["begin", "watch", "cancel", "verify", "roll_back", "verify_roll_back"]
     assert [purpose for purpose, line in lines.items() if "--throttle" in line] == ["roll_back"]
@@ -127,7 +125,6 @@ def test_json() -> None:
 def test_every_null_has_its_reason(asked: dict[str, Any]) -> None:
     """Unknown, unlimited and never are null, each with a reason; other values have none."""
     found = document(usual(**asked))
-
     assert nulls(found) == set(found["reasons"])
     assert all(found["reasons"].values())
 
@@ -135,9 +132,7 @@ def test_every_null_has_its_reason(asked: dict[str, Any]) -> None:
 def test_a_partition_without_a_leader_may_lose_replicas() -> None:
     """Nothing is copied; the leader is null, with a reason."""
     seen = cluster({"t": [Partition(replicas=[1, 2], leader=UNKNOWN)]})
-
     found = document(plan(seen, to("t", 0, 1)))
-
     assert found["partitions"][0]["leader"] is None
     assert found["reasons"]["partitions[0].leader"] == "it has none"
     assert nulls(found) == set(found["reasons"])
@@ -166,7 +161,6 @@ def test_every_flag_is_documented() -> None:
     text = DOCUMENT.read_text()
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
     flags = set(commands["plan"]._option_string_actions)
-
     shared = {"-h", "--help", "--config", "--bootstrap-servers", "--log-level", "--log-format"}
     assert {flag for flag in flags - shared if f"`{flag} " not in text and f" {flag} " not in text} == set()
 

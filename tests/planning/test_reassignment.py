@@ -66,7 +66,6 @@ def test_errors_name_the_entry(content: str, message: str) -> None:
     """Each error is one line with the place and the expected value."""
     with pytest.raises(ReassignmentError) as caught:
         parse_reassignment(content)
-
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -46,7 +46,6 @@ def test_deleted_replicas_are_copied_back_with_a_throttle() -> None:
 def test_the_rollback_has_its_own_throttle() -> None:
     """The move copies once, the rollback twice from one leader: it needs twice the limit."""
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3]), to("t", 0, 3))
-
     assert (found.limit, found.rollback_plan.limit) == (12_500_000, 25_000_000)
     assert "--throttle 12500000" in known(line(found, "begin"))
     assert "--throttle 25000000" in known(line(found))
@@ -55,7 +54,6 @@ def test_the_rollback_has_its_own_throttle() -> None:
 def test_rollback_of_added_replicas_copies_nothing() -> None:
     """It needs no throttle."""
     found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
-
     assert "--throttle" in known(line(found, "begin"))
     assert (found.rollback_plan.replicas, found.rollback_plan.limit, found.rollback_plan.why) == (0, None, "")
     assert "--throttle" not in known(line(found))
@@ -109,6 +107,5 @@ def test_in_sync_copies_of_the_end_count_on_the_rollback() -> None:
     """[1,2] -> [3,4], the rollback reads from 3 while 4 stays in sync: (1 + 2 x 1 + 2 x 36 GB / 1 h) / 0.8."""
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3, 4]), to("t", 0, 3, 4), bytes_in=MB, deadline=HOUR)
     there = plan(cluster({"t": [sized([3, 4], 36 * GB)]}, more=[1, 2]), to("t", 0, 1, 2), bytes_in=MB, deadline=HOUR)
-
     assert found.rollback_plan.limit == there.limit == 28_750_000
     assert {load.side for load in there.loads} == {Side.LEADER, Side.FOLLOWER}

@@ -30,9 +30,7 @@ def test_old_and_new_replicas_count() -> None:
 def test_a_limit_that_is_exceeded_during_the_move_is_a_problem() -> None:
     """A swap between two full brokers fits before and after the move, but not during it."""
     topics = {"t": [sized([1], GB), sized([2], GB)]}
-
     found = plan(cluster(topics), to("t", 0, 2), to("t", 1, 1), most_partitions=1)
-
     counts = [(room.partitions.during, room.partitions.after, room.partitions.fits) for room in found.rooms]
     assert counts == [(2, 1, False)] * 2
     assert problems(found)[0] == "broker 1 would have 2 partitions while it moves, its limit is 1"
@@ -41,7 +39,6 @@ def test_a_limit_that_is_exceeded_during_the_move_is_a_problem() -> None:
 def test_a_replica_that_is_being_added_is_counted_once() -> None:
     """A move in progress needs no further room."""
     found = plan(cluster({"t": [sized([1, 2], GB, adding=[2])]}), to("t", 0, 2), most_partitions=1)
-
     assert [room.partitions for room in found.rooms] == [Partitions(1, 1, after, 1, fits=True) for after in (0, 1)]
 
 
@@ -90,7 +87,6 @@ def test_disks(why: str, directories: list[LogDir], paths: list[str], fits: bool
 def test_counts_for_a_creation() -> None:
     """Every broker, and each partition once, without internal topics."""
     seen = cluster(TOPICS, more=[4])
-
     assert count_replicas(seen) == {1: 2, 2: 2, 3: 0, 4: 0}
     assert plan_creation(seen, "new", 1, 1, math.inf, math.inf).cluster_before == 2
     assert math.isinf(plan(seen, to("t", 0, 1, 4)).rooms[0].partitions.limit)

@@ -25,9 +25,7 @@ INF = math.inf
 def test_the_example_of_the_runbook_for_targets() -> None:
     """180 GB to one target, 4 MB/s produced, 4 h: (4 + 12.5) / 0.8 = 20.6 MB/s."""
     seen = cluster({"t": [sized([1], 180 * GB)]}, more=[2])
-
     found = plan(seen, to("t", 0, 2), bytes_in=4 * MB, deadline=4 * HOUR)
-
     assert known(found.choice).needed == pytest.approx(20.625 * MB)
     assert found.limit == 20_625_000
     assert [(load.broker, load.side) for load in found.loads] == [(1, Side.LEADER), (2, Side.FOLLOWER)]
@@ -49,7 +47,6 @@ def test_the_example_of_the_runbook_for_leaders() -> None:
 def test_move_time_is_that_of_the_document() -> None:
     """judgement.md 9: ratio 0.1, 100 GB x 10 brokers, 50 MB/s, at most 30 MB/s in: 5,000 s; with 50 never."""
     seen = cluster({f"t{broker}": [sized([broker], 100 * GB)] for broker in range(10)})
-
     assert _move_time(seen, rates(seen, {"t3": 30 * MB}), 0.1, 50 * MB) == pytest.approx(5000)
     assert _move_time(seen, rates(seen, {"t3": 50 * MB}), 0.1, 50 * MB) == INF
     assert _move_time(seen, rates(seen, {"t3": math.nan}), 0.1, 50 * MB) is None
@@ -81,7 +78,6 @@ def test_bounds_are_advice() -> None:
 def test_the_throttle_is_raised_to_the_lower_bound_where_that_fits() -> None:
     """KIP-73: IN < T. The page's recommended throttle is the same."""
     found = plan(BUSY, to("t", 0, 2), bytes_in=BUSY_IN, network=125 * MB)
-
     assert found.limit == 50_000_000
     assert known(found.choice).needed < 5 * MB
     assert not any("bound" in warning for warning in warnings(found))
@@ -150,9 +146,7 @@ def test_moves_under_way_share_the_throttle() -> None:
 def test_the_bottleneck_is_the_side_that_ends_last() -> None:
     """Two leaders send to one target: its follower side has all of it."""
     seen = cluster({"t": [sized([1], 10 * GB), sized([2], 10 * GB)]}, more=[3])
-
     found = plan(seen, to("t", 0, 3), to("t", 1, 3))
-
     last, _ = known(found.last)
     assert (last.broker, last.side, last.remaining) == (3, Side.FOLLOWER, 20 * GB)
     assert [load.side for load in found.loads].count(Side.LEADER) == 2
@@ -194,9 +188,7 @@ def test_a_short_window_is_warned_of() -> None:
     """With 2 x 1 s the waits use most of a window: the predicted time exceeds the deadline, and a warning says so."""
     short = BrokerConfig(quota_window_num=2, replica_fetch_max_bytes=100_000)
     seen = cluster({"t": [sized([1], 36 * GB)]}, more=[2], broker_configs={1: short, 2: short})
-
     found = plan(seen, to("t", 0, 2))
-
     assert found.predicted > HOUR
     assert any("law of throttled moves predicts" in warning for warning in warnings(found))
 
@@ -268,7 +260,6 @@ def test_more_time_never_needs_more(shape: dict[str, Any], factor: float) -> Non
     """Needed limits fall with the deadline, and what is possible stays so."""
     soon = _planned(**shape)
     late = _planned(**{**shape, "deadline": soon.goal.deadline * factor})
-
     assert known(late.choice).needed <= known(soon.choice).needed
     if soon.limit is not None:
         assert known(late.limit) <= soon.limit
@@ -277,9 +268,7 @@ def test_more_time_never_needs_more(shape: dict[str, Any], factor: float) -> Non
 def test_bursts_above_the_share_are_warned_of() -> None:
     """The floor of the law, B / 11.5 s, is let through whatever the limit is."""
     seen = cluster({"t": [sized([1], GB)] * 10}, more=[2])
-
     found = plan(seen, *(to("t", n, 2) for n in range(10)), deadline=100 * HOUR, share=0.01, network=10 * MB)
-
     limit = known(found.limit)
     assert any("a whole fetch response passes" in warning for warning in warnings(found))
     assert found.loads[0].most(limit) == pytest.approx(limit + 10 * 1024 * 1024 / 11)
@@ -288,7 +277,6 @@ def test_bursts_above_the_share_are_warned_of() -> None:
 def test_flows_that_cross_end_within_what_the_rule_leaves() -> None:
     """The side that has most to copy ends last or nearly so, however its flows share with others: 0.8 covers it."""
     worst = max(_fluid(seed) for seed in range(200))
-
     print(f"worst of 200: {worst:.3f} of the busiest side")
     assert 1.0 <= worst < 1 / USE_OF_LIMIT
 

@@ -27,7 +27,6 @@ def test_brokers_that_did_not_answer_come_last() -> None:
     links = made()
     for clock, link in enumerate(list(links.metadata_candidates(BROKERS, 1))[:3], start=1):
         links.mark_failed(link, float(clock))
-
     assert order(links, last=1) == [4, 5, None, 1, 2, 3]
 
 
@@ -37,12 +36,10 @@ def test_a_broker_that_answers_again_is_asked_in_its_place() -> None:
     link = next(iter(links.metadata_candidates(BROKERS, 1)))
     links.mark_failed(link, 1.0)
     links.mark_ok(link)
-
     assert order(links, last=1) == [1, 2, 3, 4, 5, None]
 
 
 def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
     """They cannot answer for the metadata."""
     brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
-
     assert list(made().metadata_candidates(brokers, 1).values()) == [3, None]

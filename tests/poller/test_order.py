@@ -45,7 +45,6 @@ def test_lag_is_never_negative_while_messages_come_in(polled: Polling) -> None:
     """Followers answered a second earlier than leaders, at ten messages per second."""
     polled.brokers.rule(None, "ListOffsets", side="leaders", delay=1.0)
     snapshot = polled.poll()
-
     leaders = snapshot.replicas.end[snapshot.partitions.leader_row]
     lag = leaders[snapshot.replicas.partition] - snapshot.replicas.end
     assert sorted(set(lag.tolist())) == [0, 10]

@@ -103,7 +103,6 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
     """Those of a partition without a leader are unknown."""
     seen = layout({"t": [Partition(replicas=(1, 2), leader=2), Partition(replicas=(1, 2), leader=UNKNOWN)]})
     table = partition_table(seen, Columns.unknown(4), np.array([1, 2, 3, 4]), np.zeros(2, bool))
-
     assert table.tiered.tolist() == [2, UNKNOWN]
     assert table.start.tolist() == [UNKNOWN, UNKNOWN]
 
@@ -127,7 +126,6 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
 def test_a_log_in_an_offline_directory_is_not_missing() -> None:
     """The broker lists no log of it."""
     gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), answer(online=False), clock=60.0)
-
     assert gaps.missing is None
     assert gaps.stray == frozenset()
 
@@ -137,6 +135,5 @@ def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
     read, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
     old, new = (Quorum(leader, leader_epoch=1, high_watermark=0) for leader in (101, 102))
     answers, with_option = LastAnswers(windows={101: read}), LastAnswers(window=configured, windows={101: read})
-
     assert [answers.window_of(quorum) for quorum in (old, new, None)] == [read, None, None]
     assert [with_option.window_of(quorum) for quorum in (old, new, None)] == [read, configured, configured]
