@@ -16,7 +16,7 @@ from fleet.truth import Reached
 from kafka_warden.formulas.forecast import Outcome, forecast
 from kafka_warden.formulas.forecast_trend import Kind
 from kafka_warden.formulas.ops import Floats
-from tests.formulas.growth import HORIZON, Figures, Tried
+from tests.support.growth import HORIZON, Figures, Tried
 
 pytestmark = pytest.mark.full_pipeline
 

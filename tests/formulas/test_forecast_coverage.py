@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.formulas.forecast import forecast
 from kafka_warden.formulas.forecast_trend import Kind
-from tests.formulas.growth import HORIZON, Figures, Tried, grown
+from tests.support.growth import HORIZON, Figures, Tried, grown
 
 SEEDS: Final = 200
 LEVEL: Final = 0.9

@@ -26,7 +26,7 @@ from kafka_warden.plan.command import IMPOSSIBLE
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls
-from tests.planning.planned import GB, MB, cluster
+from tests.support.planned import GB, MB, cluster
 
 POLLS = 21
 PARAMETERS = Parameters(poll_interval=10.0, network_bytes_per_second=125 * MB, moves_deadline=7200.0)

@@ -8,7 +8,7 @@ from kafka_warden.planning.document import move_document
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
-from tests.planning.planned import GB, MB, cluster, measured, plan, sized, to
+from tests.support.planned import GB, MB, cluster, measured, plan, sized, to
 
 WHERE = Where("a:9092", "move it.json")
 SEEN = cluster({"t": [sized([1, 2], 36 * GB), sized([2, 1], 36 * GB)]}, more=[3])

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_warden.planning.commands import Where, move_checks, move_commands
 from kafka_warden.planning.plan import MovePlan
-from tests.planning.planned import GB, cluster, plan, sized, to
 from tests.planning.printed import SEEN, WHERE, document, text, usual
+from tests.support.planned import GB, cluster, plan, sized, to
 
 RECORDED = Path(__file__).parents[1] / "alerts" / "recorded"
 """The output of `--help` of Kafka 4.1.1, by tool."""

@@ -19,7 +19,7 @@ from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.placement import place_by_rack, room_by_rack
 from kafka_warden.planning.text import creation_text
 from tests.building import known
-from tests.planning.planned import cluster, sized
+from tests.support.planned import cluster, sized
 
 WHERE = Where("a:9092", "")
 

@@ -14,7 +14,7 @@ from kafka_warden.planning.moving import copies_anything, names, resolve
 from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target
 from tests.building import Partition
-from tests.planning.planned import GB, cluster, log_dir, plan, rates, sized, to
+from tests.support.planned import GB, cluster, log_dir, plan, rates, sized, to
 
 SEEN = cluster(
     {"t": [sized([1, 2], GB), sized([2, 3], 2 * GB)], "u": [sized([3, 1], GB)]},

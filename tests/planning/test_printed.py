@@ -16,8 +16,8 @@ from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_t
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
 from tests.building import Partition
-from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, sized, to
 from tests.planning.printed import SEEN, WHERE, document, text, usual
+from tests.support.planned import GB, HOUR, MB, cluster, measured, plan, sized, to
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "plan.md"
 

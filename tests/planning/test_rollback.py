@@ -15,7 +15,7 @@ from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
 from tests.building import known
-from tests.planning.planned import GB, HOUR, MB, cluster, measured, plan, rates, sized, to
+from tests.support.planned import GB, HOUR, MB, cluster, measured, plan, rates, sized, to
 
 WHERE = Where("a:9092", "move.json")
 THREE = cluster({"t": [sized([1, 2, 3], 36 * GB)]})

@@ -9,7 +9,7 @@ from kafka_warden.model import UNKNOWN, LogDir
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.findings import problems, warnings
 from kafka_warden.planning.room import Disk, Partitions, count_replicas
-from tests.planning.planned import GB, cluster, log_dir, plan, sized, to
+from tests.support.planned import GB, cluster, log_dir, plan, sized, to
 
 OFFLINE = log_dir(2, online=False)
 TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [sized([1, 2, 3], GB)] * 5}

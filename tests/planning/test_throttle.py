@@ -17,7 +17,7 @@ from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.findings import problems, warnings
 from kafka_warden.planning.plan import MovePlan, _move_time
 from tests.building import known
-from tests.planning.planned import GB, HOUR, MB, cluster, plan, rates, sized, to
+from tests.support.planned import GB, HOUR, MB, cluster, plan, rates, sized, to
 
 INF = math.inf
 
