@@ -20,18 +20,16 @@ ABSENT = tuple(BeanQuery(f"test:type=Absent,number={each}", ("Number",)) for eac
 
 def test_absent_beans_leak_nothing(make_session: MakeSession, servers: Servers) -> None:
     """Ten beans that are absent in every reading, looked for in each: memory stays."""
-    session = make_session(
-        Question((BeanQuery(NUMBERS, ("Number",)), *ABSENT)), absent_recheck=0.0, java_options=SMALL_HEAP
-    )
+    question = Question((BeanQuery(NUMBERS, ("Number",)), *ABSENT))
+    session = make_session(question, absent_recheck=0.0, java_options=SMALL_HEAP)
     assert number(ask_one(session, servers[0].target())) == 1
     assert _growth(session, servers[0].target()) < LIMIT
 
 
 def test_a_bean_that_fails_leaks_nothing(make_session: MakeSession, servers: Servers) -> None:
     """Attributes that fail or are absent in every reading: memory stays."""
-    session = make_session(
-        Question((), (BeanQuery("test:type=Numbers", ("Broken", "Absent")),)), java_options=SMALL_HEAP
-    )
+    question = Question((), (BeanQuery("test:type=Numbers", ("Broken", "Absent")),))
+    session = make_session(question, java_options=SMALL_HEAP)
     assert _growth(session, servers[0].target()) < LIMIT
 
 

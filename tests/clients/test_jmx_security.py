@@ -189,9 +189,8 @@ def test_tls_refuses_whom_it_should(
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
         untrusted = ask_one(make_session(tls=TlsFiles(foreign)), server.target())
         absent = ask_one(make_session(tls=TlsFiles(str(tmp_path / "missing.pem"))), server.target())
-    with JmxServer(
-        classes, options=_tls_options(tmp_path, certificates, certificates.misnamed, client=False)
-    ) as server:
+    options = _tls_options(tmp_path, certificates, certificates.misnamed, client=False)
+    with JmxServer(classes, options=options) as server:
         misnamed = ask_one(make_session(tls=TlsFiles(right)), server.target())
     with JmxServer(classes) as server:
         clear = ask_one(make_session(tls=TlsFiles(right)), server.target())
@@ -219,23 +218,18 @@ def test_a_stopped_tls_target_is_a_time_out(
 def _tls_options(
     directory: Path, certificates: Certificates, identity: Identity, *, registry: bool = True, client: bool = True
 ) -> Sequence[str]:
-    password = STORE_PASSWORD
     certificate = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
     authority = x509.load_pem_x509_certificate(certificates.authority.certificate.read_bytes())
     key = load_pem_private_key(identity.key.read_bytes(), None)
     store = directory / f"{identity.key.name}.p12"
-    encryption = BestAvailableEncryption(password.encode())
+    encryption = BestAvailableEncryption(STORE_PASSWORD.encode())
     store.write_bytes(pkcs12.serialize_key_and_certificates(b"own", key, certificate, [authority], encryption))  # type: ignore[arg-type]  # a key of a kind that PKCS #12 knows
     agent = {"ssl": "true", "registry.ssl": str(registry).lower(), "ssl.need.client.auth": str(client).lower()}
-    stores = {
-        "keyStore": store,
-        "keyStorePassword": password,
-        "trustStore": certificates.trust,
-        "trustStorePassword": password,
-    }
+    stores = {"keyStore": store, "trustStore": certificates.trust}
     return [
         *(f"-Dcom.sun.management.jmxremote.{key}={value}" for key, value in agent.items()),
         *(f"-Djavax.net.ssl.{key}={value}" for key, value in stores.items()),
+        *(f"-Djavax.net.ssl.{key}Password={STORE_PASSWORD}" for key in stores),
     ]
 
 

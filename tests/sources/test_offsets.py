@@ -64,27 +64,19 @@ class Link:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_nothing_tiered_is_not_unknown(version: int) -> None:
-    """-1 is an answer; an error code, or silence, is none."""
+@pytest.mark.parametrize(
+    ("why", "parts", "expected"),
+    [
+        ("-1 is an answer", [("t", 1, 0, -1), ("a", 0, 0, 5346)], {0: 5346, 4: NOTHING_TIERED}),
+        ("it does not lead any more, or was not asked", [("t", 1, NOT_LEADER, -1), ("t", 0, 0, 7), ("x", 0, 0, 7)], {}),
+        ("offset 0 is one record: it is inclusive", [("a", 0, 0, 0)], {0: 0}),
+    ],
+)
+def test_answers(version: int, why: str, parts: list[tuple[str, int, int, int]], expected: dict[int, int]) -> None:
+    """Nothing tiered is not unknown; an error code, or silence, is."""
     target = np.full(6, UNKNOWN, np.int64)
-    parse_tiered(reply(version, ("t", 1, 0, -1), ("a", 0, 0, 5346)), led(), target)
-    assert target.tolist() == [5346, UNKNOWN, UNKNOWN, UNKNOWN, NOTHING_TIERED, UNKNOWN]
-    assert NOTHING_TIERED != UNKNOWN
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_errors_and_strangers_stay_unknown(version: int) -> None:
-    """A broker that does not lead any more, and partitions that it was not asked about."""
-    target = np.full(6, UNKNOWN, np.int64)
-    parse_tiered(reply(version, ("t", 1, NOT_LEADER, -1), ("t", 0, 0, 7), ("x", 0, 0, 7)), led(), target)
-    assert set(target.tolist()) == {UNKNOWN}
-
-
-def test_offset_0_is_in_remote_storage() -> None:
-    """The offset is inclusive: 0 is one record."""
-    target = np.full(6, UNKNOWN, np.int64)
-    parse_tiered(reply(9, ("a", 0, 0, 0)), led(), target)
-    assert target[0] == 0
+    parse_tiered(reply(version, *parts), led(), target)
+    assert {row: offset for row, offset in enumerate(target.tolist()) if offset != UNKNOWN} == expected, why
 
 
 def test_brokers_before_3_9_are_not_asked() -> None:
@@ -100,11 +92,8 @@ def test_others_are_asked_for_the_latest_tiered_offset() -> None:
     target, link, wanted = np.full(6, UNKNOWN, np.int64), Link(9, reply(9, ("a", 0, 0, 12))), led()
     for _ in range(2):
         asyncio.run(read_tiered(link, wanted, 5.0, target))  # type: ignore[arg-type]  # a link of our own
-    expected = request_offsets(wanted, LATEST_TIERED).encode(version=9)
-    timestamps = [
-        part.timestamp for topic in request_offsets(wanted, LATEST_TIERED).topics for part in topic.partitions
-    ]
+    expected = request_offsets(wanted, LATEST_TIERED)
     assert link.asked[0] is link.asked[1]
-    assert link.asked[0].body(9) == expected
-    assert timestamps == [-5, -5]
+    assert link.asked[0].body(9) == expected.encode(version=9)
+    assert [part.timestamp for topic in expected.topics for part in topic.partitions] == [-5, -5]
     assert target[0] == 12
