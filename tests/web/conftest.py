@@ -14,6 +14,7 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
+from tests.support.certificates import Authority
 
 PAGE = Page(
     text=b"text 1\n" * 1000, text_gzip=b"text gzip", openmetrics=b"openmetrics\n# EOF\n", openmetrics_gzip=b"om gzip"
@@ -107,3 +108,11 @@ def serve() -> Iterator[Callable[..., Served]]:
 def served(serve: Callable[..., Served]) -> Served:
     """A server without a web configuration file."""
     return serve()
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """An authority beside the web configuration file, and a server's certificate from it."""
+    made = Authority(tmp_path)
+    made.issue("server")
+    return made

@@ -158,6 +158,7 @@ def test_a_response_is_of_one_page(served: Served) -> None:
 
     assert all(len(answer.body) == 200_000 == int(answer.headers["content-length"]) for answer in answers)
     assert all(len(set(answer.body)) == 1 for answer in answers)
+    assert len({answer.body for answer in answers}) > 1
 
 
 def test_a_connection_serves_several_requests(served: Served) -> None:

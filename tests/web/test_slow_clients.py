@@ -24,16 +24,6 @@ def _wait_until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def client_context(tmp_path: Path) -> tuple[Path, ssl.SSLContext]:
-    """A web configuration file with TLS, and the context of a client that trusts it."""
-    authority = Authority(tmp_path)
-    authority.issue("server")
-    path = tmp_path / "web.yml"
-    path.write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
-    return path, ssl.create_default_context(cafile=authority.ca)
-
-
-@pytest.fixture
 def drip() -> Iterator[Callable[[list[socket.socket]], None]]:
     """Send one byte a second on connections until the test ends."""
     done = threading.Event()
@@ -77,11 +67,12 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served], drip: 
 
 
 def test_silent_tls_clients_do_not_block_scrapes(
-    serve: Callable[..., Served], client_context: tuple[Path, ssl.SSLContext]
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """20 clients never start a handshake, and 5 stop after it: scrapes over TLS are answered, all are closed."""
-    path, context = client_context
-    served = serve(path, idle_timeout=2.0)
+    (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
+    context = ssl.create_default_context(cafile=authority.ca)
+    served = serve(tmp_path / "web.yml", idle_timeout=2.0)
     before = descriptors()
     silent = [served.connect() for _ in range(20)]
     shaken = [served.connect(context) for _ in range(5)]
