@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from sandbox.jars import CACHE_VARIABLE, cache_directory
+from tests.support.processes import run
 
 ROOT: Final = Path(__file__).parents[1]
 PARTS: Final = ("conftest.py", "pyproject.toml", "docs", "exporter", "sandbox", "tests")
@@ -52,10 +53,7 @@ def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         "PYTHONDONTWRITEBYTECODE": "1",
         CACHE_VARIABLE: str(cache_directory()),
     }
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    return run(sys.executable, *arguments, cwd=directory, env=environment, timeout=300)
 
 
 def contract_tests(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:

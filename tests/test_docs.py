@@ -1,7 +1,6 @@
 """The documents keep up with the code: what is generated is current, what is linked exists, what is named is served."""
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +10,8 @@ from docs import pipeline_marts
 from docs.generate import render
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
+from kafka_warden.config import OPTIONS
+from tests.support.processes import run
 
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = sorted(
@@ -19,6 +20,8 @@ DOCUMENTS: Final = sorted(
 LINK: Final = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 FILE: Final = re.compile(r"`((?:alerts|bench|deploy|docs|exporter|grafana|sandbox|scripts|tests)/[\w./-]+)`")
 NAMES: Final = {metric.full_name for metric in CATALOGUE}
+KEYS: Final = {option.key for option in OPTIONS}
+OPTION: Final = re.compile(rf"`((?:{'|'.join({key.partition('.')[0] for key in KEYS})})(?:\.[a-z_]+)+)`")
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 
@@ -57,7 +60,7 @@ def test_metrics_that_are_named_are_served(document: Path) -> None:
 
 @documents
 def test_commands_that_are_named_exist(document: Path) -> None:
-    """Every `make` target and every flag of `kafka-warden` that a document names exists."""
+    """Every `make` target, and every flag and option of `kafka-warden` that a document names exists."""
     text = document.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert (
@@ -68,10 +71,17 @@ def test_commands_that_are_named_exist(document: Path) -> None:
         assert set(re.findall(r"(?<!\S)(--[a-z-]+)", arguments)) <= set(commands[name]._option_string_actions), (
             arguments
         )
+    assert {name for name in OPTION.findall(text) if not name.endswith((".json", ".py", ".yml"))} <= KEYS
+
+
+@documents
+def test_shell_blocks_parse(document: Path) -> None:
+    """Every block of commands is valid shell."""
+    for block in re.findall(r"^ *```sh\n(.*?)^ *```$", document.read_text(), re.DOTALL | re.MULTILINE):
+        assert run("bash", "-n", given=block).stderr == ""
 
 
 def test_make_help_names_every_target_for_people() -> None:
     """`make help` lists what the README and the contributors' guide use."""
-    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    listed = set(re.findall(r"^  make ([a-z-]+)", done.stdout, re.MULTILINE))
+    listed = set(re.findall(r"^  make ([a-z-]+)", run("make", "help", cwd=ROOT).stdout, re.MULTILINE))
     assert {"setup", "run", "lint", "unit", "test", "full-kafka", "demo", "sandbox", "bench", "docs", "clean"} <= listed

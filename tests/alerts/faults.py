@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-import yaml
-
-from sandbox.monitoring import ALERTS
 from tests.alerts import faults_brokers as brokers
 from tests.alerts import faults_clients as clients
 from tests.alerts import faults_disks as disks
@@ -17,6 +14,7 @@ from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_tiered as tiered
 from tests.alerts import matrix
 from tests.alerts.fault import Round
+from tests.support.rules import alerting_rules
 
 ROUNDS: Final = (
     Round("nothing", (quiet.quiet,)),
@@ -50,9 +48,7 @@ FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) f
 
 def every_alert() -> list[str]:
     """Names of all alerts, as they stand in the rule files."""
-    files = sorted(ALERTS.glob("*.rules.yml"))
-    groups = [group for file in files for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
-    return [rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule]
+    return [rule["alert"] for rule in alerting_rules()]
 
 
 def render(record: Mapping[str, Mapping[str, str]]) -> str:

@@ -2,10 +2,8 @@
 
 import json
 import re
-import subprocess
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -13,6 +11,8 @@ import yaml
 from sandbox import wait_for
 from sandbox.monitoring import ALERTS, Alertmanager
 from sandbox.monitoring_tools import tools
+from tests.support.processes import checked
+from tests.support.rules import alerting_rules
 
 CONFIG = ALERTS / "alertmanager.yml"
 NIGHTLY = {"KafkaThrottleLeftBehind"}
@@ -20,13 +20,7 @@ NIGHTLY = {"KafkaThrottleLeftBehind"}
 REPLICA = {"topic": "orders", "partition": "0"}
 
 
-def rules() -> list[dict[str, Any]]:
-    """Every alerting rule."""
-    files = [yaml.safe_load(file.read_text()) for file in sorted(ALERTS.glob("*.rules.yml"))]
-    return [rule for file in files for group in file["groups"] for rule in group["rules"] if "alert" in rule]
-
-
-SEVERITIES = {rule["alert"]: rule["labels"]["severity"] for rule in rules()}
+SEVERITIES = {rule["alert"]: rule["labels"]["severity"] for rule in alerting_rules()}
 
 
 def labels_of_alerts() -> dict[str, set[str]]:
@@ -67,11 +61,10 @@ def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
 @pytest.mark.parametrize("alert", sorted(SEVERITIES))
 def test_alert_goes_to_the_receiver_of_its_severity(alert: str) -> None:
     """What is critical pages, warnings go to who is on call, the rest is for information."""
-    command: list[str | Path] = [tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}"]
     labels = [f"alertname={alert}", f"severity={SEVERITIES[alert]}", "cluster=prod"]
-    done = subprocess.run([*command, *labels], capture_output=True, text=True, check=True, timeout=60)
+    printed = checked(tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}", *labels)
     receivers = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kafka-info"}
-    assert done.stdout.strip() == receivers[SEVERITIES[alert]]
+    assert printed.strip() == receivers[SEVERITIES[alert]]
 
 
 def test_only_what_can_wait_is_muted_at_night() -> None:

@@ -11,6 +11,7 @@ import yaml
 from alerts.render import MANIFEST, TEMPLATES, outputs, rules, templates
 from alerts.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
+from tests.support.rules import rules_in
 
 RANGE = re.compile(r"(?<!%)\[(\w+)(?::(\w+))?\]")
 """A range or a subquery, but not `%[1]s` of a format."""
@@ -19,11 +20,6 @@ COMPARED = re.compile(r"(?:[<>]=?|[=!]=)\s*(?:bool\s*)?(-?\d+(?:\.\d+)?)")
 SCALE, FLOOR = 1 / 30, 10.0
 
 each_template = pytest.mark.parametrize("template", templates(), ids=lambda file: file.name)
-
-
-def rows(text: str) -> list[dict[str, Any]]:
-    """Every rule of a file."""
-    return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
 
 
 def texts(rule: dict[str, Any]) -> dict[str, str]:
@@ -62,7 +58,7 @@ def test_every_rule_file_has_a_template() -> None:
 @each_template
 def test_numbers_stand_in_thresholds(template: Path) -> None:
     """A template holds no duration, and compares with no number but 0 and 1, that is not a named threshold."""
-    for rule in rows(template.read_text()):
+    for rule in rules_in(template.read_text()):
         for key in {"for", "keep_firing_for"} & rule.keys():
             assert re.fullmatch(r"\$\{[a-z_]+\}", rule[key]), rule
         for text in texts(rule).values():
@@ -93,7 +89,7 @@ def test_thresholds_are_used_and_have_a_reason(threshold: Threshold) -> None:
 @each_template
 def test_short_rendering_differs_in_durations_only(template: Path) -> None:
     """The demo's rules are these rules with shorter durations and thresholds in seconds; nothing else differs."""
-    originals, shorts = rows(rules(template)), rows(rules(template, SCALE, FLOOR))
+    originals, shorts = rules_in(rules(template)), rules_in(rules(template, SCALE, FLOOR))
     for original, short in zip(originals, shorts, strict=True):
         fixed = {"record", "alert", "labels"} & original.keys()
         assert original.keys() == short.keys()

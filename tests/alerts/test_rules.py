@@ -11,10 +11,10 @@ import yaml
 
 from alerts.thresholds import seconds
 from sandbox.monitoring import ALERTS
-from sandbox.monitoring_tools import Tools, tools
-from tests.support.processes import run
+from sandbox.monitoring_tools import tools
+from tests.support.processes import checked
+from tests.support.rules import FILES, alerting_rules, check_queries, rules_in
 
-RULE_FILES = sorted(ALERTS.glob("*.rules.yml"))
 TEST_FILES = sorted((ALERTS / "tests").glob("*.test.yml"))
 RUNBOOKS = sorted((ALERTS / "runbooks").glob("*.md"))
 TARGET_LABELS = {"cluster", "job", "instance"}
@@ -26,21 +26,9 @@ SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
 LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 
 
-@pytest.fixture(scope="module")
-def programs() -> Tools:
-    """Promtool and amtool."""
-    return tools()
-
-
-def rules_of(file: Path) -> list[dict[str, Any]]:
-    """Recording and alerting rules of one file."""
-    return [rule for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
-
-
-def alerts() -> list[Any]:
-    """Every alerting rule, as a test parameter with the alert's name."""
-    rules = [rule for file in RULE_FILES for rule in rules_of(file)]
-    return [pytest.param(rule, id=rule["alert"]) for rule in rules if "alert" in rule]
+RULES = rules_in(*(file.read_text() for file in FILES))
+ALERTING = alerting_rules()
+each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["alert"])
 
 
 def texts(rule: dict[str, Any]) -> list[str]:
@@ -48,27 +36,24 @@ def texts(rule: dict[str, Any]) -> list[str]:
     return [rule["expr"], *rule.get("annotations", {}).values()]
 
 
-@pytest.mark.parametrize("file", RULE_FILES, ids=lambda file: file.name)
-def test_rule_files_load(file: Path, programs: Tools) -> None:
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_rule_files_load(file: Path) -> None:
     """Prometheus loads every rule file, with no duplicate rule."""
-    done = run(programs.promtool, "check", "rules", "--lint=all", "--lint-fatal", file)
-    assert done.returncode == 0, done.stdout + done.stderr
+    checked(tools().promtool, "check", "rules", "--lint=all", "--lint-fatal", file)
 
 
 @pytest.mark.parametrize("file", TEST_FILES, ids=lambda file: file.name)
-def test_rules_fire_and_stay_silent(file: Path, programs: Tools) -> None:
+def test_rules_fire_and_stay_silent(file: Path) -> None:
     """The promtool tests pass: each alert fires, stays silent and resolves when it should."""
-    done = run(programs.promtool, "test", "rules", file)
-    assert done.returncode == 0, done.stdout + done.stderr
+    checked(tools().promtool, "test", "rules", file)
 
 
-def test_alertmanager_configuration_loads(programs: Tools) -> None:
+def test_alertmanager_configuration_loads() -> None:
     """Alertmanager accepts its configuration."""
-    done = run(programs.amtool, "check-config", ALERTS / "alertmanager.yml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    checked(tools().amtool, "check-config", ALERTS / "alertmanager.yml")
 
 
-@pytest.mark.parametrize("rule", alerts())
+@each_alert
 def test_alert_is_complete(rule: dict[str, Any]) -> None:
     """Every alert has a severity, durations, texts, a runbook and labels that do not change."""
     name = rule["alert"]
@@ -83,8 +68,7 @@ def test_alert_is_complete(rule: dict[str, Any]) -> None:
 
 def test_alerts_end_with_their_broker() -> None:
     """An alert that stays while its broker does not answer ends when the cluster no longer has that broker."""
-    rules = [rule for file in RULE_FILES for rule in rules_of(file) if "alert" in rule]
-    kept = [rule for rule in rules if "unless on (cluster, broker)" in rule["expr"]]
+    kept = [rule for rule in ALERTING if "unless on (cluster, broker)" in rule["expr"]]
     assert kept
     for rule in kept:
         assert "broker:kafka_warden_broker_state:removed" in rule["expr"], rule["alert"]
@@ -97,7 +81,7 @@ def blocks() -> list[tuple[dict[str, Any], str]]:
     return [(block, json.dumps(block)) for block in found]
 
 
-@pytest.mark.parametrize("rule", alerts())
+@each_alert
 def test_alert_is_tested_for_silence(rule: dict[str, Any]) -> None:
     """Every alert has promtool tests that it fires, and cases in which it must not."""
     name = re.compile(rf"\b{rule['alert']}\b")
@@ -120,9 +104,9 @@ def catalogue() -> dict[str, set[str]]:
 def test_rules_name_only_what_is_served() -> None:
     """Every metric in an expression, an annotation's query or a runbook is in the catalogue, and so is every label."""
     served = catalogue()
-    recorded = {rule["record"] for file in RULE_FILES for rule in rules_of(file) if "record" in rule}
+    recorded = {rule["record"] for rule in RULES if "record" in rule}
     known = set().union(TARGET_LABELS, *served.values())
-    promql = [text for file in RULE_FILES for rule in rules_of(file) for text in texts(rule)]
+    promql = [text for rule in RULES for text in texts(rule)]
     for text in [*promql, *(query for page in RUNBOOKS for query in queries(page))]:
         for name, selector in METRIC.findall(text):
             assert PREFIX + name in served, f"{PREFIX}{name} in: {text}"
@@ -151,7 +135,7 @@ def values_of_labels() -> dict[str, set[str]]:
 def test_rules_compare_with_values_that_exist() -> None:
     """Every value of a label whose values the code names is one of these: a misspelt one would never match."""
     compared: dict[str, set[str]] = {}
-    for text in [text for file in RULE_FILES for rule in rules_of(file) for text in texts(rule)]:
+    for text in [text for rule in RULES for text in texts(rule)]:
         for label, values in SELECTED.findall(text.replace('\\"', '"')):
             compared.setdefault(label, set()).update(values.split("|"))
     known = values_of_labels()
@@ -165,14 +149,13 @@ def test_every_problem_has_its_alert() -> None:
     from kafka_warden.formulas import throttle_problems, tiered_problems  # noqa: PLC0415  as above
 
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
-    expressions = [rule["expr"] for file in RULE_FILES for rule in rules_of(file) if "alert" in rule]
-    alerted = set(re.findall(r'problem="(\w+)"', " ".join(expressions)))
+    alerted = set(re.findall(r'problem="(\w+)"', " ".join(rule["expr"] for rule in ALERTING)))
     assert alerted == (set(throttle_problems.Problem) | set(tiered_problems.Problem)) - shown_only
 
 
 def test_every_cause_of_a_stuck_move_is_described() -> None:
     """The annotation of a stuck move says what to do of every cause that it names, and names only causes that exist."""
-    (rule,) = [rule for file in RULE_FILES for rule in rules_of(file) if rule.get("alert") == "KafkaReassignmentStuck"]
+    (rule,) = [rule for rule in ALERTING if rule["alert"] == "KafkaReassignmentStuck"]
     named = set(re.findall(r'eq \$cause "(\w+)"', rule["annotations"]["description"]))
     assert named
     assert named <= values_of_labels()["cause"]
@@ -189,11 +172,7 @@ def queries(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)
-def test_runbook_queries_parse(page: Path, programs: Tools, tmp_path: Path) -> None:
+def test_runbook_queries_parse(page: Path, tmp_path: Path) -> None:
     """Every query of a runbook page is valid PromQL."""
-    rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries(page))]
-    file = tmp_path / "queries.yml"
-    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
-    done = run(programs.promtool, "check", "rules", file)
-    assert rules
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert queries(page)
+    check_queries(queries(page), tmp_path)

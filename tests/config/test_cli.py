@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import run as run_program
+
 ROOT = Path(__file__).parents[2]
 CANARY = "canary-Tr0ub4dor"
 
@@ -17,18 +19,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run the command in an empty folder; keyword arguments are environment variables."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
 
     def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
-        return subprocess.run(
-            [sys.executable, "-m", "kafka_warden.cli", *arguments],
-            cwd=tmp_path,
-            env=inherited | {"PYTHONPATH": str(ROOT / "exporter")} | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        variables = inherited | {"PYTHONPATH": str(ROOT / "exporter")} | environment
+        return run_program(sys.executable, "-m", "kafka_warden.cli", *arguments, cwd=tmp_path, env=variables)
 
     return start
 

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import structlog
 
 from kafka_warden import log
 from kafka_warden.settings.secrets import REDACTED, Secret
+from tests.support.processes import run
 
 CANARY = "canary-Tr0ub4dor"
 ROOT = Path(__file__).parents[2]
@@ -189,15 +189,8 @@ def test_no_secret_is_printed(tmp_path: Path, form: str) -> None:
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
 
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, tmp_path / "warden.yml", form],
-        cwd=ROOT,
-        env=environment | {"KAFKA_WARDEN_JMX_PASSWORD": f"{CANARY}-jmx"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    secret = {"KAFKA_WARDEN_JMX_PASSWORD": f"{CANARY}-jmx"}
+    done = run(sys.executable, "-c", _PROGRAM, tmp_path / "warden.yml", form, cwd=ROOT, env=environment | secret)
 
     printed = done.stdout + done.stderr
     assert "TypeError" in printed

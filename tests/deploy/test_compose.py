@@ -11,7 +11,7 @@ from kafka_warden.config import load
 from sandbox.monitoring import ALERTS, JOB
 from sandbox.monitoring_tools import tools
 from tests.deploy.dockerfile import ROOT, stages
-from tests.support.processes import run
+from tests.support.processes import checked
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -144,9 +144,8 @@ def test_prometheus_loads_its_configuration(tmp_path: Path) -> None:
     assert sorted(ALERTS.glob(pattern.removeprefix(target + "/"))) == sorted(ALERTS.glob("*.rules.yml"))
     file = tmp_path / "prometheus.yml"
     file.write_text(text.replace(target, str(ALERTS)))
-    done = run(tools().promtool, "check", "config", file)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(list(ALERTS.glob('*.rules.yml')))} rule files found" in done.stdout + done.stderr
+    printed = checked(tools().promtool, "check", "config", file)
+    assert f"{len(list(ALERTS.glob('*.rules.yml')))} rule files found" in printed
 
 
 def test_programs_find_their_files() -> None:

@@ -17,6 +17,7 @@ from kafka_warden.config import load
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
 from tests.deploy.dockerfile import ROOT, Stage, stages
+from tests.support.processes import checked
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FINAL = ("pipeline", "sidecar")
@@ -143,17 +144,8 @@ class Lonely(Program):
     def command(self) -> Sequence[str]:
         """From this checkout, with its state in its own directory."""
         options = ("--bootstrap-servers", f"{LOOPBACK}:1", "--listen", self.address)
-        state = f"KAFKA_WARDEN_STATE_PATH={self.directory / 'state'}"
-        return (
-            "env",
-            state,
-            f"PYTHONPATH={ROOT / 'exporter'}",
-            sys.executable,
-            "-m",
-            "kafka_warden.cli",
-            "run",
-            *options,
-        )
+        variables = (f"KAFKA_WARDEN_STATE_PATH={self.directory / 'state'}", f"PYTHONPATH={ROOT / 'exporter'}")
+        return ("env", *variables, sys.executable, "-m", "kafka_warden.cli", "run", *options)
 
 
 def test_health_check_works(tmp_path: Path) -> None:
@@ -181,10 +173,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 copy(given.split(), source)
             elif word == "RUN":
                 command = given.replace("/opt/", f"{root}/opt/").replace("python -m venv", f"{python} -m venv")
-                done = subprocess.run(
-                    ["bash", "-ec", command], cwd=source, env=environment, capture_output=True, text=True, check=False
-                )
-                assert done.returncode == 0, done.stdout + done.stderr
+                checked("bash", "-ec", command, cwd=source, env=environment, timeout=None)
     shutil.rmtree(source)
     return root / "opt"
 
@@ -204,13 +193,10 @@ def test_steps_build_the_command(built: Path) -> None:
     """In a clean directory the steps leave the command, at the versions of constraints.txt, and no pip."""
     command = built / "kafka-warden" / "bin" / "kafka-warden"
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(built)}
-    version = subprocess.run([command, "--version"], env=clean, capture_output=True, text=True, check=True).stdout
-    assert PROJECT["version"] in version
-    config = ROOT / "deploy" / "compose" / "warden.yml"
-    subprocess.run([command, "run", "--config", config, "--check-config"], env=clean, check=True)
+    assert PROJECT["version"] in checked(command, "--version", env=clean)
+    checked(command, "run", "--config", ROOT / "deploy" / "compose" / "warden.yml", "--check-config", env=clean)
     listing = "import importlib.metadata as m; print(*(f'{d.name}=={d.version}' for d in m.distributions()), sep='\\n')"
-    python = command.with_name("python")
-    text = subprocess.run([python, "-c", listing], env=clean, capture_output=True, text=True, check=True).stdout
+    text = checked(command.with_name("python"), "-c", listing, env=clean)
     installed = {line.lower().replace("_", "-") for line in text.split()}
     pinned = {line.lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
     assert {line for line in installed if not line.startswith("kafka-warden")} <= pinned
@@ -222,13 +208,6 @@ def test_java_runtime_is_enough(built: Path) -> None:
     """The JMX child, with TLS and passwords too, works on the modules that jlink puts together."""
     java = built / "jre"
     tests = [ROOT / "tests" / "clients" / f"test_jmx_{name}.py" for name in ("security", "session")]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *tests],
-        cwd=ROOT,
-        env=os.environ | {"JAVA_HOME": str(java)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")
+    checked(*pytest_, *tests, cwd=ROOT, env=os.environ | {"JAVA_HOME": str(java)}, timeout=None)
     assert sum(file.stat().st_size for file in java.rglob("*") if file.is_file()) < 80e6

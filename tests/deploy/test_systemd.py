@@ -1,7 +1,6 @@
 """The systemd unit: what it starts, as whom, and with which rights."""
 
 import shutil
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from kafka_warden import cli
 from kafka_warden.app import STOP_WITHIN
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
+from tests.support.processes import checked, run
 
 UNIT = ROOT / "deploy" / "kafka-warden.service"
 CLOSED = {
@@ -88,13 +88,7 @@ def test_systemd_accepts_it(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     (start,) = settings()["ExecStart"]
     unit.write_text(UNIT.read_text().replace(start.split()[0], sys.executable))  # one that is there
-    done = subprocess.run([program, "verify", unit], capture_output=True, text=True, check=False)
+    done = run(program, "verify", unit)
     assert done.returncode == 0, done.stderr
     assert UNIT.name not in done.stderr
-    rated = subprocess.run(
-        [program, "security", "--offline=true", f"--threshold={EXPOSURE}", unit],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert rated.returncode == 0, rated.stdout[-200:]
+    checked(program, "security", "--offline=true", f"--threshold={EXPOSURE}", unit)

@@ -9,7 +9,7 @@ import yaml
 from grafana.kit.annotations import ENDED, STARTED
 from sandbox.monitoring_tools import tools
 from tests.support.dashboards import fill
-from tests.support.processes import run
+from tests.support.processes import checked
 
 MOVING: Final = "kafka_warden_reassigning_partitions"
 
@@ -42,5 +42,4 @@ def test_moves_are_marked_once(values: str, started: dict[int, int], ended: dict
     test = {"interval": "1m", "input_series": series, "promql_expr_test": cases}
     file = tmp_path / "marks.test.yml"
     file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
-    done = run(tools().promtool, "test", "rules", file)
-    assert done.returncode == 0, done.stdout + done.stderr
+    checked(tools().promtool, "test", "rules", file)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-import yaml
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.catalogue.mutations import QUANTILES
@@ -14,10 +13,9 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import BrokerState, Side
-from sandbox.monitoring_tools import tools
 from tests.support.dashboards import Target, targets
-from tests.support.processes import run
 from tests.support.promql import label_lists, metrics, outermost
+from tests.support.rules import check_queries
 
 SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
 FROM_PROMETHEUS: Final = {"cluster", "instance"}
@@ -41,12 +39,8 @@ LEGENDS: Final = [target for target in TARGETS if target.kind in {"timeseries", 
 
 def test_queries_parse(tmp_path: Path) -> None:
     """Prometheus takes every query once its variables are filled in."""
-    rules = [{"record": f"query:{number}", "expr": target.filled()} for number, target in enumerate(TARGETS)]
-    file = tmp_path / "queries.yml"
-    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
-    done = run(tools().promtool, "check", "rules", file)
-    assert len(rules) > 100
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(TARGETS) > 100
+    check_queries([target.filled() for target in TARGETS], tmp_path)
 
 
 @every

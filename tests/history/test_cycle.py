@@ -1,7 +1,6 @@
 """The cycle and history: what is recorded, the status of sinks, and history that is off."""
 
 import json
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -26,6 +25,7 @@ from kafka_warden.state import StateFile
 from tests import scene
 from tests.building import Partition, snapshot
 from tests.history.replay import differences, replay, rows
+from tests.support.processes import checked
 
 ROOT = Path(__file__).parents[2]
 BOOTSTRAP = {"--bootstrap-servers": "127.0.0.1:1"}
@@ -141,8 +141,7 @@ def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[s
         f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
         "print(*sorted({'confluent_kafka', 'pyarrow'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.split() == loaded
+    assert checked(sys.executable, "-c", code, cwd=ROOT).split() == loaded
 
 
 def test_a_missing_library_is_reported_at_the_start() -> None:

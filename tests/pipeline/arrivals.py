@@ -10,8 +10,6 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import marts
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.rollup import Options, batch
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.progress import Progress
@@ -20,6 +18,7 @@ from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
 from tests import scene
 from tests.history.places import NOON, write
 from tests.history.replay import polls
+from tests.support.spark_jobs import request
 
 EVERY = 600.0
 """Seconds of the wall clock between two polls; the brokers' own clocks go on by 10 s."""
@@ -47,14 +46,9 @@ def arrive(file: Path, start: Path, end: Path, name: str = "") -> None:
     place.with_name(f".{place.name}.tmp").rename(place)
 
 
-def request(spark: SparkSession, folder: Path, output: Path) -> Request[Options]:
-    """A run of the batch job."""
-    return Request(spark, History(spark, folder), folder, output, Options(), Progress(spark.sparkContext))
-
-
 def rolled(spark: SparkSession, folder: Path, output: Path) -> dict[str, Any]:
     """Marts of the batch job."""
-    batch(request(spark, folder, output))
+    batch(request(spark, folder, output, Options()))
     return contents(spark, output)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sandbox import wait_for
+from tests.support.processes import run
 
 ROOT = Path(__file__).parents[2]
 TIME_LIMIT = 600.0
@@ -42,19 +43,8 @@ def books_written(output: Path) -> set[Path]:
 
 def command(read: Path | str, output: Path, *flags: str) -> list[str]:
     """The command that streams a folder or a topic."""
-    made = [
-        sys.executable,
-        "-m",
-        "kafka_warden.cli",
-        "pipeline",
-        "rollup",
-        "--stream",
-        *flags,
-        *PLAIN,
-        "--memory",
-        "1g",
-    ]
-    return [*made, "--master", "local[1]", "--input", str(read), "--output", str(output)]
+    made = [sys.executable, "-m", "kafka_warden.cli", "pipeline", "rollup", "--stream", *flags, *PLAIN]
+    return [*made, "--memory", "1g", "--master", "local[1]", "--input", str(read), "--output", str(output)]
 
 
 @contextmanager
@@ -87,8 +77,7 @@ def killed_in(step: Step, read: Path | str, output: Path, *flags: str) -> None:
 
 def finished(read: Path | str, output: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run it until it has taken all that is there, and return what it said."""
-    given = command(read, output, "--until-done", *flags)
-    return subprocess.run(given, cwd=ROOT, capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
+    return run(*command(read, output, "--until-done", *flags), cwd=ROOT, timeout=TIME_LIMIT)
 
 
 def is_alive(group: int) -> bool:

@@ -59,13 +59,7 @@ def marts(spark: SparkSession, moves: int = 40) -> dict[str, DataFrame]:
     """Make all marts of a fleet with so many moves."""
     chance = random.Random(7)
     made, samples = _moves(chance, moves)
-    rows = {
-        "moves": made,
-        "move_samples": samples,
-        **_rollup(chance),
-        **_alarms(chance),
-        **_forecasts(),
-    }
+    rows = {"moves": made, "move_samples": samples, **_rollup(chance), **_alarms(chance), **_forecasts()}
     # Rows from Python cross over to the JVM at every look at them; these are looked at often.
     return {name: spark.createDataFrame(rows[name], schema).cache() for name, schema in SCHEMAS.items()}
 
@@ -181,25 +175,8 @@ def _forecasts() -> dict[str, list[tuple[object, ...]]]:
             growth = (limit - now) / until
             days = [_at(day * (2 + until * share)) for share in (1, 0.8, 1.3, 1.1)]
             high = None if place == 2 else days[2]
-            forecasts.append(
-                (
-                    cluster,
-                    subject,
-                    what,
-                    "within",
-                    limit,
-                    now,
-                    growth,
-                    days[0],
-                    days[1],
-                    high,
-                    days[3],
-                    last,
-                    45,
-                    0.9,
-                    "paths",
-                )
-            )
+            when = (days[0], days[1], high, days[3], last)
+            forecasts.append((cluster, subject, what, "within", limit, now, growth, *when, 45, 0.9, "paths"))
             for ahead in range(-45, 60):
                 middle = now + growth * ahead
                 spread = abs(growth * ahead) * 0.2

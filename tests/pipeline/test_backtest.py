@@ -14,25 +14,23 @@ from kafka_warden.model import BrokerConfig, Parameters, Snapshot
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
 from kafka_warden.pipeline.backtest.signals import SUBJECT
 from kafka_warden.pipeline.backtest.truth import faults, find
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.backtest import JOB, Options
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
-from kafka_warden.pipeline.progress import Progress
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.places import write
 from tests.history.replay import polls, scene_polls
+from tests.support.spark_jobs import request
 
 
 def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
     """Alarms and rules of a history."""
     for run in dict.fromkeys(poll.run for poll in judged):
         write(folder / "history", [poll for poll in judged if poll.run == run])
-    history, output = History(spark, folder / "history"), folder / "marts"
-    JOB.run(Request(spark, history, folder / "history", output, options, Progress(spark.sparkContext)))
-    return {mart.name: [row.asDict() for row in read(spark, mart, output).collect()] for mart in (ALARMS, RULES)}
+    JOB.run(request(spark, folder / "history", folder / "marts", options))
+    found = {mart.name: read(spark, mart, folder / "marts").collect() for mart in (ALARMS, RULES)}
+    return {name: [row.asDict() for row in rows] for name, rows in found.items()}
 
 
 LAGS = {1: 1, 3: 3, 5: 4, **dict.fromkeys(range(9, 16), 4)}

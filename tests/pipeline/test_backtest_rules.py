@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from alerts import render
 from alerts.thresholds import seconds, thresholds
@@ -19,6 +18,7 @@ from kafka_warden.pipeline.backtest.rules import (
     trials,
 )
 from kafka_warden.pipeline.backtest.signals import ASKED
+from tests.support.rules import rules_in
 
 UNANSWERED = {
     "KafkaWardenHistoryLost": "is about history itself",
@@ -42,8 +42,7 @@ THRESHOLDS = {
 
 def alerts() -> dict[str, dict[str, Any]]:
     """Every alert as it is rendered."""
-    files = [yaml.safe_load(render.rules(template)) for template in render.templates()]
-    rules = [rule for file in files for group in file["groups"] for rule in group["rules"]]
+    rules = rules_in(*map(render.rules, render.templates()))
     return {rule["alert"]: rule for rule in rules if "alert" in rule}
 
 

@@ -4,7 +4,6 @@ import argparse
 import io
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from kafka_warden.pipeline.progress import Progress, tasks
 from kafka_warden.pipeline.session import ROWS, set_shuffle_partitions
 from tests.history.places import write
 from tests.history.replay import scene_polls
+from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,19 +85,8 @@ def test_spark_that_does_not_start_is_reported(given: list[str], path: str | Non
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     if path is not None:
         environment["PATH"] = str(tmp_path / "bin")
-    command = [
-        sys.executable,
-        "-m",
-        "kafka_warden.cli",
-        "pipeline",
-        "rollup",
-        "--input",
-        "in",
-        "--output",
-        "out",
-        *given,
-    ]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    command = (sys.executable, "-m", "kafka_warden.cli", "pipeline", "rollup", "--input", "in", "--output", "out")
+    done = run_program(*command, *given, cwd=ROOT, env=environment)
     assert done.returncode == cli.GAVE_UP
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("kafka-warden: Spark did not start: ")
@@ -120,7 +109,10 @@ def test_several_jobs_share_a_session(
     seen: list[str] = []
     sessions: list[Mock] = []
     jobs = {name: load(name) for name in ("moves", "report")}
-    options = {name: job.read_flags(_defaults(job)) for name, job in jobs.items()}
+    options = {}
+    for name, job in jobs.items():
+        job.add_flags(flags := argparse.ArgumentParser())
+        options[name] = job.read_flags(flags.parse_args([]))
 
     def lead(name: str, code: int | None) -> Job[Any]:
         def run(request: Request[Any]) -> int | None:
@@ -142,12 +134,6 @@ def test_several_jobs_share_a_session(
     assert seen == ran
     assert len(sessions) == 1
     sessions[0].stop.assert_called_once_with()
-
-
-def _defaults(job: Job[Any]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    job.add_flags(parser)
-    return parser.parse_args([])
 
 
 @pytest.mark.parametrize("failure", [CheckpointError, HistoryFileError, MartError, TruthError])
@@ -175,10 +161,8 @@ def test_without_spark_the_extra_is_named() -> None:
     hidden = "import sys; sys.modules['pyspark'] = None; import importlib.util as u; f = u.find_spec"
     hidden += "; u.find_spec = lambda name, *rest: None if name == 'pyspark' else f(name, *rest)"
     code = f"{hidden}; from kafka_warden.cli import main; sys.exit(main(sys.argv[1:]))"
-    found = [
-        subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, cwd=ROOT, check=False)
-        for given in (["pipeline", "rollup"], ["--version"])
-    ]
+    commands = (["pipeline", "rollup"], ["--version"])
+    found = [run_program(sys.executable, "-c", code, *given, cwd=ROOT) for given in commands]
     assert [done.returncode for done in found] == [2, 0]
     assert found[0].stderr == (
         "kafka-warden: pipeline: needs pyspark, which is not installed: pip install 'kafka-warden[spark]'\n"
@@ -193,10 +177,7 @@ def test_command_runs_a_job(tmp_path: Path) -> None:
     flags += ["--conf", f"spark.local.dir={tmp_path}", "--output", str(tmp_path / "marts")]
     command = [sys.executable, "-m", "kafka_warden.pipeline", "rollup", *flags]
     done, empty = (
-        subprocess.run(
-            [*command, "--input", str(tmp_path / name)], capture_output=True, text=True, cwd=ROOT, check=False
-        )
-        for name in ("history", "nowhere")
+        run_program(*command, "--input", tmp_path / name, cwd=ROOT, timeout=None) for name in ("history", "nowhere")
     )
     assert done.returncode == 0, done.stderr
     assert "kafka-warden: minutes of replicas: done in " in done.stderr

@@ -11,13 +11,12 @@ from pyspark.sql import Row, SparkSession
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.forecast import JOB
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from kafka_warden.pipeline.progress import Progress
 from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
+from tests.support.spark_jobs import request
 
 GB = 10**9
 DAYS = 30
@@ -51,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def output(tmp_path_factory: pytest.TempPathFactory, folder: Path, spark: SparkSession) -> Path:
     """The marts of it."""
     made = tmp_path_factory.mktemp("marts")
-    JOB.run(Request(spark, History(spark, folder), folder, made, Options(), Progress(spark.sparkContext)))
+    JOB.run(request(spark, folder, made, Options()))
     return made
 
 
@@ -124,7 +123,7 @@ def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> No
 def test_given_limits_win(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     """Those of the flags, over those that the history has."""
     options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
-    JOB.run(Request(spark, History(spark, folder), folder, tmp_path, options, Progress(spark.sparkContext)))
+    JOB.run(request(spark, folder, tmp_path, options))
     found = {(row.subject, row.what): row for row in read(spark, FORECASTS, tmp_path).collect()}
 
     assert found["cluster", "partitions"].limit == 1320

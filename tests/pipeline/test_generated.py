@@ -10,13 +10,11 @@ from pyspark.sql import SparkSession
 
 from fleet.cli import main as generate
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
-from kafka_warden.pipeline.progress import Progress
+from tests.support.spark_jobs import request
 
 INTERVAL = 60.0
 
@@ -35,11 +33,9 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A day of a small cluster with faults, bursts, rolling restarts and moves, and both jobs on it."""
     folder = tmp_path_factory.mktemp("day")
     assert generate(["--preset", "day", "--partitions", "20", "--seed", "3", "--out", str(folder)]) == 0
-    history, output = History(spark, folder / "history"), folder / "marts"
-    progress = Progress(spark.sparkContext)
-    moves.JOB.run(Request(spark, history, folder / "history", output, None, progress))
-    tried = backtest.Options(((BY_MESSAGES, 100_000.0),))
-    backtest.JOB.run(Request(spark, history, folder / "history", output, tried, progress))
+    history, output = folder / "history", folder / "marts"
+    moves.JOB.run(request(spark, history, output))
+    backtest.JOB.run(request(spark, history, output, backtest.Options(((BY_MESSAGES, 100_000.0),))))
     truth = {
         name: [json.loads(line) for line in (folder / "truth" / f"{name}.json").read_text().splitlines()]
         for name in ("faults", "calm", "moves")
@@ -90,10 +86,9 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
 def test_the_example_of_hands_free_replication(spark: SparkSession, tmp_path: Path) -> None:
     """Four messages take every batch for a fault, and miss a quiet topic; time finds every fault, and nothing else."""
     assert generate(["--preset", "blog", "--out", str(tmp_path)]) == 0
-    history, output = History(spark, tmp_path / "history"), tmp_path / "marts"
     tried = backtest.Options(((BY_MESSAGES, 4.0),))
-    backtest.JOB.run(Request(spark, history, tmp_path / "history", output, tried, Progress(spark.sparkContext)))
-    rules = {(row["rule"], row["threshold"]): row for row in read(spark, RULES, output).collect()}
+    backtest.JOB.run(request(spark, tmp_path / "history", tmp_path / "marts", tried))
+    rules = {(row["rule"], row["threshold"]): row for row in read(spark, RULES, tmp_path / "marts").collect()}
     time, messages = rules[BY_TIME, None], rules[BY_MESSAGES, 4.0]
     assert (time["events"], time["true_alarms"], time["false_alarms"], time["missed"]) == (13, 13, 0, 0)
     assert (messages["true_alarms"], messages["false_alarms"], messages["missed"]) == (12, 24, 1)

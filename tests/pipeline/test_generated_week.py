@@ -16,13 +16,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import backtest, report
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
-from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.report.numbers import count, share
+from tests.support.spark_jobs import request
 
 pytestmark = pytest.mark.full_pipeline
 
@@ -46,10 +44,9 @@ def week(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Week:
     # In a process of its own, as its workers want one.
     made = (sys.executable, "-m", "fleet", "--preset", "week", "--partitions", PARTITIONS, "--out", str(folder))
     subprocess.run(made, cwd=ROOT, check=True)
-    history, output = History(spark, folder / "history"), folder / "marts"
-    progress = Progress(spark.sparkContext)
-    backtest.JOB.run(Request(spark, history, folder / "history", output, backtest.Options(), progress))
-    report.JOB.run(Request(spark, history, folder / "history", output, report.Options(), progress))
+    history, output = folder / "history", folder / "marts"
+    backtest.JOB.run(request(spark, history, output, backtest.Options()))
+    report.JOB.run(request(spark, history, output, report.Options()))
     rules = {row["rule"]: row for row in read(spark, RULES, output).collect()}
     return Week(rules, read(spark, ALARMS, output).collect(), (output / "report.html").read_text(encoding="utf-8"))
 

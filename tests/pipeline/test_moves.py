@@ -21,15 +21,13 @@ from kafka_warden.model import (
     Snapshot,
     TopicConfig,
 )
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
-from kafka_warden.pipeline.progress import Progress
 from tests.building import EPOCH, Partition, Topics, snapshot
 from tests.history.places import write
 from tests.history.replay import polls
+from tests.support.spark_jobs import request
 
 BYTES = 1_000_000
 """Of each partition; 100 a message."""
@@ -94,9 +92,8 @@ def marts(spark: SparkSession, folder: Path, runs: dict[str, list[Poll]]) -> dic
     """Topic and kind to its lives and its samples."""
     for run, written in runs.items():
         write(folder / "history" / run, written)
-    history, output = History(spark, folder / "history"), folder / "marts"
-    JOB.run(Request(spark, history, folder / "history", output, None, Progress(spark.sparkContext)))
-    lives, samples = (read(spark, mart, output).collect() for mart in (MOVES, MOVE_SAMPLES))
+    JOB.run(request(spark, folder / "history", folder / "marts"))
+    lives, samples = (read(spark, mart, folder / "marts").collect() for mart in (MOVES, MOVE_SAMPLES))
     return {
         "lives": sorted(lives, key=lambda row: (row["topic"], row["kind"], row["began"])),
         "samples": sorted(samples, key=lambda row: (row["topic"], row["kind"], row["time"])),

@@ -16,17 +16,16 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.plan import JOB, Options
 from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.plan import PLANS
-from kafka_warden.pipeline.progress import Progress
 from kafka_warden.plan.command import IMPOSSIBLE
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls
 from tests.support.planned import GB, MB, cluster
+from tests.support.spark_jobs import request
 
 POLLS = 21
 PARAMETERS = Parameters(poll_interval=10.0, network_bytes_per_second=125 * MB, moves_deadline=7200.0)
@@ -71,8 +70,7 @@ def move(tmp_path: Path) -> Path:
 
 def planned(spark: SparkSession, folder: Path, output: Path, options: Options, code: int = 0) -> list[Row]:
     """Run the job, which ends with `code`; the rows of the mart."""
-    request = Request(spark, History(spark, folder), folder, output, options, Progress(spark.sparkContext))
-    assert JOB.run(request) == code
+    assert JOB.run(request(spark, folder, output, options)) == code
     return read(spark, PLANS, output).orderBy("percentile").collect()
 
 

@@ -10,16 +10,15 @@ from pyspark.sql import SparkSession
 from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
-from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.replay import CONFIDENCE, replayed
 from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.history.replay import Rows, differences, in_order_of, written
+from tests.support.spark_jobs import request
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_pipeline]
 
@@ -72,7 +71,7 @@ def test_a_recorded_move_is_replayed_alike(recorded: Path, spark: SparkSession) 
     print(f"{len(kept)} polls of two processes evaluated alike in Spark")
 
     output = recorded.parent / "marts"
-    JOB.run(Request(spark, history, recorded, output, None, Progress(spark.sparkContext)))
+    JOB.run(request(spark, recorded, output))
     lives = {row["topic"]: row for row in read(spark, MOVES, output).collect()}
     samples = read(spark, MOVE_SAMPLES, output).where("topic = 'done'").orderBy("time").collect()
     assert {topic: row["outcome"] for topic, row in lives.items()} == {"done": "completed", "undone": "cancelled"}

@@ -1,8 +1,6 @@
 """The recording `fleet/recorded` through Spark: the sidecar's verdicts, and moves and alarms as its truth has them."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,28 +9,17 @@ from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
-from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.replay import replayed
-from tests.fleet.test_recorded import HISTORY, RECORDED, younger
+from tests.fleet.test_recorded import HISTORY, truth, younger
 from tests.history.replay import differences, in_order_of, written
 from tests.pipeline.test_recorded_move import by_poll, key
+from tests.support.spark_jobs import request
 
 POLL_SECONDS = 2.0
-
-
-def known(name: str) -> list[dict[str, Any]]:
-    """Lines of one file of the truth."""
-    return [json.loads(line) for line in (RECORDED / "truth" / f"{name}.json").read_text().splitlines()]
-
-
-def request(spark: SparkSession, output: Path, options: Any) -> Request[Any]:
-    """A run of a job on the recording."""
-    return Request(spark, History(spark, HISTORY), HISTORY, output, options, Progress(spark.sparkContext))
 
 
 @pytest.mark.parametrize("name", ["brokers", "moves", "polls", "replicas"])
@@ -49,10 +36,10 @@ def test_it_is_replayed_alike(spark: SparkSession, name: str) -> None:
 
 def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> None:
     """Through the restart of the sidecar: begin, end and outcome, and what one was stuck by."""
-    moves.JOB.run(request(spark, tmp_path, None))
+    moves.JOB.run(request(spark, HISTORY, tmp_path))
     found = {(row.topic, row.partition): row for row in read(spark, MOVES, tmp_path).collect()}
-    assert len(found) == len(known("moves"))
-    for move in known("moves"):
+    assert len(found) == len(truth("moves"))
+    for move in truth("moves"):
         life = found[move["topic"], move["partition"]]
         assert (life.outcome, life.broker, life.leader) == (move["outcome"], move["broker"], move["source"])
         assert abs(life.began.timestamp() - move["began"]) <= 2 * POLL_SECONDS
@@ -62,7 +49,7 @@ def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> No
 
 def test_alarms_by_time_are_right_where_those_by_messages_are_not(spark: SparkSession, tmp_path: Path) -> None:
     """The rule by messages takes the burst for a fault and misses the paused broker; the rule by time does neither."""
-    backtest.JOB.run(request(spark, tmp_path, backtest.Options()))
+    backtest.JOB.run(request(spark, HISTORY, tmp_path, backtest.Options()))
     rules = {row.rule: row for row in read(spark, RULES, tmp_path).collect()}
     time, messages = rules[BY_TIME], rules[BY_MESSAGES]
     assert (time.precision, time.recall, time.missed) == (1.0, 1.0, 0)

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,17 +12,16 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import forecast
 from kafka_warden.pipeline.jobs.forecast.series import Options
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.forecast import FORECASTS
-from kafka_warden.pipeline.progress import Progress
 from sandbox.ports import LOOPBACK
 from sandbox.spark import Room, standalone
 from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
 from tests.pipeline.killed import PLAIN, ROOT
+from tests.support.processes import checked
+from tests.support.spark_jobs import request
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
 
@@ -55,10 +53,7 @@ def submit(job: str, environment: Mapping[str, str], folder: Path, master: str) 
     for written, here in (("spark://host:7077", master), ("rollup", job), ("/var/lib/kafka-warden/", "")):
         assert written in line
         line = line.replace(written, here)
-    done = subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    checked("bash", "-c", line, cwd=folder, env=environment, timeout=None)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +69,7 @@ def expected(spark: SparkSession, history: Path) -> Any:
     """What the jobs make of them here."""
     output = history.parent / "expected"
     made = rolled(spark, history, output)
-    options = Options()
-    forecast.JOB.run(Request(spark, History(spark, history), history, output, options, Progress(spark.sparkContext)))
+    forecast.JOB.run(request(spark, history, output, Options()))
     return made, limits(spark, output)
 
 

@@ -9,7 +9,7 @@ from sandbox.demo_folder import Outcome, Run
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_tools import tools
-from tests.support.processes import run
+from tests.support.processes import checked
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "metrics.openmetrics.txt"
 AGE: Final = 40 * 86400
@@ -24,8 +24,7 @@ def prometheus_of_a_run(directory: Path) -> Run:
     page = directory / "page.txt"
     directory.mkdir()
     page.write_text(_over_time(GOLDEN.read_text(), range(began, began + SECONDS + 1, STEP)))
-    done = run(tools().promtool, "tsdb", "create-blocks-from", "openmetrics", page, directory / "data")
-    assert done.returncode == 0, done.stdout + done.stderr
+    checked(tools().promtool, "tsdb", "create-blocks-from", "openmetrics", page, directory / "data")
     page.unlink()
     shorten_files(sorted(ALERTS.glob("*.rules.yml")), directory / "rules", 1 / 30, 10.0)
     return Run(began, began + SECONDS, began + SECONDS / 2, Outcome.COMPLETE, "demo", STEP)

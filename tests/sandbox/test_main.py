@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from sandbox import wait_for
+from tests.support.processes import run
 
 COMMAND = [sys.executable, "-m", "sandbox"]
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -30,7 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 )
 def test_nonsense_is_one_line_and_exit_code_2(arguments: list[str], named: str) -> None:
     """Arguments that make no sense are refused by name before anything starts."""
-    done = subprocess.run([*COMMAND, *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    done = run(*COMMAND, *arguments, cwd=REPOSITORY)
 
     assert done.returncode == 2
     assert done.stdout == ""
@@ -40,14 +41,7 @@ def test_nonsense_is_one_line_and_exit_code_2(arguments: list[str], named: str) 
 
 def test_a_version_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     """A version that is none fails with a message, not with a stack."""
-    done = subprocess.run(
-        [*COMMAND, "--kafka", "four"],
-        cwd=REPOSITORY,
-        env=os.environ | {"SANDBOX_CACHE": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(*COMMAND, "--kafka", "four", cwd=REPOSITORY, env=os.environ | {"SANDBOX_CACHE": str(tmp_path)})
 
     assert done.returncode == 1
     assert ["'four'" in line for line in done.stderr.splitlines()] == [True]
@@ -78,11 +72,6 @@ def read_output(program: subprocess.Popen[str]) -> tuple[dict[str, str], str]:
     return facts, config
 
 
-def node_pids(facts: dict[str, str]) -> list[int]:
-    """Process ids from the line `processes`."""
-    return [int(pair.partition("=")[2]) for pair in facts["processes"].split()]
-
-
 @pytest.mark.full_kafka
 @pytest.mark.cluster
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
@@ -92,7 +81,7 @@ def test_it_leaves_nothing_behind(started: subprocess.Popen[str], ending: signal
     config = yaml.safe_load(text)
     assert config["kafka"] == {"bootstrap.servers": facts["bootstrap"]}
     assert (set(config["jmx"]["brokers"]), set(config["jmx"]["controllers"])) == ({1}, {101})
-    pids = node_pids(facts)
+    pids = [int(pair.partition("=")[2]) for pair in facts["processes"].split()]
     os.kill(pids[0], signal.SIGSTOP)
     started.send_signal(ending)
 

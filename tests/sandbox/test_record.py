@@ -1,7 +1,6 @@
 """The recorder: what it writes down, what it refuses, and one whole recording."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sandbox.record_scene import COMPLETES, STUCK
 from sandbox.record_truth import Diary
 from tests.history.places import write
 from tests.history.replay import scene_polls
+from tests.support.processes import checked
 
 ROOT = Path(__file__).parents[2]
 IDS = {COMPLETES.topic: "id-1", STUCK.topic: "id-2"}
@@ -94,10 +94,8 @@ def test_another_recording_is_not_overwritten(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.full_pipeline
 def test_a_whole_recording(tmp_path: Path) -> None:
     """The scene happens on a real cluster, and what is left is a history and its truth, and nothing else."""
-    command = [sys.executable, "-m", "sandbox.record", "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    printed = checked(sys.executable, "-m", "sandbox.record", "--out", tmp_path / "out", cwd=ROOT, timeout=None)
     assert {folder.name for folder in (tmp_path / "out").iterdir()} == {"history", "truth"}
     faults = [json.loads(line)["kind"] for line in (tmp_path / "out/truth/faults.json").read_text().splitlines()]
     assert faults == ["throttle_below_inbound", "broker_down"]
-    assert "polls of 2 processes" in done.stdout
+    assert "polls of 2 processes" in printed

@@ -2,14 +2,36 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
-def run(*command: object, given: str | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *command: object,
+    given: str | None = None,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = 120,
+) -> subprocess.CompletedProcess[str]:
     """Run a program, with `given` on its standard input, and keep what it printed."""
     return subprocess.run(
-        [str(part) for part in command], input=given, capture_output=True, text=True, timeout=120, check=False
+        [str(part) for part in command],
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        cwd=cwd,
+        env=env,
     )
+
+
+def checked(*command: object, **how: Any) -> str:
+    """Run a program that must end with 0, with the arguments of `run`; return its standard output."""
+    done = run(*command, **how)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def processes_with(mark: str) -> dict[int, str]:

@@ -1,0 +1,31 @@
+"""Recording and alerting rules of `alerts/`, as Prometheus reads them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from sandbox.monitoring import ALERTS
+from sandbox.monitoring_tools import tools
+from tests.support.processes import checked
+
+FILES: Final = sorted(ALERTS.glob("*.rules.yml"))
+
+
+def rules_in(*texts: str) -> list[dict[str, Any]]:
+    """Every rule of these texts."""
+    return [rule for text in texts for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+
+
+def alerting_rules(*files: Path) -> list[dict[str, Any]]:
+    """Every alerting rule of these files, of all by default."""
+    return [rule for rule in rules_in(*(file.read_text() for file in files or FILES)) if "alert" in rule]
+
+
+def check_queries(queries: Sequence[str], folder: Path) -> None:
+    """Fail unless Prometheus can parse each of these queries; a file with them is written to the folder."""
+    rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries)]
+    file = folder / "queries.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    checked(tools().promtool, "check", "rules", file)
