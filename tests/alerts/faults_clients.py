@@ -1,16 +1,16 @@
 """Clients that work against their controller mutation quota (KIP-599)."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
 from tests.alerts.fault import fault
 from tests.alerts.stage import QUOTAS, Fired, Stage, fired
 from tests.cluster.mutating import WINDOW, create_topic
+from tests.support.threads import repeating
 
+PAUSE: Final = 0.5
 LEFT: Final = 1.0
 """Tokens that the careful client leaves."""
 
@@ -23,7 +23,7 @@ def throttled(stage: Stage) -> Iterator[set[Fired]]:
     def refused() -> None:
         create_topic(stage.cluster, "batch", next(topics), size)
 
-    with _again(refused):
+    with repeating(refused, PAUSE):
         yield {
             fired("KafkaControllerMutationThrottled", client_id="batch"),
             fired("KafkaControllerMutationTokensDraining", client_id="batch"),
@@ -44,21 +44,5 @@ def draining(stage: Stage) -> Iterator[set[Fired]]:
             assert create_topic(stage.cluster, "steady", next(topics), size).error_code == 0
             tokens -= size
 
-    with _again(careful):
+    with repeating(careful, PAUSE):
         yield {fired("KafkaControllerMutationTokensDraining", client_id="steady")}
-
-
-@contextmanager
-def _again(work: Callable[[], None]) -> Iterator[None]:
-    """Do it again and again, on a thread of its own, until the block ends."""
-    end = threading.Event()
-
-    def repeat() -> None:
-        while not end.wait(0.5):
-            work()
-
-    thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
-    yield
-    end.set()
-    thread.join()

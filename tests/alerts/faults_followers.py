@@ -1,6 +1,5 @@
 """Followers that hang, cannot keep up, or have lost everything."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -9,11 +8,10 @@ from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
+from tests.cluster.followers import duty_cycle
 
 MEGABYTE: Final = 1_000_000
 RECORD: Final = 10_000
-RUNS, STOPS = 0.05, 0.45
-"""Seconds of a duty cycle in which a follower gets some ten fetches a round."""
 SAMPLES: Final = 8
 """One every two seconds. A follower that hangs before its third sample is not known to be stuck."""
 SMALL: Final = ClusterSettings(
@@ -43,20 +41,8 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
 @fault("follower-slow", "A broker runs a tenth of the time")
 def slow(stage: Stage) -> Iterator[set[Fired]]:
     """A broker that runs a tenth of the time."""
-    end = threading.Event()
-
-    def cycle() -> None:
-        while not end.wait(RUNS):
-            stage.cluster.pause(2)
-            end.wait(STOPS)
-            stage.cluster.resume(2)
-
-    with _outrun(stage, "slow"):
-        thread = threading.Thread(target=cycle, daemon=True)
-        thread.start()
+    with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2):
         yield {fired("KafkaReplicaSlow", topic="slow", partition=0, broker=2), *_out("slow", 2)}
-        end.set()
-        thread.join()
 
 
 @fault("broker-wiped", "A throttled broker comes back with empty disks")

@@ -1,14 +1,17 @@
 """What the page says of one follower, poll by poll, and what the brokers themselves say of it."""
 
 import math
+import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from sandbox import Cluster
+from sandbox import Cluster, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar
+from tests.support.threads import repeating
 
 TO_AGREE: Final = 2
 """Polls that must agree before a state is shown."""
@@ -18,6 +21,10 @@ TO_KNOW: Final = 3
 
 LARGEST_OVERHEAD: Final = 1.1
 """Bytes in the log per byte of payload, at most, where records are of 1000 bytes and in batches."""
+
+
+RUNS, STOPS = 0.05, 0.45
+"""Seconds of a duty cycle: so much of a follower leaves it some ten fetches a round."""
 
 
 @dataclass
@@ -139,6 +146,23 @@ def count_by_state(page: Page, broker: int) -> dict[str, float]:
     """Followers outside the ISR that a broker hosts, by state, without counts of 0."""
     counts = page.by("state", "broker_out_of_sync_replicas", broker=broker)
     return {state: count for state, count in counts.items() if count}
+
+
+def left_at(cluster: Cluster, topic: str, broker: int) -> float:
+    """When the brokers have taken a follower out of the ISR."""
+    wait_for(lambda: broker not in cluster.admin.isr(topic)[0], what="the follower is dropped")
+    return time.time()
+
+
+def duty_cycle(cluster: Cluster, broker: int) -> AbstractContextManager[None]:
+    """Let a broker run a small part of the time only."""
+
+    def stop() -> None:
+        cluster.pause(broker)
+        time.sleep(STOPS)
+        cluster.resume(broker)
+
+    return repeating(stop, RUNS)
 
 
 def out_of_sync(cluster: Cluster) -> dict[int, int]:

@@ -2,7 +2,6 @@
 
 import http
 import statistics
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from sandbox import Cluster, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
+from tests.support.threads import repeating
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
@@ -112,29 +112,14 @@ def _some_topics(cluster: Cluster) -> None:
 @contextmanager
 def _scraped_all_the_time(sidecar: Sidecar) -> Iterator[None]:
     """Scrape twenty times a second; no scrape may fail."""
-    stop, failures = threading.Event(), list[BaseException]()
-
-    def scrape() -> None:
-        while not stop.wait(SCRAPE_EVERY):
-            try:
-                sidecar.scrape()
-            except Exception as failure:  # noqa: BLE001  handed on below
-                failures.append(failure)
-
-    thread = threading.Thread(target=scrape, daemon=True)
     sidecar.latencies.clear()
-    thread.start()
-    try:
+    with repeating(sidecar.scrape, SCRAPE_EVERY):
         yield
-    finally:
-        stop.set()
-        thread.join()
     cuts = statistics.quantiles(sidecar.latencies, n=100)
     print(
         f"{len(sidecar.latencies)} scrapes: median {1000 * cuts[49]:.1f} ms, p99 {1000 * cuts[98]:.1f} ms, "
         f"slowest {1000 * max(sidecar.latencies):.1f} ms"
     )
-    assert failures == []
 
 
 def _assert_fresh(page: Page, brokers: tuple[int, ...]) -> None:

@@ -8,7 +8,16 @@ import pytest
 
 from sandbox import Cluster, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
-from tests.cluster.followers import LARGEST_OVERHEAD, TO_AGREE, TO_KNOW, Follower, Limits, count_by_state, out_of_sync
+from tests.cluster.followers import (
+    LARGEST_OVERHEAD,
+    TO_AGREE,
+    TO_KNOW,
+    Follower,
+    Limits,
+    count_by_state,
+    left_at,
+    out_of_sync,
+)
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
@@ -32,7 +41,7 @@ def test_offline_while_its_broker_is_dead(cluster: Cluster, tmp_path: Path) -> N
         follower = Follower(sidecar, "dead", BROKER)
         _known(follower)
         cluster.kill(BROKER)
-        left = _left_at(cluster, "dead")
+        left = left_at(cluster, "dead", BROKER)
         produced = time.time()
         cluster.load.produce("dead", records=missing, record_size=RECORD)
         reached = follower.until("offline", _fenced, on_the_way={"unknown"})
@@ -74,7 +83,7 @@ def test_bootstrapping_after_its_disks_were_emptied(cluster: Cluster, tmp_path: 
         cluster.kill(BROKER)
         cluster.wipe(BROKER)
         follower.until("offline", _fenced, on_the_way={"unknown"})
-        left = _left_at(cluster, "wiped")
+        left = left_at(cluster, "wiped", BROKER)
         cluster.start(BROKER)
         reached = follower.until("bootstrapping", lambda page: _answers(follower, page), timeout=120)
         print(follower.numbers(reached.page))
@@ -97,16 +106,6 @@ def test_bootstrapping_after_its_disks_were_emptied(cluster: Cluster, tmp_path: 
     assert count_by_state(after, BROKER) == {}
 
 
-def test_bootstrapping_when_a_replica_is_added(cluster: Cluster, tmp_path: Path) -> None:
-    """A replication factor that is raised adds without removing; no under-replication, and no time out of sync."""
-    _assert_added(cluster, tmp_path, "raised", [LEADER, BROKER], "bootstrapping")
-
-
-def test_moving_when_a_replica_takes_the_place_of_another(cluster: Cluster, tmp_path: Path) -> None:
-    """A reassignment that removes, too: the replica that it adds is moving and nothing else until it is there."""
-    _assert_added(cluster, tmp_path, "moved", [BROKER], "moving")
-
-
 @pytest.mark.full_kafka
 @pytest.mark.parametrize("side", ["follower", "leader"])
 def test_throttled_when_a_throttle_holds_it_back(cluster: Cluster, tmp_path: Path, side: str) -> None:
@@ -119,7 +118,7 @@ def test_throttled_when_a_throttle_holds_it_back(cluster: Cluster, tmp_path: Pat
         follower = Follower(sidecar, topic, BROKER)
         _known(follower)
         cluster.kill(BROKER)
-        left = _left_at(cluster, topic)
+        left = left_at(cluster, topic, BROKER)
         cluster.load.produce(topic, records=missing, record_size=RECORD)
         follower.until("offline", _fenced, on_the_way={"unknown"})
         cluster.start(BROKER)
@@ -152,7 +151,7 @@ def test_leader_unavailable_without_a_leader(cluster: Cluster, tmp_path: Path) -
         follower = Follower(sidecar, "headless", BROKER)
         _known(follower)
         cluster.kill(BROKER)
-        left = _left_at(cluster, "headless")
+        left = left_at(cluster, "headless", BROKER)
         cluster.load.produce("headless", records=700)
         follower.until("offline", _fenced, on_the_way={"unknown"})
         cluster.kill(3)
@@ -206,13 +205,16 @@ def test_a_burst_of_large_batches_raises_nothing(cluster: Cluster, tmp_path: Pat
         assert {state for broker in cluster.broker_ids for state in count_by_state(page, broker)} == set()
 
 
-def _assert_added(cluster: Cluster, folder: Path, topic: str, replicas: list[int], state: str) -> None:
-    """Add a replica under a throttle, and see it in that state, and in no other, until it is there."""
+@pytest.mark.parametrize(
+    ("topic", "replicas", "state"), [("raised", [LEADER, BROKER], "bootstrapping"), ("moved", [BROKER], "moving")]
+)
+def test_a_replica_that_is_added(cluster: Cluster, tmp_path: Path, topic: str, replicas: list[int], state: str) -> None:
+    """Bootstrapping where a replication factor is raised, moving where another one is removed; no time out of sync."""
     missing = 14_000
     cluster.admin.create_topic(topic, assignment={0: [LEADER]})
     cluster.load.produce(topic, records=missing, record_size=RECORD)
 
-    with Sidecar(configuration(cluster, poll={"log_dirs": "100ms"}), folder) as sidecar:
+    with Sidecar(configuration(cluster, poll={"log_dirs": "100ms"}), tmp_path) as sidecar:
         follower = Follower(sidecar, topic, BROKER)
         _known(follower)
         cluster.admin.reassign({(topic, 0): replicas}, throttle=MEGABYTE // 2)
@@ -253,12 +255,6 @@ def _fenced(page: Page) -> bool:
 def _answers(follower: Follower, page: Page) -> bool:
     """The broker is back, and both it and the leader have answered."""
     return not _fenced(page) and BROKER not in page.silent("offsets")
-
-
-def _left_at(cluster: Cluster, topic: str) -> float:
-    """When the brokers take the follower out of the ISR."""
-    wait_for(lambda: BROKER not in cluster.admin.isr(topic)[0], what="the follower is dropped")
-    return time.time()
 
 
 def _throttle(cluster: Cluster, topic: str, rate: int | None, side: str = "follower") -> None:

@@ -14,6 +14,7 @@ from sandbox import Cluster, SandboxError
 from tests.cluster.followers import count_by_state
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
+from tests.support.threads import repeating
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
@@ -130,18 +131,12 @@ def _look(cluster: Cluster) -> Look:
 @contextmanager
 def _watched(cluster: Cluster) -> Iterator[Truth]:
     """Ask the brokers for the ISR again and again."""
-    truth, end = Truth(), threading.Event()
+    truth = Truth()
 
     def watch() -> None:
-        while not end.wait(LOOK):
-            # The broker that is asked may be the one that stops just now.
-            with suppress(SandboxError):
-                truth.looks.append(_look(cluster))
+        # The broker that is asked may be the one that stops just now.
+        with suppress(SandboxError):
+            truth.looks.append(_look(cluster))
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with repeating(watch, LOOK):
         yield truth
-    finally:
-        end.set()
-        thread.join()

@@ -3,14 +3,14 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from sandbox import Cluster, ClusterSettings, wait_for
-from tests.cluster.followers import TO_AGREE, TO_KNOW, Follower, Limits, count_by_state
+from sandbox import Cluster, ClusterSettings
+from tests.cluster.followers import TO_AGREE, TO_KNOW, Follower, Limits, count_by_state, duty_cycle, left_at
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
@@ -22,8 +22,6 @@ RATE = 2_500_000
 LOOK_BACK = 1.25
 """Quota windows that a look back spans at most: what lies longer back is kept four times a window."""
 SESSION_MS = 120_000
-RUNS, STOPS = 0.05, 0.45
-"""Seconds of a duty cycle: so much of a follower leaves it some ten fetches a round."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: P
         _seen_for(follower, limits.window)
         began = time.time()
         leaving = _leaving(small, "outrun")
-        with _duty_cycle(small):
+        with duty_cycle(small, BROKER):
             reached = follower.until("slow", on_the_way={"in_sync", "unknown"})
             print(follower.numbers(reached.page))
             left = leaving()
@@ -119,7 +117,7 @@ def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> Non
         _seen_for(follower, 0)
         small.pause(BROKER)
         small.load.produce("back", records=missing, record_size=RECORD, acks=1, batch_size=RECORD)
-        left = _left_at(small, "back")
+        left = left_at(small, "back", BROKER)
         follower.until("stuck", on_the_way={"unknown"})
         stuck = follower.stays("stuck")[-1]
         assert follower.one(stuck, "lag_messages") == missing
@@ -148,7 +146,7 @@ def test_leader_unavailable_while_the_leader_hangs(small: Cluster, tmp_path: Pat
         _seen_for(follower, 0)
         small.pause(BROKER)
         small.load.produce("mute", records=1000, record_size=RECORD, acks=1)
-        left = _left_at(small, "mute")
+        left = left_at(small, "mute", BROKER)
         follower.until("stuck", on_the_way={"unknown"})
         small.pause(LEADER)
         small.resume(BROKER)
@@ -168,31 +166,9 @@ def test_leader_unavailable_while_the_leader_hangs(small: Cluster, tmp_path: Pat
     assert count_by_state(over.page, BROKER) == {}
 
 
-@contextmanager
-def _produced(cluster: Cluster, topic: str) -> Iterator[None]:
+def _produced(cluster: Cluster, topic: str) -> AbstractContextManager[object]:
     """Records all the time, one a batch, so that a small fetch takes few of them."""
-    with cluster.load.background(topic, RATE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0):
-        yield
-
-
-@contextmanager
-def _duty_cycle(cluster: Cluster) -> Iterator[None]:
-    """Let the follower's broker run a small part of the time only."""
-    end = threading.Event()
-
-    def cycle() -> None:
-        while not end.wait(RUNS):
-            cluster.pause(BROKER)
-            end.wait(STOPS)
-            cluster.resume(BROKER)
-
-    thread = threading.Thread(target=cycle, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        end.set()
-        thread.join()
+    return cluster.load.background(topic, RATE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0)
 
 
 def _seen_for(follower: Follower, seconds: float) -> Page:
@@ -208,7 +184,7 @@ def _seen_for(follower: Follower, seconds: float) -> Page:
 def _leaving(cluster: Cluster, topic: str) -> Callable[[], float]:
     """Watch the ISR from now on; the returned function waits for the follower to be dropped, and returns the time."""
     left: list[float] = []
-    thread = threading.Thread(target=lambda: left.append(_left_at(cluster, topic)), daemon=True)
+    thread = threading.Thread(target=lambda: left.append(left_at(cluster, topic, BROKER)), daemon=True)
     thread.start()
 
     def when() -> float:
@@ -216,12 +192,6 @@ def _leaving(cluster: Cluster, topic: str) -> Callable[[], float]:
         return left[0]
 
     return when
-
-
-def _left_at(cluster: Cluster, topic: str) -> float:
-    """When the brokers have taken the follower out of the ISR."""
-    wait_for(lambda: BROKER not in cluster.admin.isr(topic)[0], what="the follower is dropped")
-    return time.time()
 
 
 def _grows(numbers: list[float]) -> bool:

@@ -17,7 +17,8 @@ def tables_of(values: Iterable[bytes]) -> list[dict[str, Rows]]:
     polls: dict[Key, dict[str, Rows]] = {}
     for value in values:
         message = json.loads(value)
-        poll = polls.setdefault((message["run"], message["sequence"]), {table.name: _empty(table) for table in TABLES})
+        empty = {table.name: {column.name: list[Any]() for column in columns_of(table)} for table in TABLES}
+        poll = polls.setdefault((message["run"], message["sequence"]), empty)
         table = BY_NAME[message["table"]]
         rows = poll[table.name]
         front = {name: each for name, each in message.items() if name not in {"table", "rows"}}
@@ -26,10 +27,6 @@ def tables_of(values: Iterable[bytes]) -> list[dict[str, Rows]]:
             for column in columns_of(table):
                 rows[column.name].append(_spelled(column.type, {**front, **row}[column.name]))
     return [polls[key] for key in sorted(polls)]
-
-
-def _empty(table: Any) -> Rows:
-    return {column.name: [] for column in columns_of(table)}
 
 
 def _spelled(type_: Any, value: Any) -> Any:

@@ -1,9 +1,11 @@
 """Polls, their rows as Python values, and the same polls evaluated again from these rows."""
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from kafka_warden.derive import derive
+from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.history.column import python_values
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.replay import Confidence, Tables
@@ -32,6 +34,22 @@ def scene_polls() -> list[Poll]:
     return polls(scene.poll(float(clock)) for clock in scene.POLLS)
 
 
+def restarted_polls() -> list[Poll]:
+    """The polls of the scene from the sixth on, by a process that took over the state file of the first five."""
+    seen = [poll.snapshot for poll in scene_polls()]
+    memory = None
+    for each in seen[:5]:
+        memory, _ = derive(each, memory, scene.PARAMETERS)
+    assert memory is not None
+    document = json.loads(json.dumps(to_document(memory, seen[4])))
+    memory, evaluated = from_document(document, seen[5]), list[Poll]()
+    for sequence, each in enumerate(seen[5:]):
+        memory, derived = derive(each, memory, scene.PARAMETERS)
+        how = Remembered.KEPT if sequence else Remembered.RESTORED
+        evaluated.append(Poll(each, derived, scene.PARAMETERS, "second", sequence, how, None if sequence else document))
+    return evaluated
+
+
 def rows(poll: Poll) -> dict[str, Rows]:
     """Rows by table."""
     built = (build(table, poll) for table in TABLES)
@@ -48,12 +66,14 @@ def replay(kept: Iterable[Tables]) -> Iterator[Poll]:
 
 def written(tables: Mapping[str, Columns]) -> dict[str, Rows]:
     """Return the rows as they were written: Arrow reads a map as a list of pairs."""
-    return {name: _written(name, columns) for name, columns in tables.items()}
-
-
-def _written(name: str, columns: Columns) -> Rows:
-    types_ = {column.name: column.type for column in columns_of(BY_NAME[name])}
-    return {name: [types_[name].write(types_[name].read(each)) for each in columns[name]] for name in columns}
+    types_ = {(name, column.name): column.type for name in tables for column in columns_of(BY_NAME[name])}
+    return {
+        name: {
+            column: [types_[name, column].write(types_[name, column].read(each)) for each in values]
+            for column, values in columns.items()
+        }
+        for name, columns in tables.items()
+    }
 
 
 def differences(one: Mapping[str, Rows], other: Mapping[str, Rows], but: Collection[str] = ()) -> list[tuple[str, str]]:

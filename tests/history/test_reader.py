@@ -42,8 +42,10 @@ def test_missing_history_is_an_error(history: Path, tmp_path: Path) -> None:
     """It is an error if no table has rows of that time; a single table without rows is not."""
     with pytest.raises(EmptyHistoryError, match=r"no history of the time from 0 to 3600"):
         read(history, "polls", 0.0, 3600.0)
-    with pytest.raises(EmptyHistoryError, match="nowhere"):
+    with pytest.raises(EmptyHistoryError, match="nowhere: cannot be listed"):
         read(tmp_path / "nowhere", "polls")
+    with pytest.raises(EmptyHistoryError, match="no file of history in it"):
+        read(history / "restored", "polls")
     assert read(history, "moves", NOON, EPOCH + 5).num_rows == 3
     write(tmp_path / "quiet", evaluated([scene_polls()[0].snapshot])[:1])
     assert read(tmp_path / "quiet", "restored").num_rows == 0
@@ -64,6 +66,16 @@ def test_a_missing_column_is_named(history: Path) -> None:
     file = the_file(history, "replicas")
     rewrite(file, pq.read_table(file).drop_columns(["end"]))
     with pytest.raises(MissingColumnError, match=f"{file.name}: the column end of the table replicas is missing"):
+        read(history, "replicas")
+
+
+def test_a_column_of_another_type_is_named(history: Path) -> None:
+    """The error has both types."""
+    file = the_file(history, "replicas")
+    rows = pq.read_table(file)
+    place = rows.schema.get_field_index("size")
+    rewrite(file, rows.set_column(place, "size", rows["size"].cast(pa.string())))
+    with pytest.raises(HistoryFileError, match="the column size of the table replicas is string, not int64"):
         read(history, "replicas")
 
 
@@ -104,9 +116,12 @@ def test_a_file_without_rows_is_no_error(history: Path) -> None:
     assert read(history, "polls") == before
 
 
-def test_temporary_files_are_ignored(history: Path) -> None:
-    """Files whose name starts with a dot are ignored."""
+def test_other_files_are_ignored(history: Path) -> None:
+    """Files whose name starts with a dot, which are being written, and files beside those of hours are ignored."""
     file = the_file(history, "polls")
     file.with_name(f".{file.name}").write_bytes(b"half")
     file.with_name(f".{file.name}.tmp").write_bytes(b"half")
+    (history / "polls" / "notes.parquet").write_bytes(b"mine")
+    (history / "polls" / "date=2026-99-99" / "hour=00").mkdir(parents=True)
+    (history / "polls" / "date=2026-99-99" / "hour=00" / "x.parquet").write_bytes(b"mine")
     assert len(list(polls(history))) == len(scene_polls())

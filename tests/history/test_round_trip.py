@@ -1,14 +1,11 @@
 """Snapshots are restored from rows, and all derived values are computed from them again, bit by bit."""
 
-import json
 import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.derive import derive
-from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import HistoryRowsError
 from kafka_warden.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
 from kafka_warden.history.replay import replay as evaluate_again
@@ -18,7 +15,7 @@ from kafka_warden.model import Parameters, Snapshot
 from tests import scene
 from tests.history.alike import comparable
 from tests.history.anything import histories
-from tests.history.replay import Rows, differences, in_order_of, polls, replay, rows, scene_polls
+from tests.history.replay import Rows, differences, in_order_of, polls, replay, restarted_polls, rows, scene_polls
 
 
 def test_the_scene_is_restored() -> None:
@@ -61,20 +58,7 @@ def shuffled(columns: Rows, chance: random.Random) -> Rows:
 
 def test_a_restart_is_replayed() -> None:
     """A process that started with a state file can be replayed from its rows, which have that file."""
-    seen = [scene.poll(float(clock)) for clock in scene.POLLS]
-    memory, _ = derive(seen[0], None, scene.PARAMETERS)
-    for each in seen[1:5]:
-        memory, _ = derive(each, memory, scene.PARAMETERS)
-    document = json.loads(json.dumps(to_document(memory, seen[4])))
-
-    kept, memory = [], from_document(document, seen[5])
-    for sequence, each in enumerate(seen[5:]):
-        memory, derived = derive(each, memory, scene.PARAMETERS)
-        how = Remembered.KEPT if sequence else Remembered.RESTORED
-        kept.append(
-            rows(Poll(each, derived, scene.PARAMETERS, "second", sequence, how, None if sequence else document))
-        )
-
+    kept = [rows(poll) for poll in restarted_polls()]
     assert [len(tables["restored"]["part"]) for tables in kept] == [1, 0, 0, 0, 0]
     for before, again in zip(kept, replay(kept), strict=True):
         assert differences(before, rows(again)) == []

@@ -1,13 +1,16 @@
 """One Spark for all tests of the pipeline: a JVM takes seconds to start."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyspark.util
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import session
+from tests.pipeline.arrivals import files_of, history_polls, rolled
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,6 +33,26 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what asks for Spark."""
     if "spark" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def judged() -> list[Poll]:
+    """The polls of three hours."""
+    return history_polls()
+
+
+@pytest.fixture(scope="session")
+def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their files, in a folder whose name is a pattern where Spark looks for one."""
+    made = tmp_path_factory.mktemp("history [1] {a,b}*")
+    files_of(made, judged)
+    return made
+
+
+@pytest.fixture(scope="session")
+def rolled_up(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Marts of the batch job on each of these files once."""
+    return rolled(spark, source, tmp_path_factory.mktemp("marts [1] {a,b}*"))
 
 
 @pytest.fixture(scope="session")

@@ -1,24 +1,19 @@
 """Bad input of history: an error that names the file, or what the documents say is done about it."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import (
     ConfigError,
-    DamagedFileError,
     EmptyHistoryError,
-    HistoryFileError,
     MissingColumnError,
-    NewerSchemaError,
     UnreadableFileError,
 )
 from kafka_warden.history.parquet.arrow import schema_of
-from kafka_warden.history.schema import BY_NAME, VERSION
+from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.history import History
 from tests.history.places import NOON, rewrite, the_file, write
 from tests.history.replay import scene_polls
@@ -32,52 +27,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cut(file: Path) -> None:
-    """Leave half of it, as a copy that broke off does."""
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-
-
-def without_column(file: Path) -> None:
-    """Take a column away."""
-    rewrite(file, pq.read_table(file).drop_columns(["lag_bytes"]))
-
-
-def newer(file: Path) -> None:
-    """Let it be of the next version."""
-    rewrite(file, pq.read_table(file), version=VERSION + 1)
-
-
-def of_another_type(file: Path) -> None:
-    """Let whole numbers be texts."""
-    rows = pq.read_table(file)
-    place = rows.schema.get_field_index("size")
-    rewrite(file, rows.set_column(place, "size", rows["size"].cast(pa.string())))
-
-
-def of_somebody_else(file: Path) -> None:
-    """A Parquet file of another program."""
-    pq.write_table(pa.table({"a": [1]}), file)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "error", "problem"),
-    [
-        (cut, DamagedFileError, "it is cut off or damaged"),
-        (without_column, MissingColumnError, "the column lag_bytes of the table replicas is missing"),
-        (newer, NewerSchemaError, f"its tables are of version {VERSION + 1}"),
-        (of_another_type, HistoryFileError, "the column size of the table replicas is string, not int64"),
-        (of_somebody_else, HistoryFileError, "not a file of the table replicas"),
-    ],
-)
-def test_bad_file_is_named(
-    spark: SparkSession, folder: Path, spoil: Callable[[Path], None], error: type[Exception], problem: str
-) -> None:
-    """Before a row is read the file is named, with what is wrong with it; other tables can be read."""
+def test_bad_file_is_named(spark: SparkSession, folder: Path) -> None:
+    """Files are checked as tests/history/test_reader.py has it, before a row is read; other tables can be read."""
     file = the_file(folder, "replicas")
-    spoil(file)
+    rewrite(file, pq.read_table(file).drop_columns(["lag_bytes"]))
     history = History(spark, folder)
-    with pytest.raises(error, match=rf"{file.name}: {problem}"):
+    with pytest.raises(MissingColumnError, match=rf"{file.name}: the column lag_bytes of the table replicas"):
         history.table("replicas")
     assert history.table("polls").count() == len(scene_polls())
 
@@ -112,33 +67,12 @@ def test_duplicates_count_once(spark: SparkSession, folder: Path) -> None:
     assert {row["run"]: row["count"] for row in found} == {"run": len(scene_polls()), "other": 2}
 
 
-def test_only_own_files_are_read(spark: SparkSession, folder: Path) -> None:
-    """Files that are being written, and others beside those of hours, are passed by."""
-    file = the_file(folder, "replicas")
-    file.with_name(f".{file.name}.tmp").write_bytes(b"half")
-    file.with_name(f".{file.name}").write_bytes(b"half")
-    (folder / "replicas" / "notes.parquet").write_bytes(b"mine")
-    (folder / "replicas" / "date=2026-99-99" / "hour=00").mkdir(parents=True)
-    (folder / "replicas" / "date=2026-99-99" / "hour=00" / "x.parquet").write_bytes(b"mine")
-    assert History(spark, folder).table("replicas").count() == 15 * len(scene_polls())
-
-
 def test_time_is_by_the_hour(spark: SparkSession, tmp_path: Path) -> None:
-    """A part of history has the hours that begin in it, and nothing is an error that names the time."""
+    """A part of history has the hours that begin in it."""
     files_of(tmp_path, history_polls())
     second = History(spark, tmp_path, NOON + 3600, NOON + 7200)
     assert not second.whole
     assert second.table("polls").count() == second.rows("polls") == 3600 / EVERY
-    with pytest.raises(EmptyHistoryError, match="no history of the time from 0 to 3600"):
-        History(spark, tmp_path, 0.0, 3600.0).table("polls")
-
-
-def test_folder_without_history_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """One that is not there, and one without files."""
-    with pytest.raises(EmptyHistoryError, match="no file of history in it"):
-        History(spark, tmp_path).table("polls")
-    with pytest.raises(EmptyHistoryError, match="nowhere: cannot be listed"):
-        History(spark, tmp_path / "nowhere").table("polls")
 
 
 @pytest.mark.parametrize("address", ["kafka://localhost:1/topic", "nonsense://there/history", "hdfs://localhost:1/in"])

@@ -1,20 +1,16 @@
 """A replay through Spark says what the sidecar said, poll by poll, and owns up where it cannot."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.derive import derive
-from kafka_warden.derive.saved import from_document, to_document
-from kafka_warden.history.poll import Poll, Remembered
+from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.replay import CONFIDENCE, notes, replayed
-from tests import scene
 from tests.history.places import write
-from tests.history.replay import Rows, differences, in_order_of, rows, scene_polls, written
+from tests.history.replay import Rows, differences, in_order_of, restarted_polls, rows, scene_polls, written
 
 
 def differing(history: History, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
@@ -36,26 +32,10 @@ def differing(history: History, table: str, before: list[Poll]) -> list[tuple[st
     return different
 
 
-def restarted() -> list[Poll]:
-    """The scene by a second process, which took the state file of the first one over."""
-    seen = [scene.poll(float(clock)) for clock in scene.POLLS]
-    memory = None
-    for each in seen[:5]:
-        memory, _ = derive(each, memory, scene.PARAMETERS)
-    assert memory is not None
-    document = json.loads(json.dumps(to_document(memory, seen[4])))
-    memory, judged = from_document(document, seen[5]), list[Poll]()
-    for sequence, each in enumerate(seen[5:]):
-        memory, derived = derive(each, memory, scene.PARAMETERS)
-        how = Remembered.KEPT if sequence else Remembered.RESTORED
-        judged.append(Poll(each, derived, scene.PARAMETERS, "second", sequence, how, None if sequence else document))
-    return judged
-
-
 @pytest.mark.parametrize("table", ["brokers", "moves", "polls", "quotas", "replicas"])
 def test_two_runs_are_judged_alike(spark: SparkSession, tmp_path: Path, table: str) -> None:
     """States, causes, since when, tokens and every number of two processes are exactly those that were written."""
-    first, second = scene_polls(), restarted()
+    first, second = scene_polls(), restarted_polls()
     write(tmp_path / "one", first)
     write(tmp_path / "two", second)
     assert differing(History(spark, tmp_path), table, [*first, *second]) == []

@@ -25,26 +25,6 @@ HOURS = 4
 """That the history has windows in."""
 
 
-@pytest.fixture(scope="module")
-def judged() -> list[Poll]:
-    """The polls."""
-    return history_polls()
-
-
-@pytest.fixture(scope="module")
-def folder(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Their history."""
-    made = tmp_path_factory.mktemp("history [1] {a,b}*")
-    files_of(made, judged)
-    return made
-
-
-@pytest.fixture(scope="module")
-def found(spark: SparkSession, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Their marts."""
-    return rolled(spark, folder, tmp_path_factory.mktemp("marts [1] {a,b}*"))
-
-
 def in_hour(judged: list[Poll], hour: int) -> list[Poll]:
     """Polls of one hour, counted from the first."""
     return [poll for poll in judged if int(poll.snapshot.time - NOON) // 3600 == hour]
@@ -57,27 +37,27 @@ def window(found: dict[str, Any], mart: str, hour: int, *key: Any) -> dict[str, 
     return row
 
 
-def test_cluster_has_every_poll_once(found: dict[str, Any], judged: list[Poll]) -> None:
+def test_cluster_has_every_poll_once(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """Hours have all of their polls, minutes one, and both what the snapshot counts."""
     for hour in range(HOURS):
-        row = window(found, "cluster_hour", hour)
+        row = window(rolled_up, "cluster_hour", hour)
         assert row["polls"] == len(in_hour(judged, hour))
         assert (row["brokers_max"], row["partitions_max"], row["replicas_max"]) == (4, 6, 15)
-    assert len(found["cluster_minute"]) == len(judged)
-    assert {row["polls"] for row in found["cluster_minute"].values()} == {1}
+    assert len(rolled_up["cluster_minute"]) == len(judged)
+    assert {row["polls"] for row in rolled_up["cluster_minute"].values()} == {1}
 
 
-def test_sum_is_unknown_where_a_part_is(found: dict[str, Any]) -> None:
+def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any]) -> None:
     """A partition without a leader has no rate: neither its topic nor the cluster has one, and other topics do."""
-    assert window(found, "cluster_hour", 1)["bytes_in_max"] is None
-    assert window(found, "topic_hour", 1, "quiet")["bytes_in_max"] is None
-    assert window(found, "topic_hour", 1, "orders")["bytes_in_max"] is not None
+    assert window(rolled_up, "cluster_hour", 1)["bytes_in_max"] is None
+    assert window(rolled_up, "topic_hour", 1, "quiet")["bytes_in_max"] is None
+    assert window(rolled_up, "topic_hour", 1, "orders")["bytes_in_max"] is not None
 
 
-def test_topic_windows_are_sums_over_partitions(found: dict[str, Any], judged: list[Poll]) -> None:
+def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """Bytes in, stored, lacking and the counts of a topic are those of its partitions in the polls of the hour."""
     for hour in range(HOURS):
-        row = window(found, "topic_hour", hour, "orders")
+        row = window(rolled_up, "topic_hour", hour, "orders")
         mine = in_hour(judged, hour)
         rates = [poll.derived.bytes_in[topic_rows(poll, "orders")].sum() for poll in mine]
         known = [rate for rate in rates if not np.isnan(rate)]
@@ -107,12 +87,12 @@ def follower_rows(poll: Poll, topic: str) -> np.ndarray:
     return np.flatnonzero(mine & poll.derived.lag.following)
 
 
-def test_replica_windows_count_states(found: dict[str, Any], judged: list[Poll]) -> None:
+def test_replica_windows_count_states(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """A replica's states are counted poll by poll, in hours as in minutes."""
     key = ("payments", 0, 1)
     of_hours, of_minutes = Counter[str](), Counter[str]()
     for counted, mart in ((of_hours, "replica_hour"), (of_minutes, "replica_minute")):
-        for row in found[mart].values():
+        for row in rolled_up[mart].values():
             if (row["topic"], row["partition"], row["broker"]) == key:
                 counted.update(row["states"])
                 assert sum(row["states"].values()) == row["samples"] == row["out_of_sync_samples"]
@@ -121,10 +101,10 @@ def test_replica_windows_count_states(found: dict[str, Any], judged: list[Poll])
     assert len(of_hours) > 1
 
 
-def test_replica_mean_of_an_hour_is_that_of_its_polls(found: dict[str, Any], judged: list[Poll]) -> None:
+def test_replica_mean_of_an_hour_is_that_of_its_polls(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """Hours are made of minutes, and their mean is still that of the samples."""
     for hour in range(HOURS):
-        row = window(found, "replica_hour", hour, "orders", topic_id(judged[0], "orders"), 1, 3)
+        row = window(rolled_up, "replica_hour", hour, "orders", topic_id(judged[0], "orders"), 1, 3)
         lags = [poll.derived.lag.bytes[replica(poll)] for poll in in_hour(judged, hour)]
         assert row["lag_bytes_mean"] == pytest.approx(np.mean(lags), rel=1e-12)
         assert row["lag_bytes_max"] == max(lags)
@@ -142,34 +122,34 @@ def replica(poll: Poll) -> int:
     return int(row)
 
 
-def test_broker_windows_have_throttles(found: dict[str, Any]) -> None:
+def test_broker_windows_have_throttles(rolled_up: dict[str, Any]) -> None:
     """Limit, rate, use and headroom of both sides; an unlimited side has a use of 0."""
-    row = window(found, "broker_hour", 1, 2)
+    row = window(rolled_up, "broker_hour", 1, 2)
     assert row["leader_limit_last"] == 2e5
     assert row["leader_use_max"] == pytest.approx(row["leader_rate_max"] / 2e5)
     assert row["follower_limit_last"] == 4e6
-    unlimited = window(found, "broker_hour", 1, 3)
+    unlimited = window(rolled_up, "broker_hour", 1, 3)
     assert (unlimited["leader_limit_last"], unlimited["leader_use_max"]) == (float("inf"), 0.0)
-    unknown = window(found, "broker_hour", 1, 4)
+    unknown = window(rolled_up, "broker_hour", 1, 4)
     assert (unknown["leader_limit_last"], unknown["leader_use_max"]) == (None, None)
 
 
 def test_duplicates_and_order_change_nothing(
-    spark: SparkSession, folder: Path, found: dict[str, Any], tmp_path: Path
+    spark: SparkSession, source: Path, rolled_up: dict[str, Any], tmp_path: Path
 ) -> None:
     """Files that are there twice, under another name or in another sidecar's folder, count once."""
-    for number, file in enumerate(sorted(folder.rglob("kafka-warden-*.parquet"), reverse=True)):
-        arrive(file, folder, tmp_path / "history" / f"sidecar-{number % 2}")
+    for number, file in enumerate(sorted(source.rglob("kafka-warden-*.parquet"), reverse=True)):
+        arrive(file, source, tmp_path / "history" / f"sidecar-{number % 2}")
         if number % 3 == 0:
-            arrive(file, folder, tmp_path / "history" / f"sidecar-{(number + 1) % 2}", "copy-")
-    assert rolled(spark, tmp_path / "history", tmp_path / "marts") == found
+            arrive(file, source, tmp_path / "history" / f"sidecar-{(number + 1) % 2}", "copy-")
+    assert rolled(spark, tmp_path / "history", tmp_path / "marts") == rolled_up
 
 
-def test_sum_is_unknown_where_rows_of_a_poll_are_missing(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_sum_is_unknown_where_rows_of_a_poll_are_missing(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     """A poll whose rows of `partitions` are lost has no sums over them, and all else of it is there."""
-    for file in folder.rglob("kafka-warden-*.parquet"):
+    for file in source.rglob("kafka-warden-*.parquet"):
         if "partitions" not in file.parts or "hour=23" in file.parts:
-            arrive(file, folder, tmp_path / "history")
+            arrive(file, source, tmp_path / "history")
     found = rolled(spark, tmp_path / "history", tmp_path / "marts")
     lost = [row for row in found["topic_hour"].values() if row["topic"] == "orders" and row["hour"] != 23]
     assert lost
@@ -177,10 +157,10 @@ def test_sum_is_unknown_where_rows_of_a_poll_are_missing(spark: SparkSession, fo
     assert None not in {row["bytes_stored_last"] for row in lost}
 
 
-def test_count_is_unknown_where_a_poll_does_not_know(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_count_is_unknown_where_a_poll_does_not_know(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     """Under-replication needs the reassignments, the minimum ISR needs the configs."""
-    for file in folder.rglob("kafka-warden-*.parquet"):
-        arrive(file, folder, tmp_path / "history")
+    for file in source.rglob("kafka-warden-*.parquet"):
+        arrive(file, source, tmp_path / "history")
     for file in (tmp_path / "history" / "polls").rglob("*.parquet"):
         if "hour=23" not in file.parts:
             blind(file, "under_replicated_known", "min_isr_known")
@@ -202,14 +182,14 @@ def blind(file: Path, *flags: str) -> None:
 
 
 def test_part_of_history_replaces_its_hours_only(
-    spark: SparkSession, folder: Path, found: dict[str, Any], tmp_path: Path
+    spark: SparkSession, source: Path, rolled_up: dict[str, Any], tmp_path: Path
 ) -> None:
     """`--start` and `--end` replace the hours between them, and no file of others."""
-    rolled(spark, folder, tmp_path)
+    rolled(spark, source, tmp_path)
     before = set(tmp_path.rglob("*.parquet"))
-    one = History(spark, folder, NOON + 3600, NOON + 7200)
-    batch(Request(spark, one, folder, tmp_path, Options(), Progress(spark.sparkContext)))
-    assert contents(spark, tmp_path) == found
+    one = History(spark, source, NOON + 3600, NOON + 7200)
+    batch(Request(spark, one, source, tmp_path, Options(), Progress(spark.sparkContext)))
+    assert contents(spark, tmp_path) == rolled_up
     kept = before & set(tmp_path.rglob("*.parquet"))
     hours = {mart.name: [file.parent.name for file in kept if mart.name in file.parts] for mart in MARTS}
     assert {name: sorted(set(left)) for name, left in hours.items()} == {mart.name: LEFT for mart in MARTS}

@@ -9,31 +9,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import JobError, MissingColumnError
-from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import marts
 from kafka_warden.pipeline.rollup.stream.batch import Batches
 from kafka_warden.pipeline.rollup.stream.stream_progress import ProgressStore, StreamProgress
-from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled, streamed
-
-
-@pytest.fixture(scope="module")
-def judged() -> list[Poll]:
-    """The polls."""
-    return history_polls()
-
-
-@pytest.fixture(scope="module")
-def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Their files, which have not arrived yet."""
-    made = tmp_path_factory.mktemp("source")
-    files_of(made, judged)
-    return made
-
-
-@pytest.fixture(scope="module")
-def expected(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Marts of the batch job on each file once."""
-    return rolled(spark, source, tmp_path_factory.mktemp("expected"))
+from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, streamed
 
 
 def shuffled(source: Path, parts: int, seed: int) -> list[list[tuple[Path, str]]]:
@@ -45,7 +24,7 @@ def shuffled(source: Path, parts: int, seed: int) -> list[list[tuple[Path, str]]
     return [all_of_them[part::parts] for part in range(parts)]
 
 
-def test_stream_equals_batch(spark: SparkSession, source: Path, expected: dict[str, Any], tmp_path: Path) -> None:
+def test_stream_equals_batch(spark: SparkSession, source: Path, rolled_up: dict[str, Any], tmp_path: Path) -> None:
     """Files out of order, late and twice, in several batches with a restart before each: the marts of the batch job."""
     # Names that are patterns where Spark looks for one.
     history, marts = tmp_path / "history [1] {a,b}", tmp_path / "marts [1] *"
@@ -53,7 +32,7 @@ def test_stream_equals_batch(spark: SparkSession, source: Path, expected: dict[s
         for file, name in part:
             arrive(file, source, history, name)
         streamed(spark, history, marts)
-    assert contents(spark, marts) == expected
+    assert contents(spark, marts) == rolled_up
 
 
 @pytest.mark.parametrize(
@@ -70,7 +49,7 @@ def test_stream_equals_batch(spark: SparkSession, source: Path, expected: dict[s
 def test_batch_that_broke_off_is_made_again(
     spark: SparkSession,
     source: Path,
-    expected: dict[str, Any],
+    rolled_up: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
@@ -85,7 +64,7 @@ def test_batch_that_broke_off_is_made_again(
                 streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0 * 3)
             monkeypatch.undo()
         streamed(spark, tmp_path / "history", tmp_path / "marts", 3600.0 * 3)
-    assert contents(spark, tmp_path / "marts") == expected
+    assert contents(spark, tmp_path / "marts") == rolled_up
 
 
 def broken_at(patch: pytest.MonkeyPatch, step: str) -> None:

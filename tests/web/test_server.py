@@ -13,6 +13,7 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
+from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
 GZIP = "Accept-Encoding: gzip"
@@ -141,20 +142,9 @@ def test_a_response_is_of_one_page(served: Served) -> None:
         Page(text=str(digit).encode() * 200_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
         for digit in range(10)
     ]
-    done = threading.Event()
-
-    def swap() -> None:
-        while not done.wait(0.0005):
-            served.holder.page = random.choice(pages)
-
-    swapper = threading.Thread(target=swap)
     served.holder.page = pages[0]
-    swapper.start()
-    try:
+    with repeating(lambda: setattr(served.holder, "page", random.choice(pages)), 0.0005):
         answers = [served.get() for _ in range(100)]
-    finally:
-        done.set()
-        swapper.join(TIMEOUT)
 
     assert all(len(answer.body) == 200_000 == int(answer.headers["content-length"]) for answer in answers)
     assert all(len(set(answer.body)) == 1 for answer in answers)

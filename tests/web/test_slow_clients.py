@@ -1,16 +1,16 @@
 """Slow and hostile clients: scrapes are still answered, and every descriptor is freed."""
 
-import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from kafka_warden.page import Page
 from tests.support.certificates import Authority
+from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, read_all
 
 HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
@@ -23,46 +23,27 @@ def _wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.fixture
-def drip() -> Iterator[Callable[[list[socket.socket]], None]]:
-    """Send one byte a second on connections until the test ends."""
-    done = threading.Event()
-    threads: list[threading.Thread] = []
-
-    def send(connections: list[socket.socket]) -> None:
-        while not done.wait(1.0):
-            for connection in connections:
-                try:
-                    connection.send(b"a")
-                except OSError:
-                    continue
-
-    def start(connections: list[socket.socket]) -> None:
-        threads.append(threading.Thread(target=send, args=(connections,)))
-        threads[-1].start()
-
-    yield start
-    done.set()
-    for thread in threads:
-        thread.join(TIMEOUT)
-
-
-def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served], drip: Callable[..., None]) -> None:
+def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> None:
     """300 half headers, 20 of them growing by a byte per second: every scrape is answered, and all are closed."""
     served = serve(idle_timeout=2.0)
     before = descriptors()
     slow = [served.connect() for _ in range(300)]
     for connection in slow:
         connection.sendall(HALF)
-    drip(slow[-20:])
 
-    for _ in range(20):
-        assert served.get().body == PAGE.text
-        assert served.server.stats().connections <= 64
+    def drip() -> None:
+        for connection in slow[-20:]:
+            with suppress(OSError):
+                connection.send(b"a")
 
-    assert served.server.stats().evicted >= 300 - 64
-    for connection in slow:
-        read_all(connection)
+    with repeating(drip, 1.0):
+        for _ in range(20):
+            assert served.get().body == PAGE.text
+            assert served.server.stats().connections <= 64
+
+        assert served.server.stats().evicted >= 300 - 64
+        for connection in slow:
+            read_all(connection)
     _wait_until(lambda: descriptors() - len(served.opened) <= before)
 
 
