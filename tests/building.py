@@ -14,16 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kafka_warden.derive import Derived, derive
-from kafka_warden.model import (
-    UNKNOWN,
-    Broker,
-    Parameters,
-    PartitionTable,
-    ReplicaTable,
-    Snapshot,
-    Source,
-    SourceStatus,
-)
+from kafka_warden.model import UNKNOWN, Broker, Parameters, PartitionTable, ReplicaTable, Snapshot, Source, SourceStatus
 from kafka_warden.sources.metadata import Layout
 
 EPOCH = 1_700_000_000.0

@@ -3,7 +3,6 @@
 import gzip
 import math
 import re
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from kafka_warden.page import Page
 from sandbox.monitoring_tools import tools
 from tests import scene
 from tests.building import Partition, judge, snapshot
+from tests.support.processes import run
 
 Golden = Callable[[str, bytes], None]
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -81,10 +81,8 @@ def test_golden_page_shows_every_family(page: Page) -> None:
 
 def test_promtool_finds_nothing(page: Page) -> None:
     """Prometheus' own linter has nothing to say about names, types and help texts."""
-    done = subprocess.run(
-        [tools().promtool, "check", "metrics"], input=page.text, capture_output=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = run(tools().promtool, "check", "metrics", given=page.text.decode())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_both_formats_say_the_same(page: Page) -> None:

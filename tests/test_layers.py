@@ -43,16 +43,7 @@ ROOMS: dict[str, set[str]] = {
     | CLOCK
     | {
         f"kafka_warden.{room}"
-        for room in (
-            "poller",
-            "derive",
-            "catalogue",
-            "exposition",
-            "history.poll",
-            "history.recorder",
-            "state",
-            "page",
-        )
+        for room in ("poller", "derive", "catalogue", "exposition", "history.poll", "history.recorder", "state", "page")
     },
     "kafka_warden.pipeline": OPEN
     | {

@@ -32,10 +32,7 @@ ROUNDS: Final = (
     ),
     Round("history lost", (history.topic_refuses, history.folder_unwritable)),
 )
-SMALL_ROUNDS: Final = (
-    Round("broker hangs", (followers.hangs,)),
-    Round("follower slow", (followers.slow,)),
-)
+SMALL_ROUNDS: Final = (Round("broker hangs", (followers.hangs,)), Round("follower slow", (followers.slow,)))
 """Those on `followers.SMALL`."""
 DISK_ROUNDS: Final = (
     Round("log directory moved", (quiet.log_dir_move,)),

@@ -8,6 +8,7 @@ from sandbox import wait_for
 from sandbox.admin_moves import LOG_DIR_RATE
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage
+from tests.support.topics import fill
 
 MEGABYTE: Final = 1_000_000
 PARTITIONS: Final = range(6)
@@ -53,8 +54,7 @@ def rolling_restart(stage: Stage) -> Iterator[set[Fired]]:
 def log_dir_move(stage: Stage) -> Iterator[set[Fired]]:
     """A healthy move, which takes a minute and a half while its throttle stays."""
     cluster, admin = stage.cluster, stage.cluster.admin
-    admin.create_topic("shelved", assignment={0: [1]})
-    cluster.load.produce("shelved", bytes=90 * MEGABYTE, record_size=10_000)
+    fill(cluster, "shelved", [1], 90 * MEGABYTE)
     admin.alter_broker_config(1, {LOG_DIR_RATE: MEGABYTE})
     (taken,) = (replica.log_dir for replica in admin.log_dirs(1) if replica.topic == "shelved")
     (free,) = {str(directory) for directory in cluster.log_dirs(1)} - {taken}

@@ -8,6 +8,7 @@ from sandbox import wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
+from tests.support.topics import fill
 
 MEGABYTE: Final = 1_000_000
 Rates = Mapping[tuple[int, str], int]
@@ -19,10 +20,7 @@ def below_inbound(stage: Stage) -> Iterator[set[Fired]]:
     """2.5 MB/s come in, and 1 MB/s may pass."""
     rates = {(1, LEADER_RATE): MEGABYTE, (2, FOLLOWER_RATE): MEGABYTE}
     _fill(stage, "outrun", 1, 10)
-    with (
-        stage.cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000),
-        _move(stage, "outrun", 1, 2, rates),
-    ):
+    with stage.cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000), _move(stage, "outrun", 1, 2, rates):
         yield {
             fired("KafkaThrottleBelowInbound", broker=1, side="leader"),
             fired("KafkaThrottleBelowInbound", broker=2, side="follower"),
@@ -74,8 +72,7 @@ def left_behind(stage: Stage) -> Iterator[set[Fired]]:
 
 
 def _fill(stage: Stage, topic: str, leader: int, megabytes: int) -> None:
-    stage.cluster.admin.create_topic(topic, assignment={0: [leader]})
-    stage.cluster.load.produce(topic, bytes=megabytes * MEGABYTE, record_size=10_000)
+    fill(stage.cluster, topic, [leader], megabytes * MEGABYTE)
 
 
 @contextmanager

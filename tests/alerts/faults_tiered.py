@@ -56,10 +56,7 @@ def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
     cluster.load.produce("failing", bytes=4 * MIB)
     consumer = threading.Thread(target=_read_in_vain, args=(stage, "failing"), daemon=True)
     consumer.start()
-    yield {
-        fired("KafkaRemoteStorageErrors", broker=OTHER),
-        fired("KafkaRemoteCopyLagGrowing", topic="failing"),
-    }
+    yield {fired("KafkaRemoteStorageErrors", broker=OTHER), fired("KafkaRemoteCopyLagGrowing", topic="failing")}
     consumer.join()
     there.unlink()
     aside.rename(there)

@@ -104,7 +104,9 @@ class Stage:
     def __enter__(self) -> Self:
         try:
             self._stack.enter_context(self.cluster)
-            self._prepare()
+            # The sidecar reads client quotas once a minute only.
+            for client, rate in QUOTAS.items():
+                self.cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": rate})
             self.sidecar = Watcher(self._directory / "sidecar", self.cluster, SECTIONS)
             self._stack.enter_context(self.sidecar)
             self.alertmanager = self._stack.enter_context(Alertmanager(self._directory / "alertmanager"))
@@ -128,11 +130,6 @@ class Stage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-
-    def _prepare(self) -> None:
-        """Client quotas, which the sidecar reads once a minute only."""
-        for client, rate in QUOTAS.items():
-            self.cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": rate})
 
     def until_quiet(self) -> None:
         """Wait until no alert fires or is about to.

@@ -69,15 +69,10 @@ def each(chosen: Iterable[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("page", list(chosen), ids=lambda page: page.stem)
 
 
-def paragraphs(page: Path) -> list[str]:
-    """The text of a page without its blocks, a paragraph to a line."""
-    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
-    return [re.sub(r"\s+", " ", paragraph) for paragraph in text.split("\n\n")]
-
-
 def examples(page: Path) -> list[tuple[str, str]]:
     """The text before and after each equals sign between numbers that something is done with."""
-    pairs = (pair for line in paragraphs(page) for pair in pairwise(line.split(" = ")))
+    paragraphs = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL).split("\n\n")
+    pairs = (pair for each in paragraphs for pair in pairwise(re.sub(r"\s+", " ", each).split(" = ")))
     found = ((EXAMPLE_END.search(left), EXAMPLE_START.match(right)) for left, right in pairs)
     return [(left[0], right[0]) for left, right in found if left and right and re.search(r"[x/+-]", left[0])]
 

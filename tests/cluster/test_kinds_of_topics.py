@@ -7,8 +7,7 @@ import pytest
 from sandbox import Cluster, wait_for
 from sandbox.admin_topics import EARLIEST_LOCAL
 from tests.cluster.page import Page
-from tests.cluster.sidecar import Sidecar, configuration
-from tests.cluster.watching import LONG_ENOUGH, Watch
+from tests.cluster.watching import LONG_ENOUGH, watching
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
@@ -44,15 +43,13 @@ def test_a_tiered_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
 def _follow(cluster: Cluster, folder: Path, throttle: int) -> None:
     """Move the only partition to broker 2 and hold every page against the disks and the clock."""
     size = _size(cluster, 1)
-    with Sidecar(configuration(cluster), folder) as sidecar:
-        watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "every source answers")
+    with watching(cluster, folder) as watch:
         cluster.admin.reassign({(TOPIC, 0): [2]}, throttle=throttle)
         pages: list[Page] = []
 
         def over(page: Page) -> bool:
             pages.append(page)
-            return _is_over(pages)
+            return any(_remaining(page) for page in pages) and page["reassigning_partitions"] == 0
 
         watch.until(over, "it has moved")
         cluster.admin.clear_throttle([TOPIC])
@@ -70,10 +67,6 @@ def _follow(cluster: Cluster, folder: Path, throttle: int) -> None:
     assert remaining == sorted(remaining, reverse=True)
     assert all(0.7 * size <= whole <= 1.1 * size for whole in wholes)
     assert max(abs(seconds) for seconds in off) <= ETA_WITHIN
-
-
-def _is_over(pages: list[Page]) -> bool:
-    return any(_remaining(page) for page in pages) and pages[-1]["reassigning_partitions"] == 0
 
 
 def _labels() -> dict[str, object]:

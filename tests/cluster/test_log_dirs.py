@@ -12,7 +12,8 @@ from sandbox import Cluster, ClusterSettings
 from sandbox.admin_moves import LOG_DIR_RATE
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
-from tests.cluster.watching import Watch, problems
+from tests.cluster.watching import problems, watching
+from tests.support.topics import fill
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
@@ -144,14 +145,11 @@ def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_pat
 @pytest.mark.full_kafka
 def test_a_limit_for_moves_between_directories_that_is_wrong(cluster: Cluster, tmp_path: Path) -> None:
     """Of 0 it blocks what moves; when nothing moves it is idle; set right or taken away, all is well."""
-    cluster.admin.create_topic("between", assignment={0: [1, 2]})
-    cluster.load.produce("between", bytes=10 * MEGABYTE, record_size=10_000)
+    fill(cluster, "between", [1, 2], 10 * MEGABYTE)
     (replica,) = (replica for replica in cluster.admin.log_dirs(1) if replica.topic == "between")
     (other,) = {str(directory) for directory in cluster.log_dirs(1)} - {replica.log_dir}
 
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.for_polls(1, "the first page")
+    with watching(cluster, tmp_path, poll=EVERY_POLL) as watch:
         cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 500_000})
         cluster.admin.move_log_dir(1, ("between", 0), other)
         watch.until(lambda page: page.all("log_dir_move_bytes_remaining"), "it moves")
@@ -174,8 +172,7 @@ def test_a_move_between_directories_is_followed_to_its_end(cluster: Cluster, tmp
     """Bytes remaining fall under the throttle, the ETA is a time that comes; nothing else moves or is stuck."""
     size, throttle, inbound = 14 * MEGABYTE, 600_000, 50_000
     cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: throttle})
-    cluster.admin.create_topic("dirs", assignment={0: [1, 2]})
-    cluster.load.produce("dirs", bytes=size, record_size=10_000)
+    fill(cluster, "dirs", [1, 2], size)
     (replica,) = (replica for replica in cluster.admin.log_dirs(1) if replica.topic == "dirs")
     (other,) = {str(directory) for directory in cluster.log_dirs(1)} - {replica.log_dir}
 

@@ -8,6 +8,7 @@ import pytest
 from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
+from tests.support.topics import fill
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
@@ -18,8 +19,7 @@ HEALTHY = {"topic": "healthy", "partition": 0, "broker": 2}
 def test_a_throttled_move_is_followed_to_its_end(cluster: Cluster, tmp_path: Path) -> None:
     """Remaining falls to 0, progress rises to 1, rates and limits are shown; when it has ended, so have its series."""
     throttle, size = 1 * MEGABYTE, 15 * MEGABYTE
-    cluster.admin.create_topic("healthy", assignment={0: [1]})
-    cluster.load.produce("healthy", bytes=size, record_size=10_000)
+    fill(cluster, "healthy", [1], size)
 
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         sidecar.whole_page()
@@ -53,8 +53,7 @@ def test_a_throttled_move_is_followed_to_its_end(cluster: Cluster, tmp_path: Pat
 
 def test_a_changed_move_is_changed_on_the_next_page(cluster: Cluster, tmp_path: Path) -> None:
     """Another target while it moves, then none: what is shown is the move of now, and nothing of the one before."""
-    cluster.admin.create_topic("changed", assignment={0: [1]})
-    cluster.load.produce("changed", bytes=12 * MEGABYTE, record_size=10_000)
+    fill(cluster, "changed", [1], 12 * MEGABYTE)
 
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         sidecar.whole_page()

@@ -16,9 +16,10 @@ import pytest
 from sandbox import AdminError, Cluster, ClusterSettings, wait_for
 from sandbox.damage import log_files, rotten
 from tests.cluster.page import Page
-from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
-from tests.cluster.watching import LONG_ENOUGH, Watch, causes
+from tests.cluster.sidecar import INTERVAL
+from tests.cluster.watching import LONG_ENOUGH, Watch, causes, watching
 from tests.support.small_disks import need_mount
+from tests.support.topics import fill
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
@@ -59,15 +60,13 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
     remote log that is not there (`aux_state_error`), and a replica that is to stay and is out of sync
     (`copied_not_completed`).
     """
-    _fill(cluster, "rotten", [1], 5)
-    _fill(cluster, "kept", [1, 2], 2)
+    fill(cluster, "rotten", [1], 5 * MEGABYTE)
+    fill(cluster, "kept", [1, 2], 2 * MEGABYTE)
     _fill_tiered(cluster, "remote", leader=3)
-    _fill(cluster, "damaged", [1], 15)
+    fill(cluster, "damaged", [1], 15 * MEGABYTE)
     with rotten(cluster, "rotten", 1, MEGABYTE) as repair, _hidden(cluster, "remote") as restore:
         _drop_out(cluster, "kept", leader=1, broker=2)
-        with Sidecar(configuration(cluster), tmp_path) as sidecar:
-            watch = Watch(sidecar)
-            watch.until(lambda page: not page.down(), "every source answers")
+        with watching(cluster, tmp_path) as watch:
             cluster.admin.reassign({("damaged", 0): [2]}, throttle=MEGABYTE)
             watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
             _cut_indices(cluster, "damaged", 2)
@@ -104,11 +103,9 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
 def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_path: Path) -> None:
     """Between the same two brokers: the one is stuck once both had five turns, the other one never is."""
     throttle = 2 * MEGABYTE
-    _fill(cluster, "rotten", [1], 5)
-    _fill(cluster, "sound", [1], 120)
-    with rotten(cluster, "rotten", 1, MEGABYTE) as repair, Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "every source answers")
+    fill(cluster, "rotten", [1], 5 * MEGABYTE)
+    fill(cluster, "sound", [1], 120 * MEGABYTE)
+    with rotten(cluster, "rotten", 1, MEGABYTE) as repair, watching(cluster, tmp_path) as watch:
         cluster.admin.reassign({("rotten", 0): [2], ("sound", 0): [2]}, throttle=throttle)
         watch.causes["rotten"] = {"no_progress"}
         watch.until(causes, "one is stuck")
@@ -129,10 +126,8 @@ def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_pa
 def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:
     """A throttle of 0, a target that is down, and no leader: within two polls of those that can see it."""
     for topic, leader in {"blocked": 1, "orphan": 1, "headless": 3}.items():
-        _fill(cluster, topic, [leader], 25)
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "every source answers")
+        fill(cluster, topic, [leader], 25 * MEGABYTE)
+    with watching(cluster, tmp_path) as watch:
         cluster.admin.reassign({("blocked", 0): [2]}, throttle=MEGABYTE)
         watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
         watch.causes["blocked"] = {"throttle_blocked"}
@@ -171,10 +166,8 @@ def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:
 @pytest.mark.full_kafka
 def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
     """Under SIGSTOP, and not fenced: a leader is unresponsive, a target is down; with SIGCONT they are not."""
-    _fill(patient, "hanging", [1], 40)
-    with Sidecar(configuration(patient), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "every source answers")
+    fill(patient, "hanging", [1], 40 * MEGABYTE)
+    with watching(patient, tmp_path) as watch:
         patient.admin.reassign({("hanging", 0): [2]}, throttle=MEGABYTE)
         watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
         for broker, cause in {1: "leader_unresponsive", 2: "target_down"}.items():
@@ -197,9 +190,7 @@ def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tm
     numbers = range(4)
     patient.admin.create_topic("spread", assignment={number: [1] for number in numbers})
     patient.load.produce("spread", bytes=4 * MEGABYTE, record_size=10_000, partitions=numbers)
-    with Sidecar(configuration(patient), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.until(lambda page: not page.down(), "every source answers")
+    with watching(patient, tmp_path) as watch:
         patient.admin.reassign({("spread", number): [3] for number in numbers}, throttle=MEGABYTE)
         watch.until(lambda page: len(page.all("reassignment_bytes_remaining")) == len(numbers), "the moves are seen")
         wait_for(lambda: len(_placed(patient, "spread", 3)) == len(numbers))
@@ -229,22 +220,20 @@ def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
     The broker has another directory with a lot of room, which is of no use to what moves to this one. Nothing may be
     written while there is no room: the first write that fails takes the directory offline, which is another cause.
     """
-    _fill(patient, "large", [1], 30)
+    fill(patient, "large", [1], 30 * MEGABYTE)
     small = patient.log_dirs(2)[1]
-    with _mounted(patient, 2, small, megabytes=24) as fill, rotten(patient, "large", 1, 500) as repair:
+    with _mounted(patient, 2, small, megabytes=24) as leave, rotten(patient, "large", 1, 500) as repair:
         _prefer(patient, "large", 2, small)
-        with Sidecar(configuration(patient), tmp_path) as sidecar:
-            watch = Watch(sidecar)
-            watch.for_polls(1, "the first page")
-            fill(0.5)
+        with watching(patient, tmp_path) as watch:
+            leave(0.5)
             watch.causes["large"] = {"log_dir_full"}
             patient.admin.reassign({("large", 0): [2]})
             watch.until(causes, "it is stuck")
             assert _placed(patient, "large", 2) == {0: str(small)}
             for size, room, cause in ((24, 15.0, "target_disk_too_small"), (100, None, "no_progress")):
                 watch.causes["large"] |= {cause}
-                _resize(small, size)
-                fill(room)
+                subprocess.run(["mount", "-o", f"remount,size={size}m", str(small)], check=True)
+                leave(room)
                 watch.until(partial(_has_cause, cause), cause)
                 watch.causes["large"] = {cause}
             repair()
@@ -260,9 +249,7 @@ def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tm
     cluster.admin.create_topic("hundred", assignment={number: [1] for number in numbers})
     cluster.load.produce("hundred", bytes=1_300_000, record_size=10_000, partitions=numbers, acks=1)
     longest = 0.0
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.for_polls(1, "the first page")
+    with watching(cluster, tmp_path) as watch:
         cluster.admin.reassign({("hundred", number): [2] for number in numbers}, throttle=MEGABYTE)
         watch.until(lambda page: page["reassigning_partitions"] == len(numbers), "all are moving")
 
@@ -274,11 +261,6 @@ def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tm
         watch.until(over, "every move has ended", timeout=900.0)
     print(f"the longest wait for a turn was {longest:.0f} s")
     assert longest > 2 * TWO_WINDOWS
-
-
-def _fill(cluster: Cluster, topic: str, replicas: list[int], megabytes: int) -> None:
-    cluster.admin.create_topic(topic, assignment={0: replicas})
-    cluster.load.produce(topic, bytes=megabytes * MEGABYTE, record_size=10_000)
 
 
 def _fill_tiered(cluster: Cluster, topic: str, leader: int) -> None:
@@ -335,7 +317,7 @@ def _mounted(
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes:g}m", "small", str(log_dir)], check=True)
     filler = log_dir / "filler.bin"
 
-    def fill(room: float | None) -> None:
+    def leave(room: float | None) -> None:
         filler.unlink(missing_ok=True)
         left = shutil.disk_usage(log_dir).free
         if room is not None:
@@ -346,17 +328,13 @@ def _mounted(
         shutil.copytree(kept, log_dir, dirs_exist_ok=True)
         cluster.start(broker)
         cluster.wait_ready(broker)
-        yield fill
+        yield leave
     finally:
         filler.unlink(missing_ok=True)
         cluster.stop(broker)
         subprocess.run(["umount", str(log_dir)], check=True)
         cluster.wipe(broker)
         cluster.start(broker)
-
-
-def _resize(log_dir: Path, megabytes: float) -> None:
-    subprocess.run(["mount", "-o", f"remount,size={megabytes:g}m", str(log_dir)], check=True)
 
 
 def _prefer(cluster: Cluster, topic: str, broker: int, log_dir: Path) -> None:

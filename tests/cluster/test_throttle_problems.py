@@ -14,8 +14,8 @@ from sandbox import Cluster, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from sandbox.damage import rotten
 from tests.cluster.page import Page
-from tests.cluster.sidecar import Sidecar, configuration
-from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems
+from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems, watching
+from tests.support.topics import fill
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
@@ -38,11 +38,7 @@ def test_a_healthy_throttled_move_has_none(cluster: Cluster, tmp_path: Path) -> 
     cluster.wait_in_sync()
     moves = {("grown", 0): [1, 2, 3], **{("moved", number): [2, 3] for number in range(9)}}
     waited = 0.0
-    with (
-        cluster.load.background("moved", 50_000, partitions=range(9)),
-        Sidecar(configuration(cluster), tmp_path) as sidecar,
-    ):
-        watch = Watch(sidecar)
+    with cluster.load.background("moved", 50_000, partitions=range(9)), watching(cluster, tmp_path) as watch:
         watch.for_polls(3, "nothing moves")
         cluster.admin.reassign(moves, throttle=2 * MEGABYTE)
         watch.until(lambda page: page["reassigning_partitions"] == len(moves), "all are moving")
@@ -63,8 +59,7 @@ def test_a_healthy_throttled_move_has_none(cluster: Cluster, tmp_path: Path) -> 
 
 def test_what_is_set_wrongly_while_something_moves(cluster: Cluster, tmp_path: Path) -> None:
     """Rates and lists are changed under a move, one after the other, and set right again."""
-    cluster.admin.create_topic("moving", assignment={0: [1]})
-    cluster.load.produce("moving", bytes=90 * MEGABYTE, record_size=10_000)
+    fill(cluster, "moving", [1], 90 * MEGABYTE)
     alter, config = cluster.admin.alter_broker_config, cluster.admin.alter_topic_config
     both = {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
 
@@ -76,9 +71,7 @@ def test_what_is_set_wrongly_while_something_moves(cluster: Cluster, tmp_path: P
         return change
 
     right = rates(MEGABYTE, MEGABYTE)
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.for_polls(1, "the first page")
+    with watching(cluster, tmp_path) as watch:
         cluster.admin.reassign({("moving", 0): [2]}, throttle=MEGABYTE)
         watch.for_polls(POLLS, "a healthy move")
         with _raised(watch, "fetch_size", rates(900_000, 900_000), right):
@@ -115,9 +108,7 @@ def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
         cluster.admin.create_topic(topic, assignment={0: [1]})
     cluster.load.produce("named", bytes=60 * MEGABYTE, record_size=10_000)
     cluster.load.produce("unnamed", bytes=2 * MEGABYTE, record_size=10_000)
-    with rotten(cluster, "unnamed", 1, MEGABYTE), Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.for_polls(1, "the first page")
+    with rotten(cluster, "unnamed", 1, MEGABYTE), watching(cluster, tmp_path) as watch:
         cluster.admin.reassign({("named", 0): [2]}, throttle=MEGABYTE)
         watch.for_polls(POLLS, "a healthy move")
         with _raised(
@@ -151,9 +142,8 @@ def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster
     with (
         rotten(cluster, "unnamed", 1, MEGABYTE),
         cluster.load.background("unnamed", 2.5 * MEGABYTE, record_size=5000),
-        Sidecar(configuration(cluster), tmp_path) as sidecar,
+        watching(cluster, tmp_path) as watch,
     ):
-        watch = Watch(sidecar)
         watch.until(lambda page: page.get("partition_bytes_in_per_second", topic="unnamed", partition=0), "rates")
         cluster.admin.reassign({("named", 0): [2]}, throttle=MEGABYTE)
         watch.for_polls(POLLS, "a healthy move")
@@ -172,10 +162,8 @@ def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster
 
 def test_a_throttle_that_stays_after_its_move(cluster: Cluster, tmp_path: Path) -> None:
     """Left behind once the grace is over; without lists the rates are idle; when all is cleared, all is well."""
-    cluster.admin.create_topic("over", assignment={0: [1]})
-    cluster.load.produce("over", bytes=12 * MEGABYTE, record_size=10_000)
-    with Sidecar(configuration(cluster, moves={"grace": f"{GRACE:g}s"}), tmp_path) as sidecar:
-        watch = Watch(sidecar)
+    fill(cluster, "over", [1], 12 * MEGABYTE)
+    with watching(cluster, tmp_path, moves={"grace": f"{GRACE:g}s"}) as watch:
         cluster.admin.reassign({("over", 0): [2]}, throttle=MEGABYTE)
         watch.until(lambda page: page["reassigning_partitions"] == 1, "it moves")
         watch.problems = {(1, "leader", "left_behind"), (2, "follower", "left_behind")}
@@ -198,13 +186,8 @@ def test_a_throttle_that_stays_after_its_move(cluster: Cluster, tmp_path: Path) 
 
 def test_a_throttle_below_what_is_produced(cluster: Cluster, tmp_path: Path) -> None:
     """A limit that lets a response through and still loses: the problem at once, the cause when nothing gets on."""
-    cluster.admin.create_topic("outrun", assignment={0: [1]})
-    cluster.load.produce("outrun", bytes=10 * MEGABYTE, record_size=10_000)
-    with (
-        cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000),
-        Sidecar(configuration(cluster), tmp_path) as sidecar,
-    ):
-        watch = Watch(sidecar)
+    fill(cluster, "outrun", [1], 10 * MEGABYTE)
+    with cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000), watching(cluster, tmp_path) as watch:
         watch.until(lambda page: page.get("partition_bytes_in_per_second", topic="outrun", partition=0), "rates")
         watch.problems = {(1, "leader", "below_inbound"), (2, "follower", "below_inbound")}
         watch.causes["outrun"] = {"throttle_below_inbound"}
@@ -237,8 +220,7 @@ def test_a_throttle_that_holds_originals_back(cluster: Cluster, tmp_path: Path) 
     cluster.admin.alter_topic_config("original", {FOLLOWER_REPLICAS: "0:2"})
     cluster.admin.set_throttle_rate(3, None)
     cluster.load.produce("original", bytes=MEGABYTE, record_size=10_000)
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
+    with watching(cluster, tmp_path) as watch:
         watch.for_polls(POLLS, "all in sync")
         cluster.pause(2)
         wait_for(lambda: cluster.admin.isr("original")[0] == (1,), LONG_ENOUGH, "2 is out of the ISR")
@@ -259,12 +241,9 @@ def test_a_throttle_that_holds_originals_back(cluster: Cluster, tmp_path: Path) 
 @pytest.mark.full_kafka
 def test_a_leader_that_its_list_does_not_name(cluster: Cluster, tmp_path: Path) -> None:
     """The other replica is elected while the move goes on: nothing holds back what it sends."""
-    cluster.admin.create_topic("elected", assignment={0: [1, 2]})
-    cluster.load.produce("elected", bytes=60 * MEGABYTE, record_size=10_000)
+    fill(cluster, "elected", [1, 2], 60 * MEGABYTE)
     cluster.wait_in_sync()
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        watch = Watch(sidecar)
-        watch.for_polls(1, "the first page")
+    with watching(cluster, tmp_path) as watch:
         cluster.admin.reassign({("elected", 0): [2, 1, 3]}, throttle=MEGABYTE)
         watch.for_polls(POLLS, "a healthy move")
 

@@ -53,8 +53,5 @@ def test_the_end_of_a_dead_follower_ends_with_its_topic(cluster: Cluster, tmp_pa
 
 
 def _partitions(page: Page, topic: str) -> set[int]:
-    return {int(labels["partition"]) for name in page.names() for labels, _ in page.rows(name) if _is_of(labels, topic)}
-
-
-def _is_of(labels: object, topic: str) -> bool:
-    return isinstance(labels, dict) and labels.get("topic") == topic and "partition" in labels
+    rows = (labels for name in page.names() for labels, _ in page.rows(name))
+    return {int(labels["partition"]) for labels in rows if labels.get("topic") == topic and "partition" in labels}

@@ -1,10 +1,14 @@
 """All snapshots of a sidecar from one moment on: none has an unexpected cause or problem, and no problem flaps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from sandbox import Cluster
 from tests.cluster.page import Page
-from tests.cluster.sidecar import Sidecar
+from tests.cluster.sidecar import Sidecar, configuration
 
 LONG_ENOUGH = 120.0
 
@@ -97,3 +101,12 @@ class Watch:
         self._ended |= self._raised - raised
         self._raised = raised
         assert not raised & self._ended, "a problem that ended and came back"
+
+
+@contextmanager
+def watching(cluster: Cluster, folder: Path, **sections: Any) -> Iterator[Watch]:
+    """A sidecar whose pages are looked at, from the first one in which every source answers."""
+    with Sidecar(configuration(cluster, **sections), folder) as sidecar:
+        watch = Watch(sidecar)
+        watch.until(lambda page: not page.down(), "every source answers")
+        yield watch

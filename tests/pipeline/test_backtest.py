@@ -119,10 +119,7 @@ def test_a_second_sidecar_does_not_break_an_alarm(spark: SparkSession, tmp_path:
     second = polls(map(dead, range(21, 50, 2)), parameters, "a")
     alone, both = (
         backtest(spark, tmp_path / name, made, Options())
-        for name, made in (
-            ("alone", first),
-            ("both", [*first, *second]),
-        )
+        for name, made in (("alone", first), ("both", [*first, *second]))
     )
     (one,), (other,) = ([row for row in found["alarms"] if row["rule"] == BY_TIME] for found in (alone, both))
     assert one["subject"] == {"topic": "foo", "partition": "0", "broker": "3"}

@@ -8,15 +8,7 @@ from alerts import render
 from alerts.thresholds import seconds, thresholds
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.backtest import lookback
-from kafka_warden.pipeline.backtest.rules import (
-    BY_MESSAGES,
-    BY_NAME,
-    BY_TIME,
-    REMEMBERED,
-    RULES,
-    read_what_if,
-    trials,
-)
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME, REMEMBERED, RULES, read_what_if, trials
 from kafka_warden.pipeline.backtest.signals import ASKED
 from tests.support.rules import rules_in
 

@@ -78,11 +78,7 @@ def columns(spark: SparkSession, values: np.ndarray) -> dict[str, np.ndarray]:
     found = (
         frame.orderBy("row").select(*(column.alias(name.replace(".", "_")) for name, column in made.items())).collect()
     )
-    return {name: np.array([_unknown_as_nan(row[name.replace(".", "_")]) for row in found]) for name in made}
-
-
-def _unknown_as_nan(value: float | None) -> float:
-    return math.nan if value is None else value
+    return {name: np.array([row[name.replace(".", "_")] for row in found], dtype=float) for name in made}
 
 
 def test_formulas_are_found() -> None:

@@ -10,13 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
-from kafka_warden.pipeline.report import (
-    alarms,
-    alarms_section,
-    limits_section,
-    moves,
-    moves_section,
-)
+from kafka_warden.pipeline.report import alarms, alarms_section, limits_section, moves, moves_section
 from kafka_warden.pipeline.report.build import build
 from kafka_warden.pipeline.report.parts import Section
 from kafka_warden.pipeline.report.reading import Marts
@@ -44,10 +38,6 @@ def _marts(found: Callable[[str], DataFrame | None]) -> Marts:
 
 def _page(found: Callable[[str], DataFrame | None]) -> str:
     return build(_marts(found), f"Fleet {EVIL}", EVIL, "1.0", "", 4)
-
-
-def _empty(spark: SparkSession, name: str) -> DataFrame:
-    return spark.createDataFrame([], SCHEMAS[name])
 
 
 def test_report_answers_its_questions(page: str) -> None:
@@ -102,7 +92,7 @@ def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> N
 
 def test_empty_marts_are_answers(spark: SparkSession) -> None:
     """A mart without rows means that nothing happened or was tried; no job has to run again."""
-    page = _page(lambda name: _empty(spark, name.replace("_minute", "_hour")))
+    page = _page(lambda name: spark.createDataFrame([], SCHEMAS[name.replace("_minute", "_hour")]))
     assert "Nothing was moved in this history." in page
     assert "This history has no poll." in page
     assert "no rule was tried on this history" in page

@@ -55,11 +55,8 @@ def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
         "d": [20.0, 30.0, 40.0],
     }
     assert used(spark, runs) == [
-        ("a", 0.0),
-        ("a", 10.0),
-        ("b", 11.0),
-        ("b", 21.0),
-        ("b", 31.0),
+        *(("a", at) for at in (0.0, 10.0)),
+        *(("b", at) for at in (11.0, 21.0, 31.0)),
         ("c", 32.0),
         ("d", 40.0),
     ]

@@ -26,10 +26,7 @@ class Page(http.server.ThreadingHTTPServer):
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Page)
-        lines = [
-            f"kafka_warden_snapshot_timestamp_seconds {time.time()}",
-            'kafka_warden_up{source="reassignments"} 1',
-        ]
+        lines = [f"kafka_warden_snapshot_timestamp_seconds {time.time()}", 'kafka_warden_up{source="reassignments"} 1']
         if self.server.stuck:
             labels = 'topic="orders",partition="0",broker="2",cause="throttle_below_inbound"'
             lines.append(f"kafka_warden_reassignment_stuck{{{labels}}} 1")
