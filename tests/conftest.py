@@ -60,6 +60,20 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
     shared_cluster.reset()
 
 
+@pytest.fixture(scope="module")
+def own_cluster(request: pytest.FixtureRequest, no_process_left: None) -> Iterator[Cluster]:
+    """The cluster behind `own`."""
+    with Cluster(request.module.SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def own(own_cluster: Cluster) -> Iterator[Cluster]:
+    """A cluster with the `SETTINGS` of the file, shared by its tests and as new for each."""
+    yield own_cluster
+    own_cluster.reset()
+
+
 @pytest.fixture
 def make_cluster(no_process_left: None) -> Iterator[Callable[..., Cluster]]:
     """Start clusters of one's own, with the arguments of ClusterSettings; they end with the test."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from docs import pipeline_marts
+from docs import history_schema, pipeline_marts
 from docs.generate import render
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
@@ -26,14 +26,14 @@ OPTION: Final = re.compile(rf"`((?:{'|'.join({key.partition('.')[0] for key in K
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 
 
-def test_metrics_document_is_current() -> None:
-    """docs/metrics.md is what `make docs` makes of the catalogue as it stands."""
-    assert (ROOT / "docs" / "metrics.md").read_text() == render(), "run make docs"
-
-
-def test_marts_document_is_current() -> None:
-    """docs/pipeline-marts.md is what `make docs` makes of the marts as they stand."""
-    assert (ROOT / "docs" / "pipeline-marts.md").read_text() == pipeline_marts.render(), "run make docs"
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("metrics", render()), ("pipeline-marts", pipeline_marts.render()), ("history-schema", history_schema.render())],
+    ids=lambda each: each[:16],
+)
+def test_document_is_current(name: str, text: str) -> None:
+    """A document is what `make docs` makes of the code as it stands."""
+    assert (ROOT / "docs" / f"{name}.md").read_text() == text, "run make docs"
 
 
 def test_metrics_document_has_every_family() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from sandbox import ClusterSettings, wait_for
+from sandbox import wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
@@ -14,13 +14,6 @@ MEGABYTE: Final = 1_000_000
 RECORD: Final = 10_000
 SAMPLES: Final = 8
 """One every two seconds. A follower that hangs before its third sample is not known to be stuck."""
-SMALL: Final = ClusterSettings(
-    brokers=2,
-    tiered=False,
-    broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
-    controller_properties={"broker.session.timeout.ms": 120_000},
-)
-"""No broker is fenced, and a fetch returns one batch of each partition, so a follower can be slow."""
 LEADER: Final = 1
 """The broker on `SMALL` that no fault stops. One that runs a tenth of the time answers over JMX now and then."""
 

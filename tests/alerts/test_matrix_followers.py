@@ -4,9 +4,10 @@ import pytest
 
 from tests.alerts.fault import Round
 from tests.alerts.faults import SMALL_ROUNDS
-from tests.alerts.faults_followers import LEADER, SMALL
+from tests.alerts.faults_followers import LEADER
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
+from tests.cluster.followers import SMALL
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_alerts]
 SETTINGS = SMALL

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from sandbox import Cluster, wait_for
+from sandbox import Cluster, ClusterSettings, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar
 from tests.support.threads import repeating
@@ -22,6 +22,14 @@ TO_KNOW: Final = 3
 LARGEST_OVERHEAD: Final = 1.1
 """Bytes in the log per byte of payload, at most, where records are of 1000 bytes and in batches."""
 
+
+SMALL: Final = ClusterSettings(
+    brokers=2,
+    tiered=False,
+    broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
+    controller_properties={"broker.session.timeout.ms": 120_000},
+)
+"""No broker is fenced, and a fetch returns one batch of each partition, so a follower can be slow."""
 
 RUNS, STOPS = 0.05, 0.45
 """Seconds of a duty cycle: so much of a follower leaves it some ten fetches a round."""

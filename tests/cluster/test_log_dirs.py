@@ -3,7 +3,6 @@
 import itertools
 import math
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,52 +19,39 @@ pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 MEGABYTE = 1_000_000
 MISSING, STRAY = "broker_replicas_without_log", "broker_stray_replicas"
 EVERY_POLL = {"log_dirs": "100ms"}
+SETTINGS = ClusterSettings(brokers=2, log_dirs=2, tiered=False)
 MANY = 3000
 """Logs that take a broker some polls to make."""
 
 
-@pytest.fixture(scope="module")
-def two_dirs(no_process_left: None) -> Iterator[Cluster]:
-    """Two brokers with two log directories each, shared by this file."""
-    with Cluster(ClusterSettings(brokers=2, log_dirs=2, tiered=False)) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def cluster(two_dirs: Cluster) -> Iterator[Cluster]:
-    """The cluster of this file, as new for each test."""
-    yield two_dirs
-    two_dirs.reset()
-
-
 @pytest.mark.full_kafka
-def test_topics_that_come_and_go_leave_nothing(cluster: Cluster, tmp_path: Path) -> None:
+def test_topics_that_come_and_go_leave_nothing(own: Cluster, tmp_path: Path) -> None:
     """Brokers answer for metadata and disks at two times, with different topics: both counts stay 0."""
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+    with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
         pages = []
         for number in range(6):
-            cluster.admin.create_topic(f"brief-{number}", partitions=4, replication_factor=2)
+            own.admin.create_topic(f"brief-{number}", partitions=4, replication_factor=2)
             pages.append(sidecar.next_page())
-            cluster.admin.delete_topic(f"brief-{number}")
+            own.admin.delete_topic(f"brief-{number}")
             pages.append(sidecar.next_page())
         pages += [sidecar.whole_page() for _ in range(2)]
 
     assert {max(_counts(page, name).values(), default=0) for page in pages for name in (MISSING, STRAY)} == {0}
     for name in (MISSING, STRAY):
-        assert _counts(pages[-1], name) == dict.fromkeys(cluster.broker_ids, 0)
+        assert _counts(pages[-1], name) == dict.fromkeys(own.broker_ids, 0)
 
 
 @pytest.mark.full_kafka
-def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(own: Cluster, tmp_path: Path) -> None:
     """The metadata has thousands of replicas before the broker has made their logs: these count until it has."""
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+    with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
-        cluster.admin.create_topic("many", assignment={number: [2] for number in range(MANY)})
+        own.admin.create_topic("many", assignment={number: [2] for number in range(MANY)})
         begun = sidecar.pages_until(lambda page: _counts(page, MISSING).get(2))
         made = begun[-1:] + sidecar.pages_until(lambda page: _counts(page, MISSING).get(2) == 0)
-        assert sum(replica.topic == "many" for replica in cluster.admin.log_dirs(2)) == MANY
-        cluster.admin.delete_topic("many")
+        assert sum(replica.topic == "many" for replica in own.admin.log_dirs(2)) == MANY
+        own.admin.delete_topic("many")
         after = sidecar.pages_until(lambda page: _counts(page, STRAY).get(2) == 0 and not page.down())
 
     counts = [count for page in made if (count := _counts(page, MISSING).get(2)) is not None]
@@ -78,63 +64,63 @@ def test_a_broker_that_is_slow_to_make_its_logs_is_without_them(cluster: Cluster
 
 
 @pytest.mark.full_kafka
-def test_a_folder_of_no_partition_is_a_stray(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_folder_of_no_partition_is_a_stray(own: Cluster, tmp_path: Path) -> None:
     """Folders of a broker that was down: a deleted topic's is set aside, a lost one comes again, a copy is a stray."""
-    cluster.admin.create_topic("keep", assignment={0: [1, 2], 1: [2, 1]})
-    cluster.admin.create_topic("gone", assignment={0: [1, 2]})
+    own.admin.create_topic("keep", assignment={0: [1, 2], 1: [2, 1]})
+    own.admin.create_topic("gone", assignment={0: [1, 2]})
     for topic, partitions in (("keep", range(2)), ("gone", range(1))):
-        cluster.load.produce(topic, records=300, partitions=partitions)
-    cluster.stop(2)
-    cluster.admin.delete_topic("gone")
-    shutil.rmtree(_folder(cluster, 2, "keep-0"))
+        own.load.produce(topic, records=300, partitions=partitions)
+    own.stop(2)
+    own.admin.delete_topic("gone")
+    shutil.rmtree(_folder(own, 2, "keep-0"))
     # Kafka finds strays by the topic id inside the folder, so it takes this one for a log of its own.
-    kept = _folder(cluster, 2, "keep-1")
+    kept = _folder(own, 2, "keep-1")
     shutil.copytree(kept, kept.with_name("strange-0"))
 
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+    with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
         down = sidecar.next_page()
         assert _counts(down, STRAY) == {1: 0}
-        cluster.start(2)
-        cluster.wait_ready(2)
+        own.start(2)
+        own.wait_ready(2)
         pages = sidecar.pages_until(lambda page: _counts(page, STRAY).get(2))
-        cluster.wait_in_sync()
+        own.wait_in_sync()
         page = sidecar.whole_page()
         assert _counts(page, STRAY) == {1: 0, 2: 1}
         assert _counts(page, MISSING) == {1: 0, 2: 0}
-        cluster.stop(2)
-        shutil.rmtree(_folder(cluster, 2, "strange-0"))
-        cluster.start(2)
-        cluster.wait_ready(2)
+        own.stop(2)
+        shutil.rmtree(_folder(own, 2, "strange-0"))
+        own.start(2)
+        own.wait_ready(2)
         after = sidecar.pages_until(lambda page: _counts(page, STRAY).get(2) == 0)
 
-    aside = [folder.name for directory in cluster.log_dirs(2) for folder in directory.glob("gone-*")]
+    aside = [folder.name for directory in own.log_dirs(2) for folder in directory.glob("gone-*")]
     print(f"{len(pages)} polls until the stray counted, {len(after)} until it was gone; set aside: {aside}")
     assert all(name.endswith("-stray") for name in aside)
     assert len(aside) == 1
     assert set(_counts(after[-1], MISSING).values()) == {0}
 
 
-def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_follower_whose_directory_is_gone_is_offline(own: Cluster, tmp_path: Path) -> None:
     """Its broker serves the other directory: replicas in the lost one are offline, and logs without it are unknown."""
     numbers = range(6)
-    cluster.admin.create_topic("halved", assignment={number: [1, 2] for number in numbers})
-    cluster.load.produce("halved", records=100, partitions=numbers)
-    places = {log.partition: log.log_dir for log in cluster.admin.log_dirs(2) if log.topic == "halved"}
-    lost = cluster.log_dirs(2)[1]
+    own.admin.create_topic("halved", assignment={number: [1, 2] for number in numbers})
+    own.load.produce("halved", records=100, partitions=numbers)
+    places = {log.partition: log.log_dir for log in own.admin.log_dirs(2) if log.topic == "halved"}
+    lost = own.log_dirs(2)[1]
     gone = {number for number in numbers if places[number] == str(lost)}
     assert 0 < len(gone) < len(numbers)
 
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+    with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
         aside = lost.rename(lost.with_name("aside"))
-        cluster.load.produce("halved", records=100, partitions=numbers, acks=1)
+        own.load.produce("halved", records=100, partitions=numbers, acks=1)
         pages = sidecar.pages_until(lambda page: _states(page, "halved") == dict.fromkeys(gone, "offline"))
         pages += [sidecar.next_page() for _ in range(3)]
         assert _states(pages[-1], "halved") == dict.fromkeys(gone, "offline")
         assert pages[-1].by("log_dir", "log_dir_online", broker=2)[str(lost)] == 0
         assert (_counts(pages[-1], MISSING), _counts(pages[-1], STRAY)) == ({1: 0}, {1: 0, 2: 0})
         aside.rename(lost)
-        cluster.restart(2)
+        own.restart(2)
         after = sidecar.pages_until(lambda page: not page.down() and not _states(page, "halved"))
 
     states = {state for page in pages for state in _states(page, "halved").values()}
@@ -143,44 +129,44 @@ def test_a_follower_whose_directory_is_gone_is_offline(cluster: Cluster, tmp_pat
 
 
 @pytest.mark.full_kafka
-def test_a_limit_for_moves_between_directories_that_is_wrong(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_limit_for_moves_between_directories_that_is_wrong(own: Cluster, tmp_path: Path) -> None:
     """Of 0 it blocks what moves; when nothing moves it is idle; set right or taken away, all is well."""
-    fill(cluster, "between", [1, 2], 10 * MEGABYTE)
-    (replica,) = (replica for replica in cluster.admin.log_dirs(1) if replica.topic == "between")
-    (other,) = {str(directory) for directory in cluster.log_dirs(1)} - {replica.log_dir}
+    fill(own, "between", [1, 2], 10 * MEGABYTE)
+    (replica,) = (replica for replica in own.admin.log_dirs(1) if replica.topic == "between")
+    (other,) = {str(directory) for directory in own.log_dirs(1)} - {replica.log_dir}
 
-    with watching(cluster, tmp_path, poll=EVERY_POLL) as watch:
-        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 500_000})
-        cluster.admin.move_log_dir(1, ("between", 0), other)
+    with watching(own, tmp_path, poll=EVERY_POLL) as watch:
+        own.admin.alter_broker_config(1, {LOG_DIR_RATE: 500_000})
+        own.admin.move_log_dir(1, ("between", 0), other)
         watch.until(lambda page: page.all("log_dir_move_bytes_remaining"), "it moves")
         blocked, idle = {(1, "log_dirs", "blocked")}, {(1, "log_dirs", "idle_rate")}
         watch.problems = blocked
-        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 0})
+        own.admin.alter_broker_config(1, {LOG_DIR_RATE: 0})
         watch.until(lambda page: problems(page) == blocked, "blocked")
-        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: 10 * MEGABYTE})
+        own.admin.alter_broker_config(1, {LOG_DIR_RATE: 10 * MEGABYTE})
         watch.until(lambda page: not problems(page), "no longer blocked")
         watch.problems = idle
         watch.until(lambda page: problems(page) == idle, "idle")
         assert watch.page.all("log_dir_move_bytes_remaining") == {}
-        cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: None})
+        own.admin.alter_broker_config(1, {LOG_DIR_RATE: None})
         watch.until(lambda page: not problems(page), "all is cleared")
         watch.problems = set()
         watch.for_polls(4, "nothing comes back")
 
 
-def test_a_move_between_directories_is_followed_to_its_end(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_move_between_directories_is_followed_to_its_end(own: Cluster, tmp_path: Path) -> None:
     """Bytes remaining fall under the throttle, the ETA is a time that comes; nothing else moves or is stuck."""
     size, throttle, inbound = 14 * MEGABYTE, 600_000, 50_000
-    cluster.admin.alter_broker_config(1, {LOG_DIR_RATE: throttle})
-    fill(cluster, "dirs", [1, 2], size)
-    (replica,) = (replica for replica in cluster.admin.log_dirs(1) if replica.topic == "dirs")
-    (other,) = {str(directory) for directory in cluster.log_dirs(1)} - {replica.log_dir}
+    own.admin.alter_broker_config(1, {LOG_DIR_RATE: throttle})
+    fill(own, "dirs", [1, 2], size)
+    (replica,) = (replica for replica in own.admin.log_dirs(1) if replica.topic == "dirs")
+    (other,) = {str(directory) for directory in own.log_dirs(1)} - {replica.log_dir}
 
-    with Sidecar(configuration(cluster, poll=EVERY_POLL), tmp_path) as sidecar:
+    with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
-        cluster.admin.move_log_dir(1, ("dirs", 0), other)
+        own.admin.move_log_dir(1, ("dirs", 0), other)
         moving = sidecar.pages_until(lambda page: page.all("log_dir_move_bytes_remaining"))
-        with cluster.load.background("dirs", inbound):
+        with own.load.background("dirs", inbound):
             moving += sidecar.pages_until(lambda page: not page.all("log_dir_move_bytes_remaining"))
         after = sidecar.whole_page()
 
@@ -197,7 +183,7 @@ def test_a_move_between_directories_is_followed_to_its_end(cluster: Cluster, tmp
     grown = [later - earlier for earlier, later in itertools.pairwise(remaining)]
     assert all(more <= 2 * inbound * gap for more, gap in zip(grown, gaps, strict=True))
     assert all(0 <= eta < math.inf for eta in etas)
-    assert [r.log_dir for r in cluster.admin.log_dirs(1) if r.topic == "dirs"] == [other]
+    assert [r.log_dir for r in own.admin.log_dirs(1) if r.topic == "dirs"] == [other]
     for page in [*moving, ended, after]:
         assert page["reassigning_partitions"] == 0
         assert page.all("reassignment_stuck") == {}

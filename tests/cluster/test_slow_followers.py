@@ -1,16 +1,16 @@
-"""Followers that cannot keep up, on a cluster whose sessions outlive the lag limit and whose fetches are small."""
+"""Followers that cannot keep up, on a cluster whose sessions outlive the lag limit and whose fetches are own."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from sandbox import Cluster, ClusterSettings
-from tests.cluster.followers import TO_AGREE, TO_KNOW, Follower, Limits, count_by_state, duty_cycle, left_at
+from sandbox import Cluster
+from tests.cluster.followers import SMALL, TO_AGREE, TO_KNOW, Follower, Limits, count_by_state, duty_cycle, left_at
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
@@ -21,41 +21,21 @@ RECORD = 10_000
 RATE = 2_500_000
 LOOK_BACK = 1.25
 """Quota windows that a look back spans at most: what lies longer back is kept four times a window."""
-SESSION_MS = 120_000
-
-
-@pytest.fixture(scope="module")
-def small_cluster(no_process_left: None) -> Iterator[Cluster]:
-    """No broker is fenced, and a fetch brings one batch of each partition, so that a follower can be slow at all."""
-    settings = ClusterSettings(
-        brokers=2,
-        tiered=False,
-        broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
-        controller_properties={"broker.session.timeout.ms": SESSION_MS},
-    )
-    with Cluster(settings) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def small(small_cluster: Cluster) -> Iterator[Cluster]:
-    """The same cluster, as new for each test."""
-    yield small_cluster
-    small_cluster.reset()
+SETTINGS = SMALL
 
 
 @pytest.mark.full_kafka
-def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: Path) -> None:
+def test_slow_while_it_advances_and_never_catches_up(own: Cluster, tmp_path: Path) -> None:
     """A follower that runs a tenth of the time: slow, and nothing else, until it may run again; then it recovers."""
-    limits = Limits.of(small)
-    small.admin.create_topic("outrun", assignment={0: [LEADER, BROKER]})
+    limits = Limits.of(own)
+    own.admin.create_topic("outrun", assignment={0: [LEADER, BROKER]})
 
-    with _produced(small, "outrun"), Sidecar(configuration(small), tmp_path) as sidecar:
+    with _produced(own, "outrun"), Sidecar(configuration(own), tmp_path) as sidecar:
         follower = Follower(sidecar, "outrun", BROKER)
         _seen_for(follower, limits.window)
         began = time.time()
-        leaving = _leaving(small, "outrun")
-        with duty_cycle(small, BROKER):
+        leaving = _leaving(own, "outrun")
+        with duty_cycle(own, BROKER):
             reached = follower.until("slow", on_the_way={"in_sync", "unknown"})
             print(follower.numbers(reached.page))
             left = leaving()
@@ -76,22 +56,22 @@ def test_slow_while_it_advances_and_never_catches_up(small: Cluster, tmp_path: P
     assert count_by_state(over.page, BROKER) == {}
 
 
-def test_stuck_while_it_stands_still(small: Cluster, tmp_path: Path) -> None:
+def test_stuck_while_it_stands_still(own: Cluster, tmp_path: Path) -> None:
     """A follower under SIGSTOP that is not fenced: unknown while in the ISR, then stuck until it runs again."""
-    limits = Limits.of(small)
-    small.admin.create_topic("hung", assignment={0: [LEADER, BROKER]})
+    limits = Limits.of(own)
+    own.admin.create_topic("hung", assignment={0: [LEADER, BROKER]})
 
-    with _produced(small, "hung"), Sidecar(configuration(small), tmp_path) as sidecar:
+    with _produced(own, "hung"), Sidecar(configuration(own), tmp_path) as sidecar:
         follower = Follower(sidecar, "hung", BROKER)
         _seen_for(follower, limits.window)
-        small.pause(BROKER)
+        own.pause(BROKER)
         began = time.time()
-        leaving = _leaving(small, "hung")
+        leaving = _leaving(own, "hung")
         reached = follower.until("stuck", on_the_way={"unknown", "in_sync"})
         left = leaving()
         pages = follower.stays("stuck")
         print(follower.numbers(pages[-1]))
-        small.resume(BROKER)
+        own.resume(BROKER)
         over = follower.until("", on_the_way={"unknown", "recovering", "in_sync"})
 
     assert reached.polls <= limits.polls(max(LOOK_BACK * limits.window, 1.5 * limits.lag) + limits.wait)
@@ -106,26 +86,26 @@ def test_stuck_while_it_stands_still(small: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.full_kafka
-def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> None:
+def test_recovering_while_its_lag_shrinks(own: Cluster, tmp_path: Path) -> None:
     """A follower that comes back from a long stop to records of a quota window ago: recovering until it is in sync."""
     missing = 8000
-    small.admin.create_topic("back", assignment={0: [LEADER, BROKER]})
-    small.load.produce("back", records=100, record_size=RECORD)
+    own.admin.create_topic("back", assignment={0: [LEADER, BROKER]})
+    own.load.produce("back", records=100, record_size=RECORD)
 
-    with Sidecar(configuration(small), tmp_path) as sidecar:
+    with Sidecar(configuration(own), tmp_path) as sidecar:
         follower = Follower(sidecar, "back", BROKER)
         _seen_for(follower, 0)
-        small.pause(BROKER)
-        small.load.produce("back", records=missing, record_size=RECORD, acks=1, batch_size=RECORD)
-        left = left_at(small, "back", BROKER)
+        own.pause(BROKER)
+        own.load.produce("back", records=missing, record_size=RECORD, acks=1, batch_size=RECORD)
+        left = left_at(own, "back", BROKER)
         follower.until("stuck", on_the_way={"unknown"})
         stuck = follower.stays("stuck")[-1]
         assert follower.one(stuck, "lag_messages") == missing
-        small.resume(BROKER)
+        own.resume(BROKER)
         reached = follower.until("recovering", lambda page: BROKER not in page.silent("offsets"), {"unknown"})
         lags = [follower.one(reached.page, "lag_messages")]
         for page in follower.pages_in("recovering"):
-            if BROKER not in small.admin.isr("back")[0]:
+            if BROKER not in own.admin.isr("back")[0]:
                 lags.append(follower.one(page, "lag_messages"))
                 assert page.time - follower.one(page, "out_of_sync_seconds") == pytest.approx(left, abs=2 * INTERVAL)
                 assert count_by_state(page, BROKER)["recovering"] >= 1
@@ -133,27 +113,27 @@ def test_recovering_while_its_lag_shrinks(small: Cluster, tmp_path: Path) -> Non
     print(f"lag {lags}")
     assert reached.polls <= TO_KNOW + TO_AGREE
     assert _grows([-lag for lag in lags])
-    assert small.admin.isr("back")[0] == (LEADER, BROKER)
+    assert own.admin.isr("back")[0] == (LEADER, BROKER)
 
 
-def test_leader_unavailable_while_the_leader_hangs(small: Cluster, tmp_path: Path) -> None:
+def test_leader_unavailable_while_the_leader_hangs(own: Cluster, tmp_path: Path) -> None:
     """A leader under SIGSTOP is not fenced: its follower outside the ISR cannot catch up, and that is not its fault."""
-    small.admin.create_topic("mute", assignment={0: [LEADER, BROKER]})
-    small.load.produce("mute", records=100, record_size=RECORD)
+    own.admin.create_topic("mute", assignment={0: [LEADER, BROKER]})
+    own.load.produce("mute", records=100, record_size=RECORD)
 
-    with Sidecar(configuration(small), tmp_path) as sidecar:
+    with Sidecar(configuration(own), tmp_path) as sidecar:
         follower = Follower(sidecar, "mute", BROKER)
         _seen_for(follower, 0)
-        small.pause(BROKER)
-        small.load.produce("mute", records=1000, record_size=RECORD, acks=1)
-        left = left_at(small, "mute", BROKER)
+        own.pause(BROKER)
+        own.load.produce("mute", records=1000, record_size=RECORD, acks=1)
+        left = left_at(own, "mute", BROKER)
         follower.until("stuck", on_the_way={"unknown"})
-        small.pause(LEADER)
-        small.resume(BROKER)
+        own.pause(LEADER)
+        own.resume(BROKER)
         reached = follower.until("leader_unavailable", lambda page: LEADER in page.silent("offsets"))
         pages = follower.stays("leader_unavailable")
         print(follower.numbers(pages[-1]))
-        small.resume(LEADER)
+        own.resume(LEADER)
         over = follower.until(
             "", lambda page: not page.silent("offsets"), on_the_way={"unknown", "recovering", "in_sync"}
         )

@@ -33,23 +33,8 @@ TWO_WINDOWS = 6.0
 """Seconds. A move with a new minimum since then is not stuck, unless a fact says so."""
 AT_ONCE = 2
 """Polls, from the first one on that can see a fact."""
-SESSION_MS = 30_000
-"""Of a broker that hangs: for so long it is still taken for alive."""
-
-
-@pytest.fixture(scope="module")
-def patient_cluster(no_process_left: None) -> Iterator[Cluster]:
-    """Two log directories a broker, and a controller that waits long for a broker that hangs; shared by this file."""
-    settings = ClusterSettings(log_dirs=2, controller_properties={"broker.session.timeout.ms": SESSION_MS})
-    with Cluster(settings) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def patient(patient_cluster: Cluster) -> Iterator[Cluster]:
-    """The same, as new for each test."""
-    yield patient_cluster
-    patient_cluster.reset()
+SETTINGS = ClusterSettings(log_dirs=2, controller_properties={"broker.session.timeout.ms": 30_000})
+"""With two log directories a broker, and a controller that takes a broker that hangs for alive for so long."""
 
 
 @pytest.mark.full_kafka
@@ -164,20 +149,20 @@ def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.full_kafka
-def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
+def test_a_broker_that_hangs(own: Cluster, tmp_path: Path) -> None:
     """Under SIGSTOP, and not fenced: a leader is unresponsive, a target is down; with SIGCONT they are not."""
-    fill(patient, "hanging", [1], 40 * MEGABYTE)
-    with watching(patient, tmp_path) as watch:
-        patient.admin.reassign({("hanging", 0): [2]}, throttle=MEGABYTE)
+    fill(own, "hanging", [1], 40 * MEGABYTE)
+    with watching(own, tmp_path) as watch:
+        own.admin.reassign({("hanging", 0): [2]}, throttle=MEGABYTE)
         watch.until(lambda page: page.all("reassignment_bytes_remaining"), "the move is seen")
         for broker, cause in {1: "leader_unresponsive", 2: "target_down"}.items():
             watch.causes["hanging"] = {cause}
-            patient.pause(broker)
+            own.pause(broker)
             polls = watch.until_stuck(lambda page: page.silent("offsets"), {("hanging", 0, 2): cause}, cause)
             assert polls <= AT_ONCE
             watch.for_polls(3, "it hangs")
             assert causes(watch.page) == {("hanging", 0, 2): cause}
-            patient.resume(broker)
+            own.resume(broker)
             watch.until(lambda page: not page.down(), f"broker {broker} answers")
             assert causes(watch.page) == {}
             watch.causes.clear()
@@ -185,17 +170,17 @@ def test_a_broker_that_hangs(patient: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.full_kafka
-def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tmp_path: Path) -> None:
+def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(own: Cluster, tmp_path: Path) -> None:
     """What moves to the other directory of the same broker is not stuck, and comes to its end."""
     numbers = range(4)
-    patient.admin.create_topic("spread", assignment={number: [1] for number in numbers})
-    patient.load.produce("spread", bytes=4 * MEGABYTE, record_size=10_000, partitions=numbers)
-    with watching(patient, tmp_path) as watch:
-        patient.admin.reassign({("spread", number): [3] for number in numbers}, throttle=MEGABYTE)
+    own.admin.create_topic("spread", assignment={number: [1] for number in numbers})
+    own.load.produce("spread", bytes=4 * MEGABYTE, record_size=10_000, partitions=numbers)
+    with watching(own, tmp_path) as watch:
+        own.admin.reassign({("spread", number): [3] for number in numbers}, throttle=MEGABYTE)
         watch.until(lambda page: len(page.all("reassignment_bytes_remaining")) == len(numbers), "the moves are seen")
-        wait_for(lambda: len(_placed(patient, "spread", 3)) == len(numbers))
-        lost = patient.log_dirs(3)[1]
-        places = _placed(patient, "spread", 3)
+        wait_for(lambda: len(_placed(own, "spread", 3)) == len(numbers))
+        lost = own.log_dirs(3)[1]
+        places = _placed(own, "spread", 3)
         wanted = {("spread", n, 3): "log_dir_offline" for n, place in places.items() if place == str(lost)}
         assert 0 < len(wanted) < len(numbers)
         watch.causes["spread"] = {"log_dir_offline"}
@@ -207,29 +192,29 @@ def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(patient: Cluster, tm
 
         aside.rename(lost)
         watch.causes["spread"] |= {"target_down"}
-        patient.restart(3)
+        own.restart(3)
         watch.until(lambda page: _is_online(page, 3, lost) and not page.down(), "the directory is back")
         watch.causes.clear()
         watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
 
 
 @pytest.mark.full_kafka
-def test_a_disk_without_room(patient: Cluster, tmp_path: Path) -> None:
+def test_a_disk_without_room(own: Cluster, tmp_path: Path) -> None:
     """A full directory, then one that is too small, then neither: what is left is that the leader's log is rotten.
 
     The broker has another directory with a lot of room, which is of no use to what moves to this one. Nothing may be
     written while there is no room: the first write that fails takes the directory offline, which is another cause.
     """
-    fill(patient, "large", [1], 30 * MEGABYTE)
-    small = patient.log_dirs(2)[1]
-    with _mounted(patient, 2, small, megabytes=24) as leave, rotten(patient, "large", 1, 500) as repair:
-        _prefer(patient, "large", 2, small)
-        with watching(patient, tmp_path) as watch:
+    fill(own, "large", [1], 30 * MEGABYTE)
+    small = own.log_dirs(2)[1]
+    with _mounted(own, 2, small, megabytes=24) as leave, rotten(own, "large", 1, 500) as repair:
+        _prefer(own, "large", 2, small)
+        with watching(own, tmp_path) as watch:
             leave(0.5)
             watch.causes["large"] = {"log_dir_full"}
-            patient.admin.reassign({("large", 0): [2]})
+            own.admin.reassign({("large", 0): [2]})
             watch.until(causes, "it is stuck")
-            assert _placed(patient, "large", 2) == {0: str(small)}
+            assert _placed(own, "large", 2) == {0: str(small)}
             for size, room, cause in ((24, 15.0, "target_disk_too_small"), (100, None, "no_progress")):
                 watch.causes["large"] |= {cause}
                 subprocess.run(["mount", "-o", f"remount,size={size}m", str(small)], check=True)

@@ -252,7 +252,9 @@ def test_a_full_disk_loses_only_new_rows(small_disk: Path, monkeypatch: pytest.M
         sink.write(poll)
     assert sink.stats.status().up
     filler = small_disk / "filler"
-    _fill(filler)
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
     for poll in evaluated[5:30]:
         sink.write(poll)
     down = sink.stats.status()
@@ -270,12 +272,6 @@ def test_a_full_disk_loses_only_new_rows(small_disk: Path, monkeypatch: pytest.M
     assert sum(found.values()) == status.rows
     assert status.rows + status.dropped["disk_full"] == counted(evaluated)
     assert found["polls"] > 10
-
-
-def _fill(filler: Path) -> None:
-    with filler.open("wb", buffering=0) as file, suppress(OSError):
-        while file.write(bytes(4096)):
-            pass
 
 
 def test_a_moved_folder_is_created_again(tmp_path: Path) -> None:

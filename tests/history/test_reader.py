@@ -44,8 +44,9 @@ def test_missing_history_is_an_error(history: Path, tmp_path: Path) -> None:
         read(history, "polls", 0.0, 3600.0)
     with pytest.raises(EmptyHistoryError, match="nowhere: cannot be listed"):
         read(tmp_path / "nowhere", "polls")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(EmptyHistoryError, match="no file of history in it"):
-        read(history / "restored", "polls")
+        read(tmp_path / "empty", "polls")
     assert read(history, "moves", NOON, EPOCH + 5).num_rows == 3
     write(tmp_path / "quiet", evaluated([scene_polls()[0].snapshot])[:1])
     assert read(tmp_path / "quiet", "restored").num_rows == 0

@@ -122,11 +122,6 @@ def test_types_without_a_column_type_are_refused() -> None:
         column_type_of(complex)
 
 
-def test_schema_document_is_current() -> None:
-    """docs/history-schema.md is up to date."""
-    assert (ROOT / "docs" / "history-schema.md").read_text() == history_schema.render(), "run make docs"
-
-
 def test_schema_document_has_every_column() -> None:
     """Each column is in the section of its table; common columns are in the first section."""
     sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", history_schema.render(), re.MULTILINE | re.DOTALL))

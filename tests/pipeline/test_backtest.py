@@ -127,16 +127,12 @@ def test_a_second_sidecar_does_not_break_an_alarm(spark: SparkSession, tmp_path:
     assert rule(alone, BY_TIME, None) == rule(both, BY_TIME, None)
 
 
-def about(subject: dict[str, str]) -> str:
-    """What an alarm is about, in one order."""
-    return ",".join(subject[name] for name in SUBJECT if name in subject)
-
-
 def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path) -> None:
     """Of the scene every condition is seen that holds in it, of what it should be."""
     tried = (("KafkaReassignmentWillMissItsTime", 1.0), (BY_MESSAGES, 2500.0), ("KafkaReplicaOutOfSyncTooLong", 20.0))
     found = backtest(spark, tmp_path, scene_polls(), Options(tried))
-    held = {(row["rule"], about(row["subject"])) for row in found["alarms"]}
+    subjects = ((row["rule"], row["subject"]) for row in found["alarms"])
+    held = {(name, ",".join(subject[part] for part in SUBJECT if part in subject)) for name, subject in subjects}
     assert held >= {
         ("KafkaReassignmentStuck", "orders,1,3"),
         ("KafkaReassignmentWillMissItsTime", ""),

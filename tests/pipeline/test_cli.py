@@ -36,40 +36,27 @@ def test_job_has_its_name_and_help(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
-        (["--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
-        (["--accept-loss"], "--accept-loss: only valid with --input kafka://"),
-        (["--until-done"], "--until-done: only valid with --stream"),
-        (["--every", "5m"], "--every: only valid with --stream"),
-        (["--late", "2h"], "--late: only valid with --stream"),
-        (["--checkpoint", "x"], "--checkpoint: only valid with --stream"),
-        (["--stream", "--every", "1"], "--every: expected a duration"),
-        (["--stream", "--start", "2026-11-21T17:00"], "--start, --end: not valid with a stream"),
-    ],
-)
-def test_flag_that_cannot_be_used_is_reported(
-    given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line and exit code 2, before any JVM is started."""
-    code = cli.main(["pipeline", "rollup", "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
-    assert code == cli.BAD_CONFIGURATION
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("jobs", "given", "message"),
     [
+        ("rollup", ["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
+        ("rollup", ["--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
+        ("rollup", ["--accept-loss"], "--accept-loss: only valid with --input kafka://"),
+        ("rollup", ["--until-done"], "--until-done: only valid with --stream"),
+        ("rollup", ["--every", "5m"], "--every: only valid with --stream"),
+        ("rollup", ["--late", "2h"], "--late: only valid with --stream"),
+        ("rollup", ["--checkpoint", "x"], "--checkpoint: only valid with --stream"),
+        ("rollup", ["--stream", "--every", "1"], "--every: expected a duration"),
+        ("rollup", ["--stream", "--start", "2026-11-21T17:00"], "--start, --end: not valid with a stream"),
         ("rollup,plan", [], "plan cannot be run together with other jobs, run it by itself: the following arguments"),
         ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
     ],
 )
-def test_jobs_that_do_not_go_together_are_reported(
-    jobs: str, given: list[str], message: str, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_used_together_is_reported(
+    jobs: str, given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line and exit code 2, before any JVM is started."""
-    assert cli.main(["pipeline", jobs, "--input", "in", "--output", "out", *given]) == cli.BAD_CONFIGURATION
+    code = cli.main(["pipeline", jobs, "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
+    assert code == cli.BAD_CONFIGURATION
     assert message in capsys.readouterr().err
 
 

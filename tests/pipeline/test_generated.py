@@ -54,7 +54,8 @@ def test_every_move_is_found_with_its_end(made: Made) -> None:
         near = [
             row
             for row in made.moves
-            if same(row, known) and abs(row["began"].timestamp() - known["began"]) <= INTERVAL + 1
+            if all(row[name] == known[name] for name in ("topic", "topic_id", "partition", "broker"))
+            and abs(row["began"].timestamp() - known["began"]) <= INTERVAL + 1
         ]
         assert len(near) == 1, known
         (row,) = near
@@ -64,11 +65,6 @@ def test_every_move_is_found_with_its_end(made: Made) -> None:
         if known["cause"] is not None:
             assert known["cause"] in row["causes"], known
     print({row["outcome"] for row in made.moves}, len(made.moves))
-
-
-def same(row: Any, known: dict[str, Any]) -> bool:
-    """Whether a life is of that move."""
-    return all(row[name] == known[name] for name in ("topic", "topic_id", "partition", "broker"))
 
 
 def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:

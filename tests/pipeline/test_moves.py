@@ -200,7 +200,11 @@ def test_a_clock_that_jumps_moves_nothing(spark: SparkSession, tmp_path: Path) -
 def test_polls_that_do_not_know_end_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """A move continues while reassignments are unknown; a later one is another move."""
     blind = polls(
-        [replace(seen(clock), reassignments_known=clock != 50) if clock != 50 else _blind(clock) for clock in FIRST],
+        [
+            # A poll without reassignments, known or apparent.
+            replace(snapshot(topics(0), clock=50.0), reassignments_known=False) if clock == 50 else seen(clock)
+            for clock in FIRST
+        ],
         Parameters(),
         "one",
     )
@@ -208,11 +212,6 @@ def test_polls_that_do_not_know_end_nothing(spark: SparkSession, tmp_path: Path)
     lives = marts(spark, tmp_path, {"one": blind, "two": again})["lives"]
     undone = [row for row in lives if row["topic"] == "undone"]
     assert [(at(row, "began"), at(row, "ended"), row["polls"]) for row in undone] == [(30, 70, 3), (110, None, 2)]
-
-
-def _blind(clock: int) -> Snapshot:
-    """A poll without reassignments, known or apparent."""
-    return replace(snapshot(topics(0), clock=float(clock)), reassignments_known=False)
 
 
 def _shifted(clock: int) -> Snapshot:

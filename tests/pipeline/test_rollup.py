@@ -64,7 +64,8 @@ def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judge
         assert row["bytes_in_mean"] == pytest.approx(np.mean(known))
         assert row["bytes_in_max"] == pytest.approx(max(known))
         last = mine[-1]
-        assert row["bytes_stored_last"] == last.snapshot.replicas.size[leader_rows(last, "orders")].sum()
+        leaders = last.snapshot.partitions.leader_row[topic_rows(last, "orders")]
+        assert row["bytes_stored_last"] == last.snapshot.replicas.size[leaders].sum()
         lags = [poll.derived.lag.bytes[follower_rows(poll, "orders")].sum() for poll in mine]
         assert row["lag_bytes_max"] == pytest.approx(max(lags))
         assert (row["partitions_max"], row["replicas_max"]) == (2, 6)
@@ -74,11 +75,6 @@ def topic_rows(poll: Poll, topic: str) -> np.ndarray:
     """Partitions of a topic."""
     index = poll.snapshot.topics.index(topic)
     return np.flatnonzero(poll.snapshot.partitions.topic == index)
-
-
-def leader_rows(poll: Poll, topic: str) -> np.ndarray:
-    """Replicas that lead them."""
-    return poll.snapshot.partitions.leader_row[topic_rows(poll, topic)]
 
 
 def follower_rows(poll: Poll, topic: str) -> np.ndarray:

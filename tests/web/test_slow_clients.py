@@ -1,7 +1,6 @@
 """Slow and hostile clients: scrapes are still answered, and every descriptor is freed."""
 
 import ssl
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -9,18 +8,12 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.page import Page
+from sandbox import wait_for
 from tests.support.certificates import Authority
 from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, read_all
 
 HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
-
-
-def _wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> None:
@@ -44,7 +37,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
         assert served.server.stats().evicted >= 300 - 64
         for connection in slow:
             read_all(connection)
-    _wait_until(lambda: descriptors() - len(served.opened) <= before)
+    wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
 
 
 def test_silent_tls_clients_do_not_block_scrapes(
@@ -65,7 +58,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
         read_all(connection)
     for connection in served.opened:
         connection.close()
-    _wait_until(lambda: descriptors() <= before)
+    wait_for(lambda: descriptors() <= before, TIMEOUT)
 
 
 def test_clients_that_do_not_read_do_not_block_scrapes(
@@ -79,17 +72,17 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
     greedy = [served.connect() for _ in range(70)]
     for connection in greedy:
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-    _wait_until(lambda: served.server.stats().evicted == 6)
+    wait_for(lambda: served.server.stats().evicted == 6, TIMEOUT)
     assert served.get("/-/healthy").status == 200
     served.holder.page = PAGE
 
     for _ in range(10):
         assert served.get().body == PAGE.text
 
-    _wait_until(lambda: served.server.stats().connections == 0)
+    wait_for(lambda: served.server.stats().connections == 0, TIMEOUT)
     assert served.server.stats().reaped > 0
     assert not caplog.records
-    _wait_until(lambda: descriptors() - len(served.opened) <= before)
+    wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
 
 
 def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., Served]) -> None:
@@ -103,7 +96,7 @@ def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., 
 
     for _ in range(100):
         served.connect().sendall(HALF)
-    _wait_until(lambda: served.server.stats().evicted >= 90)
+    wait_for(lambda: served.server.stats().evicted >= 90, TIMEOUT)
 
     received += read_all(scraper)
     assert len(received.partition(b"\r\n\r\n")[2]) == size
@@ -115,7 +108,7 @@ def test_closed_connections_are_not_counted(serve: Callable[..., Served]) -> Non
     for _ in range(5):
         served.get()
 
-    _wait_until(lambda: served.server.stats().connections == 0)
+    wait_for(lambda: served.server.stats().connections == 0, TIMEOUT)
     assert served.server.stats().evicted == 0
 
 
@@ -132,6 +125,6 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
         connection.recv(10)
         connection.close()
 
-    _wait_until(lambda: served.server.stats().connections == 0)
-    _wait_until(lambda: descriptors() <= before)
+    wait_for(lambda: served.server.stats().connections == 0, TIMEOUT)
+    wait_for(lambda: descriptors() <= before, TIMEOUT)
     assert not caplog.records
