@@ -1,4 +1,4 @@
-"""Followers that cannot keep up, on a cluster whose sessions outlive the lag limit and whose fetches are own."""
+"""Followers that cannot keep up, on a cluster whose sessions outlive the lag limit and whose fetches are small."""
 
 import threading
 import time
