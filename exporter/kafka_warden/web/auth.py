@@ -57,14 +57,17 @@ class Authenticator:
         right = await loop.run_in_executor(self._executor, _check, password, hashed or unmatchable)
         if not right or hashed is None:
             return False
-        self._verified[key] = None
-        while len(self._verified) > _CACHED:
-            self._verified.popitem(last=False)
+        self._cache(key)
         return True
 
     def close(self) -> None:
         """Start no more bcrypt checks."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _cache(self, key: bytes) -> None:
+        self._verified[key] = None
+        while len(self._verified) > _CACHED:
+            self._verified.popitem(last=False)
 
     def _digest(self, *parts: str) -> bytes:
         digest = hashlib.blake2b(key=self._key)
