@@ -55,6 +55,7 @@ def test_a_restart_forgets_no_clock(recorded: bool) -> None:
     assert moves(again) == moves(uninterrupted)
     assert again.throttling.problems == uninterrupted.throttling.problems
     assert again.tiered.problems == uninterrupted.tiered.problems
+    np.testing.assert_array_equal(again.tiered.stalled, uninterrupted.tiered.stalled)
     np.testing.assert_array_equal(again.replicas.times.behind_seconds, uninterrupted.replicas.times.behind_seconds)
 
 
