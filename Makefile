@@ -54,11 +54,10 @@ test: tools setup ## style, types, the core of all tests, the wheel: 23 minutes 
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.
 full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.2
-	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE) and not spark' $(ARGS)
+	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE)' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
 
 full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo
-	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE) and spark' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_pipeline $(ARGS)
 
 full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_MATRIX=write writes down the result
