@@ -1,4 +1,4 @@
-"""`python -m bench.scale`: CPU of judging and rendering one poll, on generated snapshots of growing clusters.
+"""`python -m bench.scale`: CPU of evaluating and rendering one poll, on generated snapshots of growing clusters.
 
 No broker is asked: 50 of them and 600,000 replicas do not fit on one machine. 5 % of the followers are behind, 2 % of
 the partitions move, of which a tenth ends in each poll, 1 % of all change their leader between two polls,
@@ -93,27 +93,27 @@ def main() -> int:
 
 
 def measure(partitions: int) -> Cost:
-    """Judge and render polls of a cluster of that size until what is remembered is full, then measure some more."""
+    """Evaluate and render polls of a cluster of that size until what is remembered is full, then measure some more."""
     parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
     exposition, memory = Exposition(parameters.series_budget), None
-    judged, rendered, series = [], [], 0
+    evaluated, rendered, series = [], [], 0
     for number, snapshot in enumerate(snapshots(partitions, FULL + MEASURED)):
         started = time.process_time()
-        memory, view = _judge(snapshot, memory, parameters)
+        memory, view = _evaluate(snapshot, memory, parameters)
         halfway = time.process_time()
         page = exposition.render(view.sidecar, view)
         ended = time.process_time()
-        del view  # as the sidecar does before it judges again
+        del view  # as the sidecar does before it evaluates again
         if number >= FULL:
-            judged.append(halfway - started)
+            evaluated.append(halfway - started)
             rendered.append(ended - halfway)
             series = page.text.count(b"\n")
     gc.collect()
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Cost(partitions, median(judged), median(rendered), used, series)
+    return Cost(partitions, median(evaluated), median(rendered), used, series)
 
 
-def _judge(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
+def _evaluate(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
     memory, derived = derive(snapshot, memory, parameters)
     sidecar = Sidecar(snapshot.status, Build("0", "0", "3"), snapshot.time)
     return memory, View(derived, sidecar, np.ones(len(snapshot.topics), bool))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fleet.bulk_cluster import make_block, make_bulk_cluster
 from fleet.bulk_rows import all_rows
-from fleet.judged import Report, Written
+from fleet.evaluated import Report, Written
 from fleet.settings import Settings
 from fleet.work import Task, run_all
 from kafka_warden.history.parquet.arrow import to_arrow

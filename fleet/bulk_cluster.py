@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from fleet.judged import run_name
+from fleet.evaluated import run_name
 from fleet.settings import DAY, Settings, chance
 from fleet.simulation import CLOCK
 from fleet.topology import Topic, make_cluster, make_topics, place

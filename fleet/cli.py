@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fleet import truth
 from fleet.bulk import generate_bulk
-from fleet.judged import NotWrittenError, Written, generate
+from fleet.evaluated import NotWrittenError, Written, generate
 from fleet.presets import PRESETS
 from fleet.settings import Settings
 from kafka_warden.errors import SinkError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleet.judged import Written, generate
+from fleet.evaluated import Written, generate
 from fleet.settings import Settings
 from kafka_warden.history.parquet.reader import read
 

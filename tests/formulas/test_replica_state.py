@@ -13,7 +13,7 @@ from kafka_warden.formulas.replica_state import (
     FollowerFacts,
     ReplicaState,
     debounce,
-    judged_since,
+    evaluated_since,
     restarted_log,
     state,
     throttle_binds,
@@ -136,9 +136,9 @@ def test_restarted_log(why: str, polls: list[tuple[int, bool]], expected: bool) 
         ("it stood still and goes on", 40, True, True, 100),
     ],
 )
-def test_judged_since(why: str, before: float, able: bool, woken: bool, expected: float) -> None:
+def test_evaluated_since(why: str, before: float, able: bool, woken: bool, expected: float) -> None:
     """At 100 s: the time in which it could not fetch, or stood still, says nothing of how it gets on."""
-    since = judged_since(np.array([float(before)]), 100.0, np.array([able]), np.array([woken]))
+    since = evaluated_since(np.array([float(before)]), 100.0, np.array([able]), np.array([woken]))
     np.testing.assert_array_equal(since, [expected], err_msg=why)
 
 

@@ -75,13 +75,13 @@ def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMe
         return replace(memory, copying=copying), Tiered(nothing, nothing, {})
     facts = _facts(indexed, topics, overdue)
     clock = indexed.snapshot.clock
-    judged = {key: _hold(memory.problems.get(key), clock, holds) for key, holds in facts.items()}
+    evaluated = {key: _hold(memory.problems.get(key), clock, holds) for key, holds in facts.items()}
     return (
-        TieredMemory(copying, {key: held for key, (held, _) in judged.items() if held is not None}),
+        TieredMemory(copying, {key: held for key, (held, _) in evaluated.items() if held is not None}),
         Tiered(
             overdue=_of_topics(indexed, topics, overdue, np.add),
             stalled=_of_topics(indexed, topics, stalled, np.maximum),
-            problems={key: seconds for key, (_, seconds) in judged.items() if seconds is not None},
+            problems={key: seconds for key, (_, seconds) in evaluated.items() if seconds is not None},
         ),
     )
 

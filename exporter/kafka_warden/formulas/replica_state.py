@@ -113,7 +113,7 @@ def state(facts: FollowerFacts) -> Codes:
     return chosen.astype(np.int8)
 
 
-def judged_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Floats:
+def evaluated_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Floats:
     """Since when the progress of a follower can be judged: the next state of a fold, (K,); NaN while it cannot fetch.
 
     A follower that returns, gets a leader again, or was `woken` from standing still is judged by its progress since

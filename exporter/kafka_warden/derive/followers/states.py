@@ -33,11 +33,11 @@ class StateInputs:
     """(R,)"""
     samples: Codes
     """(R,) polls with an end of the replica."""
-    judged_since: Floats
+    evaluated_since: Floats
     """(R,) monotonic time since which it could have caught up, NaN while it cannot."""
 
 
-def judge_states(inputs: StateInputs) -> Codes:
+def evaluate_states(inputs: StateInputs) -> Codes:
     """Return (R,) the state of each replica in this poll, as indices into `STATES`. A leader is in sync with itself.
 
     Most replicas are in the ISR and caught up; only the others go through the table.
@@ -116,7 +116,7 @@ def _before(inputs: StateInputs, then: FollowerEnds, rows: Longs) -> tuple[Longs
     A window starts when a follower was last caught up, at the earliest.
     """
     end, messages = then.end[rows], then.messages[rows]
-    since = np.fmax(inputs.judged_since[rows], inputs.times.caught_up_at[rows])
+    since = np.fmax(inputs.evaluated_since[rows], inputs.times.caught_up_at[rows])
     whole: Bools = ~(since > then.clock)
     if not whole.all():
         for seen in reversed(inputs.followers):

@@ -13,7 +13,7 @@ from kafka_warden.derive.followers.offset_window import (
     realign_followers,
     realign_leaders,
 )
-from kafka_warden.derive.followers.states import StateInputs, available_brokers, count_out_of_sync, judge_states
+from kafka_warden.derive.followers.states import StateInputs, available_brokers, count_out_of_sync, evaluate_states
 from kafka_warden.derive.followers.times import Times, derive_times
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
@@ -24,7 +24,7 @@ from kafka_warden.formulas.replica_state import (
     Codes,
     ReplicaState,
     debounce,
-    judged_since,
+    evaluated_since,
     restarted_log,
 )
 from kafka_warden.formulas.rows import carry
@@ -48,7 +48,7 @@ class ReplicasMemory:
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
     restarted: Bools
     """(R,) its log started from scratch during its present absence from the ISR."""
-    judged_since: Floats
+    evaluated_since: Floats
     """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
     samples: Codes
     """(R,) polls with an end, counted up to `ENOUGH_SAMPLES`."""
@@ -78,7 +78,7 @@ def empty_memory(rows: int) -> ReplicasMemory:
         caught_up_at=unknown,
         passed_at=unknown,
         restarted=np.zeros(rows, bool),
-        judged_since=np.full(rows, -np.inf),
+        evaluated_since=np.full(rows, -np.inf),
         samples=np.zeros(rows, np.int8),
         shown=nothing,
         candidate=nothing,
@@ -107,9 +107,9 @@ def derive_replicas(
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
     restarted = _restarted(indexed, known_end, memory.restarted)
     samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
-    since = _judged_since(indexed, lag, known_end, memory)
+    since = _evaluated_since(indexed, lag, known_end, memory)
     inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, samples, since)
-    shown, candidate = debounce(memory.shown, memory.candidate, judge_states(inputs))
+    shown, candidate = debounce(memory.shown, memory.candidate, evaluate_states(inputs))
     kept = ReplicasMemory(
         leaders,
         followers,
@@ -132,7 +132,7 @@ def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> Repli
         caught_up_at=carry(memory.caught_up_at, replicas, np.nan),
         passed_at=carry(memory.passed_at, replicas, np.nan),
         restarted=carry(memory.restarted, replicas, 0),
-        judged_since=carry(memory.judged_since, replicas, -np.inf),
+        evaluated_since=carry(memory.evaluated_since, replicas, -np.inf),
         samples=carry(memory.samples, replicas, 0),
         shown=carry(memory.shown, replicas, UNKNOWN),
         candidate=carry(memory.candidate, replicas, UNKNOWN),
@@ -145,7 +145,7 @@ def quota_window(indexed: IndexedSnapshot) -> float:
     return max(config.quota_window_num * config.quota_window_size for config in configs)
 
 
-def _judged_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
+def _evaluated_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
     """Return (R,) since when the followers can fetch, or last moved on after standing still."""
     replicas = indexed.snapshot.replicas
     able = (
@@ -153,7 +153,7 @@ def _judged_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: 
     )
     stuck = STATES.index(ReplicaState.STUCK)
     woken = (memory.shown == stuck) & (memory.candidate == stuck) & (lag.end > known_end)
-    return judged_since(memory.judged_since, indexed.snapshot.clock, able, woken)
+    return evaluated_since(memory.evaluated_since, indexed.snapshot.clock, able, woken)
 
 
 def _restarted(indexed: IndexedSnapshot, known_end: Longs, before: Bools) -> Bools:

@@ -69,7 +69,7 @@ def derive_log_dir_moves(
     for copy in copies:
         of_broker.setdefault(copy.future.broker, []).append(copy)
     together = {broker: _eta(group, clock) for broker, group in of_broker.items()}
-    judged = tuple(
+    evaluated = tuple(
         LogDirMove(
             copy.future.topic,
             copy.future.partition,
@@ -81,7 +81,7 @@ def derive_log_dir_moves(
         )
         for copy in copies
     )
-    return {copy.key: copy.track for copy in copies}, judged
+    return {copy.key: copy.track for copy in copies}, evaluated
 
 
 def _copy(

@@ -13,7 +13,7 @@ from kafka_warden.derive.flows.etas import replica_eta
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
-from kafka_warden.derive.moves.stuck import StuckInputs, StuckMemory, judge_stuck
+from kafka_warden.derive.moves.stuck import StuckInputs, StuckMemory, evaluate_stuck
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.floor_changes import ThrottledTraffic, follow_floors
 from kafka_warden.derive.throttle.floor_changes import realign as realign_floors
@@ -95,8 +95,8 @@ def derive_moves(
     measured = measure_all(copy_progress, changes, flows)
     flow_of = {row: key for key, group in groups.items() for row in group}
     inputs = StuckInputs(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
-    stuck_memory, stuck = judge_stuck(inputs, memory.stuck)
-    judged = tuple(
+    stuck_memory, stuck = evaluate_stuck(inputs, memory.stuck)
+    evaluated = tuple(
         # A move that cannot go on at present has no ETA, unless it is complete.
         replace(move, eta=None, never_ends=None)
         if stuck_memory.blinded(keys[move.row]) and move.remaining_bytes != 0
@@ -105,7 +105,7 @@ def derive_moves(
             _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[keys[row]], stuck) for row in rows.tolist()
         )
     )
-    return MovesMemory(tracks, changes, copy_progress, measured, stuck_memory, traffic), judged
+    return MovesMemory(tracks, changes, copy_progress, measured, stuck_memory, traffic), evaluated
 
 
 def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMemory:

@@ -111,7 +111,7 @@ class StuckMemory:
         return key in self.facts and self.facts[key][0] in stuck.BLINDING
 
 
-def judge_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
+def evaluate_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
     """Return the row of every stuck adding replica with its cause."""
     flows, facts = {}, {}
     found: dict[int, stuck.Cause] = {}

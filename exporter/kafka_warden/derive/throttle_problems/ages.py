@@ -47,7 +47,7 @@ def derive_problems(
     lists, named = derive_named(indexed, throttles, memory.lists)
     in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
     facts = Facts(indexed, throttles, needs, named, in_sync, sides, parameters)
-    clock, holding = indexed.snapshot.clock, _judge(facts)
+    clock, holding = indexed.snapshot.clock, _evaluate(facts)
     held = {
         key: state
         for key in memory.held.keys() | holding.keys()
@@ -69,7 +69,7 @@ def _in_sync(indexed: IndexedSnapshot, throttles: Throttles, needs: Needs, side:
     return kept
 
 
-def _judge(facts: Facts) -> dict[ProblemKey, bool | None]:
+def _evaluate(facts: Facts) -> dict[ProblemKey, bool | None]:
     """Return the problems that hold; `None` is unknown, a missing one does not hold."""
     found = limit_checks.below_inbound(facts)
     columns: list[tuple[Side, Problem, Bools]] = []

@@ -71,7 +71,7 @@ def generate(settings: Settings, out: Path, report: Report, workers: int = 1) ->
     # What a process that was killed has left there is not whole.
     shutil.rmtree(out / PARTS, ignore_errors=True)
     written = Written()
-    for run, part in zip(runs, run_all([Task(judge, run) for run in runs], workers, report), strict=True):
+    for run, part in zip(runs, run_all([Task(evaluate, run) for run in runs], workers, report), strict=True):
         written.polls += part.polls
         written.rows += part.rows
         written.truths += part.truths
@@ -85,8 +85,8 @@ def make(settings: Settings, cluster: int) -> Simulation | Blog:
     return Blog(settings) if settings.blog else Simulation(settings, cluster)
 
 
-def judge(run: Run, report: Report) -> Written:
-    """Judge the polls of one run and write them; the truth comes with the last run of a cluster.
+def evaluate(run: Run, report: Report) -> Written:
+    """Evaluate the polls of one run and write them; the truth comes with the last run of a cluster.
 
     Raises:
         SinkError: the folder cannot be written, and why.
@@ -99,7 +99,7 @@ def judge(run: Run, report: Report) -> Written:
     sink = ParquetSink(ParquetSettings(run.folder, retention=FOR_EVER), now=lambda: 0.0)
     name = run_name(simulation.name, run.number)
     written = Written()
-    for poll in _judged(_polls_of(simulation, run.number), simulation.world.plan.parameters, name):
+    for poll in _evaluated(_polls_of(simulation, run.number), simulation.world.plan.parameters, name):
         sink.write(poll)
         _check(sink.stats)
         written.polls += 1
@@ -128,7 +128,7 @@ def _polls_of(simulation: Simulation | Blog, run: int) -> Iterator[Snapshot]:
             return
 
 
-def _judged(snapshots: Iterator[Snapshot], parameters: Parameters, run: str) -> Iterator[Poll]:
+def _evaluated(snapshots: Iterator[Snapshot], parameters: Parameters, run: str) -> Iterator[Poll]:
     memory: Memory | None = None
     for sequence, snapshot in enumerate(snapshots):
         remembered = Remembered.NOTHING if memory is None else Remembered.KEPT
