@@ -87,7 +87,7 @@ eta: tools setup ## the ETA of five real moves against what they took; a quarter
 law: tools setup ## the law of throttled moves where it is least certain; a quarter of an hour
 	$(VENV)/python -m bench.law $(ARGS)
 
-stuck: tools setup ## how soon pages say that a move is stuck; 15 minutes
+stuck: tools setup ## time until /metrics shows a stuck move; 15 minutes
 	$(VENV)/python -m bench.stuck $(ARGS)
 
 verdict: tools setup ## the verdict by time against the brokers' ISR through pauses and a kill; 5 minutes

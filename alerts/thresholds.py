@@ -12,7 +12,7 @@ FILE: Final = Path(__file__).parent / "thresholds.yml"
 DURATION: Final = "duration"
 SECONDS: Final = "seconds"
 UNITS: Final = (DURATION, SECONDS, "bytes", "ratio")
-"""A duration stands in `for` and in ranges, seconds in a comparison; these two are what a scale changes."""
+"""`for` and ranges have a duration, a comparison has seconds. A scale changes these two."""
 
 _LENGTHS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
 _PART: Final = re.compile(r"(\d+)(ms|[smhdwy])")

@@ -1,4 +1,4 @@
-"""`python -m bench.eta`: the ETA on the page of real moves against the time that they then took, nothing left out."""
+"""`python -m bench.eta`: compares the ETA of real moves with the time that they then took; leaves nothing out."""
 
 import argparse
 import json

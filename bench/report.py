@@ -55,7 +55,7 @@ class Report:
         return {**asdict(self), "rows": [{**asdict(row), "verdict": row.verdict} for row in self.rows]}
 
     def to_markdown(self) -> str:
-        """Return the table as it stands in README.md."""
+        """Return the table of README.md."""
         head = ("| What | Measured | Target | | Note |", "|---|---|---|---|---|")
         lines = [f"- {name}: {value}" for name, value in self.machine.items()]
         body = [

@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def measure(partitions: int) -> Cost:
-    """Evaluate and render polls of a cluster of that size until what is remembered is full, then measure some more."""
+    """Evaluate and render polls of a cluster of that size until a full minute is remembered, then measure some more."""
     parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
     exposition, memory = Exposition(parameters.series_budget), None
     evaluated, rendered, series = [], [], 0
@@ -214,7 +214,7 @@ def _row(cost: Cost) -> str:
 
 
 def _table(costs: Sequence[Cost], exponent: float) -> Iterator[str]:
-    yield "| Partitions x 3 | Judging | Rendering | Together | Lines on the page | Memory |"
+    yield "| Partitions x 3 | Evaluation | Rendering | Together | Lines of `/metrics` | Memory |"
     yield "|---|---|---|---|---|---|"
     yield from map(_row, costs)
     yield f"\nGrowth from {FITTED:,} partitions on: exponent {exponent:.2f} (at most {EXPONENT})"

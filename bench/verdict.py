@@ -1,4 +1,4 @@
-"""`python -m bench.verdict`: the verdict by time on the page against the brokers' own ISR, through pauses and kills."""
+"""`python -m bench.verdict`: compares the verdict by time with the brokers' own ISR, through pauses and kills."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ from bench.cluster import Target
 from bench.sidecar import Sidecar, running_sidecar
 from sandbox import Cluster, ClusterSettings, SandboxError, wait_for
 
-TOPIC = "judged"
+TOPIC = "evaluated"
 PARTITIONS = 36
 RATE = 250_000
 """Bytes per second over all partitions: some seven records a second each, so that a stopped follower falls behind."""
@@ -100,7 +100,7 @@ class Run:
         return found
 
     def verdicts(self, lead: float = 0.0) -> Iterator[Verdict]:
-        """Yield what is judged of replicas that left or joined, outside the time around each change.
+        """Yield the verdicts on replicas that left or joined, outside the time around each change.
 
         `lead`: seconds by which the verdict may come before a leave. Kafka looks only every half of the limit.
         """
@@ -229,7 +229,7 @@ def _read(sidecar: Sidecar) -> Poll:
 
 
 def _shares(verdicts: Sequence[Verdict]) -> tuple[float, float]:
-    """Return sensitivity and specificity; NaN, which reaches no goal, where nothing was to be judged."""
+    """Return sensitivity and specificity; NaN, which reaches no goal, if there is no verdict."""
     right = {out: [one.said == out for one in verdicts if one.out is out] for out in (True, False)}
     sensitivity, specificity = (sum(hits) / len(hits) if hits else float("nan") for hits in right.values())
     return sensitivity, specificity
@@ -241,7 +241,7 @@ def _table(seen: Run, verdicts: Sequence[Verdict]) -> Iterator[str]:
     joined = sum(len(each) for each in changes.values()) - left
     yield f"{len(changes)} replicas, {left} leaves, {joined} joins, {len(seen.polls)} polls, limit {seen.limit:g} s"
     yield ""
-    yield "| Left out around a change | Judged out of the ISR | In it | Sensitivity | Specificity |"
+    yield "| Left out around a change | Verdicts out of the ISR | In it | Sensitivity | Specificity |"
     yield "|---|---|---|---|---|"
     yield _row("1 poll before, half the limit + 2 polls after", list(seen.verdicts()))
     yield _row("the same, and half the limit before a leave", verdicts)
@@ -255,7 +255,7 @@ def _row(what: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def _disagreements(seen: Run, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield rows of polls in which replicas were judged otherwise, together by what had happened before them."""
+    """Yield consecutive polls in which verdict and ISR differ, grouped by the fault before them."""
     found: dict[str, list[str]] = defaultdict(list)
     for (partition, broker), of_one in groupby(verdicts, key=lambda one: one.replica):
         for (wrong, out), row in groupby(of_one, key=lambda one: (one.said != one.out, one.out)):

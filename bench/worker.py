@@ -49,7 +49,7 @@ class Worker:
         """Let it do one step and return the result.
 
         Raises:
-            RuntimeError: It ended; its traceback stands on standard error.
+            RuntimeError: It ended; its traceback is on standard error.
         """
         return self._exchange(name)
 

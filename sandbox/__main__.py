@@ -70,7 +70,7 @@ def make_parser() -> Parser:
 
 
 def make_settings(options: argparse.Namespace) -> ClusterSettings:
-    """The settings that the arguments stand for.
+    """Return the settings for the arguments.
 
     Raises:
         SettingsError: They make no sense.

@@ -116,7 +116,7 @@ class MoveAdmin(TopicAdmin, ConfigAdmin):
                 check(f"move {name}-{index} to {log_dir}", result.error_code)
 
     def log_dirs(self, broker: int) -> list[LogDirReplica]:
-        """Every replica of a broker, with the directory that it lies in and its bytes."""
+        """Every replica of a broker, with its directory and its bytes."""
         found = []
         for directory in self.ask(DescribeLogDirsRequest(topics=None), broker).results:
             check(f"describe {directory.log_dir} of broker {broker}", directory.error_code)

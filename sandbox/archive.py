@@ -62,7 +62,7 @@ def _train(version: str, archive: Path) -> None:
         finally:
             node.kill()
             ports.close()
-        # an empty file stands for a JVM that makes no archives: it is not asked again
+        # an empty file means that this JVM makes no archives: it is not tried again
         made.touch()
         shutil.copyfile(made, archive.with_suffix(".part"))
         archive.with_suffix(".part").rename(archive)

@@ -36,7 +36,7 @@ class Cluster(Endpoints):
 
     Attributes:
         cluster_id: Kafka's id of it.
-        root: The temporary directory that everything lies in.
+        root: The temporary directory of everything.
         nodes: The processes by id.
     """
 

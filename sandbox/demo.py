@@ -151,7 +151,7 @@ class Demo:
                 f"Moving {transfer.topic} from broker {transfer.source} to {transfer.target}: "
                 f"throttle {_mb(transfer.limit)}/s, inbound {_mb(transfer.inbound)}/s"
             )
-        self._wait(lambda: all(row.progress is not None for row in self._rows()), 60, "both moves are on the page")
+        self._wait(lambda: all(row.progress is not None for row in self._rows()), 60, "both moves are in /metrics")
 
     def _raise_throttle(self) -> None:
         stuck = next(row for row in self._rows() if row.move in scene.STUCK.moves)

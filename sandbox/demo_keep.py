@@ -40,17 +40,17 @@ class Recorder:
         prometheus: Directory of the running Prometheus, with `data` and `rules`.
         cluster: The target label of that name.
         scrape_seconds: Between two scrapes.
-        say: Receives the place where the run is kept.
+        log: Receives the place where the run is kept.
     """
 
     def __init__(
-        self, folder: Path, prometheus: Path, cluster: str, scrape_seconds: float, say: Callable[[str], None]
+        self, folder: Path, prometheus: Path, cluster: str, scrape_seconds: float, log: Callable[[str], None]
     ) -> None:
         self._folder = folder
         self._prometheus = prometheus
         self._cluster = cluster
         self._scrape_seconds = scrape_seconds
-        self._say = say
+        self._log = log
         self._began: float | None = None
         self._alerted: float | None = None
 
@@ -72,7 +72,7 @@ class Recorder:
             return
         run = Run(self._began, time.time(), self._alerted, _outcome(error), self._cluster, self._scrape_seconds)
         keep(run, self._prometheus, self._folder)
-        self._say(f"What Prometheus saw, its rules and the dashboards are kept in {self._folder}: {COMMAND} shows them")
+        self._log(f"What Prometheus saw, its rules and the dashboards are kept in {self._folder}: {COMMAND} shows them")
 
 
 def keep(run: Run, prometheus: Path, folder: Path) -> None:

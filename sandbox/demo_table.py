@@ -56,7 +56,7 @@ class Row:
         if self.cause is not None:
             return f"stuck: {self.cause}"
         if self.progress is None:
-            return "not on the page yet"
+            return "not in /metrics yet"
         return "falls behind" if self.eta == math.inf else "copying"
 
     @property

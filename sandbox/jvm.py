@@ -38,7 +38,7 @@ def java_arguments(
     """
     jmx: tuple[str, ...] = ()
     if agent_file is not None:
-        # the host name is read by RMI, not by the agent, so it cannot stand in the agent's file
+        # RMI reads the host name, not the agent, so it cannot be in the agent's file
         jmx = (f"-Dcom.sun.management.config.file={agent_file}", f"-Djava.rmi.server.hostname={LOOPBACK}")
     heap_flags = (f"-Xmx{heap}m", f"-Xms{min(heap, FIRST_HEAP_MIB)}m")
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}",)

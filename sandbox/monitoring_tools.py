@@ -28,7 +28,7 @@ ASSETS = {
     "/usr/share/prometheus/alertmanager": "/proc/self/cwd/alertmanager-assets",
     "/usr/share/prometheus/web": "/proc/self/cwd/web-assets",
 }
-"""Debian's directory, and what stands in its place: of the same length, since it is replaced in the program."""
+"""Debian's directory, and its replacement: of the same length, since it is replaced in the binary."""
 WEB_PACKAGES = ("libjs-", "fonts-")
 """What Prometheus depends on for its web pages starts with one of these; not followed further, except d3."""
 ALTERNATIVE = (

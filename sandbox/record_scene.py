@@ -41,7 +41,7 @@ BURST_RECORD: Final = 100
 BURST_BYTES_IN: Final = 60e6
 """A second, more than one producer makes of records so small: it goes as fast as it can."""
 BURST_MESSAGES: Final = 4000.0
-"""Lag that a burst has to be seen with: `replica.lag.max.messages`, by which Kafka judged before 0.9."""
+"""A burst must cause at least this lag: `replica.lag.max.messages`, the limit of Kafka before 0.9."""
 CANCELLED_AT: Final = 0.3
 """Part of the way."""
 END_WITHIN_SECONDS: Final = 20.0
@@ -86,7 +86,7 @@ class Scene:
         load = self.cluster.load.background(EVENTS, BURST_BYTES_IN, BURST_RECORD, range(1), acks=1)
         with self.diary.calm("burst", topic=EVENTS, partition=0), load:
             watch.until(
-                # Nothing else lags, and no replica is behind for long enough to have a lag of its own on the page.
+                # Nothing else lags, and no replica is behind for long enough to have its own lag series.
                 lambda: watch.most("broker_sum_replica_lag_messages") >= BURST_MESSAGES,
                 LONG_SECONDS,
                 f"a poll shows a lag of {BURST_MESSAGES:g} messages",

@@ -31,7 +31,7 @@ class Diary:
     def __init__(self, cluster_id: str) -> None:
         self._cluster_id = cluster_id
         self._faults: list[Happened] = []
-        self._calm: list[Happened] = []
+        self._healthy: list[Happened] = []
         self._lives: dict[tuple[str, int], _Life] = {}
 
     @contextmanager
@@ -48,7 +48,7 @@ class Diary:
         """Note what looks like a fault and is none, for as long as the block lasts."""
         began = time.time()
         yield
-        self._calm.append(Happened(kind, began, time.time(), topic, partition))
+        self._healthy.append(Happened(kind, began, time.time(), topic, partition))
 
     def begin(self, transfer: Transfer, sizes: Mapping[int, int]) -> None:
         """Note that partitions begin to move; `sizes` has the bytes of their logs."""
@@ -89,7 +89,7 @@ class Diary:
         return Truth(
             self._cluster_id,
             sorted(self._faults, key=lambda fault: fault.began),
-            sorted(self._calm, key=lambda calm: calm.began),
+            sorted(self._healthy, key=lambda calm: calm.began),
             sorted(moves, key=lambda move: (move.began, move.topic, move.partition)),
         )
 

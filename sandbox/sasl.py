@@ -1,4 +1,4 @@
-"""SASL over TLS: SCRAM, whose credentials the cluster keeps, and PLAIN, whose users stand in the brokers' own files.
+"""SASL over TLS: SCRAM, with credentials in the cluster, and PLAIN, with users in the brokers' files.
 
 A controller cannot check SCRAM before it has read the metadata log, and it cannot read that before the other
 controllers know it. So on a SCRAM cluster the nodes themselves come to the controllers with PLAIN; clients use SCRAM

@@ -26,7 +26,7 @@ class Word:
     """One line of `words.txt`.
 
     Attributes:
-        pattern: Regular expression, without case; a space stands for any gap between words.
+        pattern: Regular expression, without case; a space matches any gap between words.
         instead: What to write.
         example: A sentence that the pattern finds.
     """

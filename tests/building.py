@@ -170,12 +170,12 @@ def answered(clock: float = 0.0, duration: float = 0.01) -> SourceStatus:
 
 
 def judge(*snapshots: Snapshot, parameters: Parameters | None = None) -> Derived:
-    """Judge the last of some snapshots, poll after poll as the sidecar does."""
+    """Derive the last of some snapshots, poll after poll as the sidecar does."""
     return judge_each(*snapshots, parameters=parameters)[-1]
 
 
 def judge_each(*snapshots: Snapshot, parameters: Parameters | None = None) -> list[Derived]:
-    """Judge some snapshots, poll after poll as the sidecar does, and return what was judged of each."""
+    """Derive some snapshots, poll after poll as the sidecar does, and return the result of each."""
     memory, judged = None, list[Derived]()
     for seen in snapshots:
         memory, derived = derive(seen, memory, parameters or Parameters())

@@ -85,5 +85,5 @@ def test_help_names_its_source(metric: Metric) -> None:
 
 
 def test_quantiles_are_those_that_are_read() -> None:
-    """Every quantile of the event queue that JMX gives is on the page, and no other name is looked for."""
+    """`/metrics` has every quantile of the event queue that JMX gives, and no other name is looked for."""
     assert QUANTILES.keys() == {bean.name for bean in BEANS if bean.name.startswith("event_queue_time")}

@@ -53,7 +53,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @documents
 def test_metrics_that_are_named_are_served(document: Path) -> None:
-    """Every `kafka_warden_...` that a document names in full is on the page."""
+    """Every `kafka_warden_...` that a document names in full is in `/metrics`."""
     named = set(re.findall(r"(?<![:\w])kafka_warden_[a-z_]*[a-z](?![a-z_]|\.{3})", document.read_text()))
     assert named - NAMES == set()
 

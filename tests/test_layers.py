@@ -117,12 +117,12 @@ IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket",
 
 
 def inside(module: str, rooms: set[str] | tuple[str, ...]) -> bool:
-    """Return whether a module is one of these rooms or stands in one."""
+    """Return whether a module is one of these rooms or is in one."""
     return any(module == room or module.startswith(f"{room}.") for room in rooms)
 
 
 def room_of(module: str) -> str:
-    """Name the room that a module stands in."""
+    """Name the room of a module."""
     rooms = [room for room in ROOMS if inside(module, (room,))]
     assert rooms, f"{module} is in a new room: say in ROOMS what stands before it"
     return rooms[0]

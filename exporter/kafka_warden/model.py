@@ -208,7 +208,7 @@ class TopicConfig:
     segment_bytes: int = 1 << 30
     remote_storage: bool = False
     remote_copy_disabled: bool = False
-    """`remote.log.copy.disable` (Kafka 4.0, KIP-950): what lies in remote storage is read, and nothing is added."""
+    """`remote.log.copy.disable` (Kafka 4.0, KIP-950): remote segments are still read, and none are added."""
     min_insync_replicas: int = 1
 
 

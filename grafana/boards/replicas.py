@@ -13,7 +13,7 @@ LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
 TOO_LONG: Final[looks.Steps] = ((600, "red"),)
 """As KafkaReplicaOutOfSyncTooLong has it."""
 
-# Two sidecars may judge differently for a poll: one of the two states, so that the row stays one.
+# Two sidecars may show different states for one poll. Only one of them is shown, so that a replica has one row.
 STATE: Final = f"topk by ({REPLICA}) (1, {most('replica_state', REPLICA + ', state')})"
 OUT_OF_SYNC: Final = least("replica_out_of_sync_seconds", REPLICA)
 THESE_ONLY: Final = f" and on ({REPLICA}) {OUT_OF_SYNC}"

@@ -57,7 +57,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Unanswered requests",
-                    "Kinds of request, by broker, whose last request was not answered.",
+                    "Kinds of request, by broker, with an unanswered request in the last poll.",
                     runbooks=UNREACHABLE,
                 ),
                 f"count ({ANSWERED} == 0) or 0 * max ({_of('up')})",
@@ -84,8 +84,8 @@ SOURCES: Final = (
                 About(
                     "Answered requests",
                     (
-                        "Whether all brokers answered the last request of each kind. The table beside it lists those "
-                        "that did not."
+                        "Whether all brokers answered all requests of each kind in the last poll. The table beside it "
+                        "lists those that did not."
                     ),
                     runbooks=UNREACHABLE,
                 ),
@@ -119,7 +119,7 @@ SOURCES: Final = (
         8,
         [
             lines(
-                About("Request duration", "Duration of the last request of each kind, of the slowest broker."),
+                About("Request duration", "Total duration of the requests of a kind in one poll, slowest broker."),
                 [Query(f"max by (instance, source) ({_of('source_duration_seconds')})", "{{source}} ({{instance}})")],
                 looks.SECONDS,
             ),

@@ -44,7 +44,7 @@ FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) f
 
 
 def every_alert() -> list[str]:
-    """Names of all alerts, as they stand in the rule files."""
+    """Names of all alerts in the rule files."""
     return [rule["alert"] for rule in alerting_rules()]
 
 

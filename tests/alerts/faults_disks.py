@@ -18,7 +18,7 @@ PARTITIONS: Final = range(6)
 
 @fault("log-dir-offline", "A broker loses one of its two log directories")
 def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
-    """The folder goes away under a broker that follows: it notices, and serves what lies in the other one."""
+    """The directory of a following broker is removed: it notices, and serves the other directory."""
     lost = _lose_half(stage, "halved")
     yield lost.alerts
     lost.give_back()

@@ -16,12 +16,12 @@ INTRO: Final = """\
 
 Every query of the dashboards, and the faults of [alerts/README.md](../alerts/README.md) that it shows.
 
-`make full-alerts` causes each fault on a real cluster, and before it is undone asks a real Prometheus the queries
-that stand beside it here: each must have had a value other than 0 since the fault began, one series of a panel of
-states two of them, and what is 0 by nature (`grafana/quiet.py`) any value at all. A query without a fault fails.
+`make full-alerts` causes each fault on a real cluster. Before it repairs the fault, it sends the queries of that
+fault to a real Prometheus. Each query must have had a value other than 0 since the fault began, and a series of a
+panel of states two values. A query that is always 0 (`grafana/quiet.py`) must have data. A query without a fault fails.
 
-With `ALERT_MATRIX=write` before it a fault that is right stays, one that is not goes, and a query that has none gets
-those of the first round that moves it: leave the ones that are meant.
+`ALERT_MATRIX=write make full-alerts` removes faults that do not change their query. A query without a fault gets the
+faults of the first round that changes it: delete those that do not belong to it.
 """
 FAULT: Final = re.compile(r"`([^`]+)`")
 HEAD: Final = "| Panel | Query | Moved by |\n|---|---|---|\n"

@@ -5,7 +5,7 @@ from tests.alerts.faults import FAULTS
 
 
 def test_every_query_has_its_fault() -> None:
-    """Every query of every dashboard is moved by a fault that there is, and no other stands in the table."""
+    """Every query of every dashboard has an existing fault that changes it, and the table has no other query."""
     committed = panels.read()
     assert len(set(panels.every_query())) == len(panels.every_query())
     assert panels.FILE.read_text() == panels.render(committed), "ALERT_MATRIX=write make full-alerts writes it"

@@ -59,7 +59,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands(page: Path) -> Iterator[tuple[str, str]]:
-    """Kafka's tools and what they are given, wherever on the page they stand."""
+    """Kafka's tools with their arguments, anywhere in the runbook."""
     text = page.read_text().replace("\\\n", " ")
     yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)
 
@@ -243,7 +243,7 @@ SINK_REASONS = {kind.reason for kind in KINDS}
     ],
 )
 def test_every_value_has_an_answer(name: str, values: set[str]) -> None:
-    """What the alert may say to be the reason stands in the page's table of what to do."""
+    """The runbook's table of actions has every cause that the alert can name."""
     page = (ALERTS / "runbooks" / f"{name}.md").read_text().split("## What to do")[1]
     first = [line.split("|")[1] for line in page.splitlines() if line.startswith("|")]
     answered = {value for cell in first for value in re.findall(r"`([a-z_]+)`", cell)}

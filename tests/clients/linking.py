@@ -35,7 +35,7 @@ class Client:
     took: float = 0.0
 
     def link(self, broker: int = 1, host: str = "127.0.0.1", secret: Any = None, **properties: Any) -> BrokerLink:
-        """Make a link to a broker. Underscores in the names of properties stand for dots."""
+        """Make a link to a broker. Underscores in the names of properties mean dots."""
         named = {name.replace("_", "."): value for name, value in properties.items()}
         settings = translate({"bootstrap.servers": "unused:1", **named}, {"sasl.password": secret} if secret else {})
         self.links.append(BrokerLink(self.network, settings, host, self.brokers.ports[broker]))

@@ -137,7 +137,7 @@ class Limits:
 
     @property
     def slack(self) -> float:
-        """How exact a moment on the page is: a fetch that waits, and a poll on either side of it."""
+        """Error of a moment in `/metrics`: a fetch that waits, and a poll on either side of it."""
         return self.wait + 2 * INTERVAL
 
     def polls(self, seconds: float) -> int:

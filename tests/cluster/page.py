@@ -24,7 +24,7 @@ class Page:
         for family in text_string_to_metric_families(self.text):
             for sample in family.samples:
                 key = sample.name.removeprefix(PREFIX), frozenset(sample.labels.items())
-                assert key not in found, f"{sample} stands on the page twice"
+                assert key not in found, f"{sample} is in /metrics twice"
                 found[key] = sample.value
         return found
 
@@ -75,7 +75,7 @@ class Page:
         return any(self.get("broker_state", broker=broker, state=state) == 1 for state in ("fenced", "gone"))
 
     def names(self) -> set[str]:
-        """Every name on the page."""
+        """Every metric name."""
         return {name for name, _ in self.samples}
 
     def up(self) -> dict[tuple[str, str], bool]:

@@ -31,7 +31,7 @@ _LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
 def configuration(cluster: Cluster, user: str = "admin", **sections: Any) -> dict[str, Any]:
     """What a user would write for this cluster; a section given here is laid over the one made here.
 
-    Passwords stand in files only: `sasl.password` becomes `sasl.password.file`.
+    Passwords are in files only: `sasl.password` becomes `sasl.password.file`.
     """
     kafka: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties(user)}
     if kafka.pop("sasl.password", None) is not None:

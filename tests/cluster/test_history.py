@@ -1,4 +1,4 @@
-"""History of a real sidecar on a real cluster: what it wrote is what the page showed, and judges again alike."""
+"""History of a real sidecar on a real cluster: it equals what `/metrics` showed, and evaluates to the same again."""
 
 import time
 from collections.abc import Mapping

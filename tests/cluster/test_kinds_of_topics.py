@@ -32,7 +32,7 @@ def test_a_compacted_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_tiered_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
-    """What lies in remote storage only is not copied: 20 of 60 MB are."""
+    """Segments in remote storage only are not copied: 20 of 60 MB are."""
     cluster.admin.create_topic(TOPIC, assignment={0: [1]}, config=TIERED)
     cluster.load.produce(TOPIC, bytes=60 * MEGABYTE, record_size=RECORD)
     wait_for(lambda: cluster.admin.offsets(TOPIC, EARLIEST_LOCAL)[0] > 3000, LONG_ENOUGH, "segments are remote only")

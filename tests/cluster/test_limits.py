@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
 
 
 def test_headroom_follows_what_is_created_and_falls_below_zero(cluster: Cluster, tmp_path: Path) -> None:
-    """Each change is right on the first page after it; limits hold nothing back, and internal topics do not count."""
+    """The first poll after each change is right; limits prevent nothing, and internal topics do not count."""
     # Brokers with remote storage make this topic a while after they have started.
     wait_for(lambda: cluster.admin.describe(REMOTE_LOG), what="the brokers have made their own topic")
     cluster.admin.wait_for_topic(REMOTE_LOG, len(cluster.admin.describe(REMOTE_LOG)))

@@ -242,7 +242,7 @@ def test_a_replica_that_is_added(cluster: Cluster, tmp_path: Path, topic: str, r
 
 
 def _known(follower: Follower) -> None:
-    """Wait until the sidecar has seen enough to judge by, and see that there is nothing to be said."""
+    """Wait until the sidecar has enough polls for a verdict, and check that it reports no problem."""
     for _ in range(TO_KNOW):
         page = follower.sidecar.whole_page()
     assert follower.state(page) == ""

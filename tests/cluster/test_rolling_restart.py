@@ -111,7 +111,7 @@ def _assert_true(page: Page, truth: Truth) -> None:
     """What the page says of the topic was true, or true not long ago; and what was true for long it says."""
     around = page.time - SLACK, page.time + SLACK
     assert _out(page) <= truth.ever_missing(*around), f"{page.time}: out of sync and the brokers never said so"
-    assert _out(page) >= truth.always_missing(*around), f"{page.time}: out of sync for long and not on the page"
+    assert _out(page) >= truth.always_missing(*around), f"{page.time}: out of sync for long and not in /metrics"
     offline = {int(labels["broker"]) for labels, _ in page.rows("replica_state") if labels["state"] == "offline"}
     assert offline <= truth.ever_fenced(*around), f"{page.time}: offline and never fenced"
 

@@ -33,7 +33,7 @@ def scram(no_process_left: None) -> Iterator[Cluster]:
 
 
 def test_a_monitor_reads_everything_with_scram(scram: Cluster, tmp_path: Path) -> None:
-    """Every source is up with the least ACLs, and what a user quota leaves is on the page under the user's name."""
+    """Every source is up with the least ACLs, and `/metrics` has the tokens of a user quota under the user's name."""
     controller = scram.active_controller()
     scram.admin.set_client_quota(user="admin", values={"controller_mutation_rate": RATE})
     with Sidecar(configuration(scram, "monitor"), tmp_path) as sidecar:
@@ -56,7 +56,7 @@ def test_a_monitor_reads_everything(make_cluster: Callable[..., Cluster], tmp_pa
 
 
 def test_no_password_is_seen_anywhere(scram: Cluster, tmp_path: Path) -> None:
-    """Not on the command line of any process, not in the log at debug, not on the page."""
+    """Not on the command line of any process, not in the log at debug, not in `/metrics`."""
     assert scram.jmx_password_file is not None
     secrets = [file.read_text() for file in (scram.secret_file("monitor"), scram.jmx_password_file)]
     config = configuration(scram, "monitor", log={"level": "debug"})

@@ -249,11 +249,11 @@ def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tm
 
 
 def _fill_tiered(cluster: Cluster, topic: str, leader: int) -> None:
-    """A topic whose first segments lie in remote storage only, so that a new replica must ask for them there."""
+    """A topic whose first segments are in remote storage only, so a new replica must ask for them there."""
     config = {"remote.storage.enable": True, "segment.bytes": 1 << 20, "local.retention.bytes": 1 << 20}
     cluster.admin.create_topic(topic, assignment={0: [leader]}, config=config)
     cluster.load.produce(topic, bytes=6 * MEGABYTE, record_size=10_000)
-    wait_for(lambda: cluster.admin.offsets(topic, -4)[0] > 0, LONG_ENOUGH, "segments lie in remote storage only")
+    wait_for(lambda: cluster.admin.offsets(topic, -4)[0] > 0, LONG_ENOUGH, "segments are in remote storage only")
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def test_a_restarted_leader_makes_nothing_overdue(make_cluster: Callable[..., Cl
 
 
 def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -> None:
-    """A copy quota below a segment, and clients that may exhaust the fetch quota: judged by configuration alone."""
+    """A copy quota below a segment, and clients that may exhaust the fetch quota: the configuration alone shows it."""
     for broker, copy, fetch in ((1, 50_000, MIB), (2, 100_000, None), (3, None, 10 * MIB)):
         cluster.admin.alter_broker_config(broker, {COPY_QUOTA: copy, FETCH_QUOTA: fetch})
     for broker in cluster.broker_ids:
@@ -158,7 +158,7 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
         cluster.admin.alter_broker_config(3, {COPY_QUOTA: 90_000})
         wanted = {("2", "client_fetch_quota_above"), ("3", "copy_quota_below_segment")}
         pages = sidecar.pages_until(lambda page: set(_problems(page)) == wanted)
-        print(f"{len(pages)} polls until the new quotas were judged: configurations are read once a minute")
+        print(f"{len(pages)} polls until the new quotas were evaluated: configurations are read once a minute")
 
     allowed = {(broker, name) for broker in "123" for name in ("copy_quota_below_segment", "client_fetch_quota_above")}
     assert {key for page in [first, *large, *small, *pages] for key in _problems(page)} <= allowed

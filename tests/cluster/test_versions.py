@@ -1,4 +1,4 @@
-"""Kafka 3.9 is as good as 4.1: every source answers, and each has its numbers on the page."""
+"""Kafka 3.9 is as good as 4.1: every source answers, and each has its numbers in `/metrics`."""
 
 from collections.abc import Callable
 from pathlib import Path

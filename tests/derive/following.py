@@ -1,4 +1,4 @@
-"""One follower through a row of polls: what is judged of it in each."""
+"""One follower through a row of polls: its state in each."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping

@@ -77,7 +77,7 @@ HISTORIES = st.lists(STEPS, min_size=1, max_size=8).flatmap(
 
 
 def judged(history: tuple[Snapshot, ...]) -> list[tuple[Memory, Derived]]:
-    """What is remembered and judged after each poll."""
+    """What is remembered and derived after each poll."""
     memory, kept = None, list[tuple[Memory, Derived]]()
     for seen in history:
         memory, derived = derive(seen, memory, Parameters())

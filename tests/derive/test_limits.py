@@ -1,4 +1,4 @@
-"""Partition limits of KIP-578 on the page: what counts, and what room is left."""
+"""Partition limits of KIP-578 in `/metrics`: what counts, and what room is left."""
 
 import math
 

@@ -38,7 +38,7 @@ def poll(**fields: Any) -> Snapshot:
 
 
 def one(bean: ClientBean, *quotas: QuotaEntity, **fields: Any) -> ClientMutations:
-    """What is judged of a single client."""
+    """What is derived for a single client."""
     (found,) = derive_mutations(poll(controller_beans={"101": controller(bean)}, quotas=quotas, **fields))
     return found
 

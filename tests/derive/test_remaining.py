@@ -65,7 +65,7 @@ def stuck(seen: list[Derived]) -> list[str]:
 
 
 def judged(make: Callable[[int], Snapshot], polls: range = POLLS) -> list[Derived]:
-    """Judge poll after poll."""
+    """Derive poll after poll."""
     return judge_each(*(make(number) for number in polls))
 
 

@@ -1,4 +1,4 @@
-"""States on the page: how many followers are out of sync by broker, and which have a series of their own."""
+"""States in `/metrics`: how many followers are out of sync by broker, and which have a series of their own."""
 
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.replica_state import ReplicaState

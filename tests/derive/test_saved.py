@@ -24,7 +24,7 @@ BEFORE = range(0, 81, 10)
 
 
 def polled(*snapshots: Snapshot, memory: Memory | None = None) -> tuple[Memory, Derived]:
-    """What one process remembers and judges."""
+    """What one process remembers and derives."""
     derived = None
     for seen in snapshots:
         memory, derived = derive(seen, memory, scene.PARAMETERS)
@@ -34,7 +34,7 @@ def polled(*snapshots: Snapshot, memory: Memory | None = None) -> tuple[Memory, 
 
 
 def restarted(*snapshots: Snapshot, then: Snapshot) -> Derived:
-    """What another process judges first, given only the document of the one before."""
+    """What another process derives first, given only the document of the one before."""
     memory, _ = polled(*snapshots)
     document = json.loads(json.dumps(to_document(memory, snapshots[-1]), allow_nan=False))
     return polled(then, memory=from_document(document, then))[1]
@@ -193,7 +193,7 @@ TABLES = ("partitions", "replicas", "moves", "pairs", "throttle_problems", "tier
 
 @given(st.sampled_from(TABLES), JSON, st.data())
 def test_no_damage_gets_further_than_the_error(table: str, value: Any, data: st.DataObject) -> None:
-    """Any value anywhere in a table is either refused, or judged without an exception."""
+    """Any value anywhere in a table is either refused, or evaluated without an exception."""
     seen = [scene.poll(float(clock)) for clock in (0, 10, 20)]
     memory, _ = polled(*seen)
     document = json.loads(json.dumps(to_document(memory, seen[-1])))

@@ -1,4 +1,4 @@
-"""Tiered storage as it is judged poll after poll: what is overdue, since when, and the problems of brokers."""
+"""Tiered storage, derived poll after poll: what is overdue, since when, and the problems of brokers."""
 
 import math
 from dataclasses import replace
@@ -236,7 +236,7 @@ def test_fetching(why: str, values: dict[str, float], expected: float) -> None:
 def test_copy_quota_below_segment(
     why: str, quota: float, window: float, configs: dict[str, TopicConfig], expected: float | None
 ) -> None:
-    """Judged on the broker that leads."""
+    """Evaluated on the broker that leads."""
     config = replace(CONFIG, remote_copy_quota=quota, remote_copy_window=window)
     derived = twice(led(tiered=899), topic_configs=configs, broker_configs={1: config, 2: config})
     assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT) == expected, why

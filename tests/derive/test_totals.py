@@ -22,7 +22,7 @@ def move(target: int, left: float, leader: int = 1, produced: float = 0.0) -> Pa
 
 
 def see(topics: Topics, limits: dict[int, float] | None = None, polls: int = 2, **fields: Any) -> Derived:
-    """Judge moves under the tool's lists."""
+    """Derive moves under the tool's lists."""
     return Watch().see(topics, polls, **{**throttle(LISTS, limits or everywhere(2 * MB)), **fields})
 
 

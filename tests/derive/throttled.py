@@ -79,7 +79,7 @@ def poll(topics: Topics, clock: float, **fields: Any) -> Snapshot:
 
 
 class Watch:
-    """Judges one poll after another."""
+    """Derives one poll after another."""
 
     def __init__(self, every: float = STEP, **parameters: Any) -> None:
         self._memory: Memory | None = None
@@ -88,7 +88,7 @@ class Watch:
         self._every = every
 
     def see(self, topics: Topics, polls: int = 1, **fields: Any) -> Derived:
-        """Judge some polls that all see the same."""
+        """Derive some polls that all see the same."""
         for _ in range(polls):
             seen = poll(topics, self._clock, **fields)
             self._memory, derived = derive(seen, self._memory, self._parameters)

@@ -1,4 +1,4 @@
-"""Where nothing happens nothing is judged to be wrong, and what is produced has days and weeks."""
+"""Where nothing happens no problem is reported, and the load has a daily and a weekly cycle."""
 
 from itertools import pairwise
 

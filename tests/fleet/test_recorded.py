@@ -62,7 +62,7 @@ def test_it_is_small_and_names_no_machine() -> None:
 
 
 def test_polls_judged_again_give_the_same() -> None:
-    """Both processes of the sidecar: the second one stands on the state file of the first."""
+    """Both processes of the sidecar: the second one starts with the state file of the first."""
     before = [written(tables) for tables in polls(HISTORY)]
     after = [rows(poll) for poll in replay(before)]
     since = younger()

@@ -1,4 +1,4 @@
-"""Two hundred histories with known growth: does the true day lie in the interval, and is the interval of any use?"""
+"""Two hundred histories with known growth: is the true day in the interval, and is the interval useful?"""
 
 from typing import Final
 

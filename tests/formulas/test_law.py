@@ -137,7 +137,7 @@ def test_burst(partitions: int, fetch: int, response: int, expected: int) -> Non
 
 
 def test_without_a_limit_the_law_knows_no_rate() -> None:
-    """An unset limit gives an infinite rate, which is not believed; only a measured slope judges then."""
+    """An unset limit gives an infinite rate, which is not used; only a measured slope counts then."""
     assert gross(NUMBERS, math.inf, 6 * MB) == math.inf
     assert verdict(math.inf, 6 * MB, 1 * MB) is Verdict.UNKNOWN
     assert verdict(math.inf, 6 * MB, 1 * MB, slope=-1.0, slope_seconds=36) is Verdict.NEVER

@@ -70,7 +70,7 @@ def test_creation_fits(
     ],
 )
 def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> None:
-    """A reassignment is judged by brokers' limits only."""
+    """Only the brokers' limits count for a reassignment."""
     assert limits.reassignment_fits({1: 2, 2: -3}, adding) is expected, why
 
 

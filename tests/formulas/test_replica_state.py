@@ -43,7 +43,7 @@ ROWS: list[tuple[str, dict[str, bool | int], ReplicaState]] = [
     ("its broker is fenced, gone, or its log dir offline", {"broker_available": False, "in_isr": True}, S.OFFLINE),
     ("its lag is unknown", {"leader_available": False, "in_isr": True}, S.LEADER_UNAVAILABLE),
     ("it does not answer us, and its leader is content", {"answers": False, "in_isr": True}, S.UNKNOWN),
-    ("two samples judge nothing", {"samples": 2, "in_isr": True}, S.UNKNOWN),
+    ("two samples are too few", {"samples": 2, "in_isr": True}, S.UNKNOWN),
     ("in the ISR and caught up", {"in_isr": True, "advancing": True}, S.IN_SYNC),
     ("in the ISR, adding and caught up: it has arrived", {"in_isr": True, "adding": True}, S.IN_SYNC),
     ("a move from one broker to another", {"adding": True, "move_removes": True, "advancing": True}, S.MOVING),

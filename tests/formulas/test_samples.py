@@ -1,4 +1,4 @@
-"""What a poll stands for, how good a prediction was, and how good a rule is."""
+"""How long a poll counts, how good a prediction was, and how good a rule is."""
 
 import math
 

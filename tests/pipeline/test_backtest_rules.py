@@ -16,10 +16,10 @@ UNANSWERED = {
     "KafkaWardenHistoryLost": "is about history itself",
     "KafkaWardenDown": "no history is written then",
     "KafkaWardenPageStale": "the same",
-    "KafkaWardenBlind": "puts what is absent on the page together",
+    "KafkaWardenBlind": "combines what is absent in `/metrics`",
     "KafkaWardenSeriesDropped": "is about the page, which history is not",
 }
-"""Alerts that no rule stands for, and why: docs/pipeline-moves-backtest.md says so, too."""
+"""Alerts without a rule, and why: docs/pipeline-moves-backtest.md says so, too."""
 
 THRESHOLDS = {
     "KafkaReplicaOutOfSyncTooLong": "out_of_sync",

@@ -1,4 +1,4 @@
-"""A generated week: alarms by time against alarms by messages, each labelled, in the mart and on the page.
+"""A generated week: alarms by time against alarms by messages, each labelled, in the mart and in the report.
 
 Of the preset `week` with a third of its partitions: every poll is there, with as many faults, bursts and restarts, and
 Spark, which compiles nothing in tests, takes minutes less.
@@ -39,7 +39,7 @@ class Week:
 
 @pytest.fixture(scope="module")
 def week(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Week:
-    """10,080 polls, judged by both jobs."""
+    """10,080 polls, evaluated by both jobs."""
     folder = tmp_path_factory.mktemp("week")
     # In a process of its own, as its workers want one.
     made = (sys.executable, "-m", "fleet", "--preset", "week", "--partitions", PARTITIONS, "--out", str(folder))

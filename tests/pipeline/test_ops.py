@@ -56,7 +56,7 @@ def call(function: Callable[..., Any], ops: Any, values: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def values() -> np.ndarray:
-    """Rows of arguments: edges and any numbers; NaN stands for unknown."""
+    """Rows of arguments: edges and any numbers; NaN means unknown."""
     dice = random.Random(7)
 
     def one() -> float:

@@ -42,7 +42,7 @@ def test_two_runs_are_judged_alike(spark: SparkSession, tmp_path: Path, table: s
 
 
 def test_what_is_missing_is_reported(spark: SparkSession, tmp_path: Path) -> None:
-    """A poll in parts, a gap and a run without its beginning are named, and judged as the documents say."""
+    """A poll in parts, a gap and a run without its beginning are named, and evaluated as the documents say."""
     polls = scene_polls()
     lost = replace(polls[3], derived=replace(polls[3].derived, moves=()))
     write(tmp_path / "one", [*polls[:3], *polls[5:]])

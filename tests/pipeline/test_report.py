@@ -53,7 +53,7 @@ def test_report_answers_its_questions(page: str) -> None:
 
 
 def test_names_do_no_harm(page: str) -> None:
-    """A cluster, a topic, a title or a folder that looks like markup stands in the page as the text that it is."""
+    """A cluster, a topic, a title or a folder that looks like markup is plain text in the report."""
     assert "<script" not in page
     assert "<img" not in page
     assert html.escape(EVIL) in page

@@ -111,7 +111,7 @@ def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
 
 
 def test_colours_differ() -> None:
-    """A colour of the day stands for one variable."""
+    """A colour of the day means one variable."""
     assert len({colour.light for colour in ALL}) == len(ALL)
 
 

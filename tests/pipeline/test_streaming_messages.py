@@ -53,7 +53,7 @@ def test_message_of_somebody_else_is_counted(spark: SparkSession) -> None:
     fine = (b"{" + head + b', "table": "moves", "rows": []}', b"{" + head + b', "table": "replicas", "rows": []}')
     parsed = rows.of_messages(topic_of(spark, [*bad, None, *fine]))
     found = parsed.where("table != 'message'").select("table").collect()
-    # An empty list, whatever stands in front of it, holds nothing that could be lost.
+    # An empty list, whatever is before it, has nothing that could be lost.
     assert [row["table"] for row in found] == [""] * len(bad)
 
 

@@ -25,7 +25,7 @@ def cycle(polled: Polling) -> Cycle:
 
 
 def shown(cycle: Cycle, name: str) -> dict[str, float]:
-    """The series of a metric on the page: labels as they are written, and the value."""
+    """The series of a metric in `/metrics`: labels as they are written, and the value."""
     assert cycle.holder.page is not None
     found = re.findall(rf"^kafka_warden_{name}(?:{{(.*)}})? (\S+)$", cycle.holder.page.text.decode(), re.MULTILINE)
     return {labels: float(value) for labels, value in found}

@@ -32,7 +32,7 @@ FIRED = 'ALERTS{alertname="KafkaReassignmentStuck",alertstate="firing"}'
 @pytest.mark.parametrize(
     ("row", "state", "until"),
     [
-        (Row(MOVE), "not on the page yet", ""),
+        (Row(MOVE), "not in /metrics yet", ""),
         (Row(MOVE, progress=0.5, eta=33.4), "copying", "33 s"),
         (Row(MOVE, progress=0.5, eta=math.inf), "falls behind", "never"),
         (Row(MOVE, progress=0.5, eta=math.inf, cause="no_progress"), "stuck: no_progress", "never"),

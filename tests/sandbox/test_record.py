@@ -69,7 +69,7 @@ def test_a_move_that_history_has_not_is_an_error() -> None:
 
 
 def test_a_history_that_names_a_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name of the host stands in it, or of the user; the message says in which table."""
+    """It contains the name of the host or of the user; the message names the table."""
     write(tmp_path, scene_polls()[:1])
     host = read(tmp_path, "brokers")["host"].to_pylist()[0]
     monkeypatch.setattr("socket.gethostname", lambda: "elsewhere.example")

@@ -71,7 +71,7 @@ def test_the_wrong_secret_is_refused(secured: Cluster, where: str) -> None:
 
 
 def test_secrets_are_files_of_their_owner(secured: Cluster) -> None:
-    """Passwords lie in files of mode 600, and no process has one on its command line."""
+    """Passwords are in files of mode 600, and no process has one on its command line."""
     if secured.settings.security is Security.MTLS:
         with pytest.raises(SandboxError, match="no password"):
             secured.secret_file("monitor")

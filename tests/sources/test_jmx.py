@@ -109,7 +109,7 @@ def test_properties_of_an_object_name(name: str, expected: dict[str, str]) -> No
 
 @given(st.text(), st.text())
 def test_every_quoted_value_comes_back(user: str, client_id: str) -> None:
-    """Whatever stands in a quoted value is what is found, also beside another one."""
+    """The text in a quoted value is found as it is, also beside another one."""
     assert properties(f"k:user={_quote(user)},client-id={_quote(client_id)},type=Request") == {
         "user": user,
         "client-id": client_id,

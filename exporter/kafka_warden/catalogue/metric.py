@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 Labels = tuple[str, ...]
 Sample = tuple[Labels, float]
-"""Label values in the order of the metric's label names, and a value. NaN stands for unknown and is left out."""
+"""Label values in the order of the metric's label names, and a value. NaN means unknown and is left out."""
 
 
 @dataclass(frozen=True, slots=True)

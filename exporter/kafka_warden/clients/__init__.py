@@ -1,1 +1,1 @@
-"""The links to the brokers: connections, secrets, and the one function that sends."""
+"""Clients of Kafka and of JMX."""

@@ -22,10 +22,10 @@ HALF_POLL: Final = 0.5
 """Seconds from the end of a window to the next fetch: half a `replica.fetch.backoff.ms` in the mean."""
 
 CERTAIN_LOSS: Final = -0.1
-"""Law's net below this share of gross is a loss beyond the law's own error, which is within 13 % of gross."""
+"""A net rate by the law below this share of gross is certainly a loss: the error of the law is within 13 % of gross."""
 
 FLAT_SLOPE_SECONDS: Final = 36.0
-"""A measured slope that is not positive over this long is believed: throttle-law.md, "This move can never end"."""
+"""A measured slope that is not positive is used if it spans this time: throttle-law.md, "This move can never end"."""
 
 
 class Verdict(StrEnum):
@@ -62,7 +62,7 @@ class Window:
 
     @property
     def settling(self) -> float:
-        """Seconds after a change before a slope is believed, and the grain of every slope: 12 by default."""
+        """Seconds after a change before a slope is used, and the step of its span: 12 by default."""
         return self.seconds + BACKOFF
 
 
@@ -105,11 +105,11 @@ def verdict(
     slope_seconds: float = 0.0,
     window: Window = DEFAULT_WINDOW,
 ) -> Verdict:
-    """Whether a flow ends, by throttle-law.md, "This move can never end". Rules in order; the first that knows decides.
+    """Whether a flow ends, by throttle-law.md, "This move can never end". The first rule with an answer applies.
 
     `headroom` is c and `burst` B of the flow, `bytes_in` the inbound rate of its lagging partitions; `None` is unknown.
     `slope`: measured net rate, positive when remaining shrinks, over `slope_seconds` without a change in between;
-    `None` when none is believed. `window`: of the side that binds.
+    `None` if not usable. `window`: of the side that binds.
     """
     if headroom is not None and headroom <= 0:
         return Verdict.NEVER

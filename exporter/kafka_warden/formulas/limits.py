@@ -43,7 +43,7 @@ def creation_fits(broker_headroom: Sequence[float], cluster_headroom: float, par
 
 
 def reassignment_fits(broker_headroom: Mapping[int, float], adding: Mapping[int, int]) -> bool:
-    """Whether each broker has room for the replicas that a reassignment adds; judged by broker limits only."""
+    """Whether each broker has room for the replicas that a reassignment adds; checks broker limits only."""
     return all(count <= broker_headroom.get(broker, math.inf) for broker, count in adding.items() if count > 0)
 
 

@@ -22,19 +22,19 @@ BELIEVED_BURSTS: Final = 5
 """... and this many bursts, or their graininess is larger than the law's error."""
 
 SLOPE_ERROR: Final = 1 / math.sqrt(6)
-"""Standard error of a slope in bursts per span: both of its ends are off by anything up to a burst."""
+"""Standard error of a slope in bursts per span: each of its ends is off by at most a burst."""
 
 LAW_ERROR: Final = 0.06
 """Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs (throttle-law.md)."""
 
 DRIFT: Final = 0.06
-"""Standard error, in shares of the gross rate, of taking the last two minutes of flows that share a limit for the next.
+"""Standard error, in shares of the gross rate, of assuming that flows that share a limit keep the rate of two minutes.
 
 Such flows take turns, with faster and slower minutes: 7 % in the mean over three moves (bench/README.md, ETA).
 """
 
 EXPLAINED: Final = 3.0
-"""Standard errors by which law and slope may differ and still agree."""
+"""Largest difference, in standard errors, at which law and slope agree."""
 
 LONGEST_SLOPE: Final = 3
 """Slopes span at most this many times 12 s: past 36 s they gain nothing, and B and inbound have changed."""
@@ -202,7 +202,7 @@ def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: 
     """KIP-73's MoveTime in seconds: MoveRatio x TotalLogSizePerBroker x #Brokers / (limit - max(BytesInPerSec)).
 
     `+inf` when the limit is not above the busiest broker's inbound. It divides the cluster's bytes by one broker's
-    limit, so `bottleneck` stands beside it. The limit must be a real one. KIP-73 Q&A 1; judgement.md 5.
+    limit, so `bottleneck` is shown with it. The limit must be a real one. KIP-73 Q&A 1; judgement.md 5.
     """
     to_copy: V = ratio * log_size_per_broker * brokers
     left: V = limit - max_bytes_in

@@ -114,10 +114,10 @@ def state(facts: FollowerFacts) -> Codes:
 
 
 def evaluated_since(before: Floats, clock: float, able: Bools, woken: Bools) -> Floats:
-    """Since when the progress of a follower can be judged: the next state of a fold, (K,); NaN while it cannot fetch.
+    """Since when the progress of a follower counts: the next state of a fold, (K,); NaN while it cannot fetch.
 
-    A follower that returns, gets a leader again, or was `woken` from standing still is judged by its progress since
-    then: over the whole window its lag may have grown although it shrinks now.
+    When a follower returns, gets a leader again, or is `woken` from standing still, only its progress since then
+    counts: over the whole window its lag may have grown although it shrinks now.
     """
     since = np.where(np.isnan(before) | woken, clock, before)
     return np.where(able, since, np.nan)

@@ -106,7 +106,7 @@ def end_to_reach(times: Collection[Floats], ends: Collection[Longs], asked_at: F
     """The end that a follower must have to be caught up (K,): what its leader had `slack` seconds before `asked_at`.
 
     `slack` is `replica.fetch.wait.max.ms` plus the sampling gap. Where the window does not reach back so far, the
-    earliest end in it stands in; NaN where no end is known. judgement.md 1, Behind.
+    earliest end in it is used; NaN where no end is known. judgement.md 1, Behind.
     """
     first = np.full(len(asked_at), np.nan)
     for reached in ends:
@@ -118,8 +118,8 @@ def end_to_reach(times: Collection[Floats], ends: Collection[Longs], asked_at: F
 def behind(last_caught_up: Floats, clock: float, caught: Bools) -> tuple[Floats, Floats]:
     """Seconds since each follower was last caught up: `(state, seconds)`, (K,); 0 while it is.
 
-    This is what `replica.lag.time.max.ms` is about: a follower always 20 s behind has 20 lag seconds for ever and a
-    growing `behind`. NaN in the state is a follower seen for the first time: its clock starts now. judgement.md 1.
+    `replica.lag.time.max.ms` limits this time. A follower that is always 20 s behind has a lag of 20 s, but `behind`
+    grows. NaN in the state is a follower seen for the first time: its clock starts now. judgement.md 1.
     """
     starts = caught | np.isnan(last_caught_up)
     last = np.where(starts, clock, np.fmin(last_caught_up, clock))

@@ -1,6 +1,6 @@
 """When a move is stuck, and the first cause that explains it. judgement.md 5.
 
-Judged first on the sum of remaining bytes of all moves between a pair of brokers, target and source, under the same
+Evaluated first on the sum of remaining bytes of all moves between a pair of brokers, target and source, under the same
 limits: one replica among many waits long for its turn, and that is healthy.
 """
 

@@ -74,7 +74,7 @@ class Column(Generic[R]):
     role: Role
     help: str
     sources: tuple[str, ...]
-    """Paths in `Poll` that it holds completely; `[]` stands for each entry of a mapping or of a tuple."""
+    """Paths in `Poll` that it holds completely; `[]` means each entry of a mapping or of a tuple."""
     type: ColumnType
     read: Callable[[R], Values]
     unit: str = ""

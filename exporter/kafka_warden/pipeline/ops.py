@@ -18,7 +18,7 @@ _WHOLE: Final = 2.0**53
 
 
 class _Columns:
-    """Columns of double. A plain number stands for a constant."""
+    """Columns of double. A plain number is a constant."""
 
     def lit(self, value: float) -> Column:
         return F.lit(float(value))

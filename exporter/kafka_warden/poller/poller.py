@@ -1,4 +1,4 @@
-"""One poll: from the first question to a `Snapshot`. Nothing is judged here."""
+"""One poll: from the first request to a `Snapshot`. It evaluates nothing."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ class Poller:
 
     @property
     def status(self) -> Any:
-        """How every source fares, also before the first snapshot."""
+        """Status of every source, also before the first snapshot."""
         return self._state.book.publish()
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Poller:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * self._settings.interval
         slow = clock - SHOWN_FOR * max(self._settings.interval, self._settings.slow, self._settings.log_dirs)
-        # Old reassignments mark replicas all the same: one that is being added is none that fell out of the ISR.
+        # Old reassignments mark replicas all the same: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, asked.ends, asked.followers_at, asked.leaders_asked_at)
         quorum = answers.quorum if answers.answered_since(Source.QUORUM, oldest) else None

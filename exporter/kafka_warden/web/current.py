@@ -96,13 +96,13 @@ class CurrentWebFile:
 def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
     weaker = None
     if (old.tls is None) != (new.tls is None):
-        weaker = "tls_server_config: TLS is switched on or off"
+        weaker = "tls_server_config: restart the sidecar to switch TLS on or off"
     elif old.users and not new.users:
-        weaker = "basic_auth_users: authentication is switched off"
+        weaker = "basic_auth_users: restart the sidecar to switch authentication off"
     elif old.tls and new.tls:
         if CLIENT_AUTH.index(new.tls.client_auth_type) < CLIENT_AUTH.index(old.tls.client_auth_type):
-            weaker = "tls_server_config.client_auth_type: client certificates are checked less"
+            weaker = "tls_server_config.client_auth_type: restart the sidecar to check client certificates less"
         elif old.tls.client_allowed_sans is not None and new.tls.client_allowed_sans is None:
-            weaker = "tls_server_config.client_allowed_sans: the check of names is switched off"
+            weaker = "tls_server_config.client_allowed_sans: restart the sidecar to switch the check of names off"
     if weaker is not None:
-        raise ConfigError(f"{path}: {weaker} by a restart only")
+        raise ConfigError(f"{path}: {weaker}")

@@ -129,7 +129,7 @@ class Description:
         self._rate = column("rate", np.float64)
 
     def row(self, topic: str, partition: int) -> int:
-        """Return where a partition stands in the columns, -1 when there is none."""
+        """Return the index of a partition in the columns, -1 when there is none."""
         known = self.topics.get(topic)
         return self._first[topic] + partition if known and 0 <= partition < len(known.replicas) else -1
 
@@ -137,7 +137,7 @@ class Description:
         """Offsets of some partitions.
 
         Args:
-            rows: where they stand in the columns.
+            rows: their indexes in the columns.
             lags: messages by which the broker that is asked is behind.
             timestamp: of the ListOffsets request.
             now: seconds.

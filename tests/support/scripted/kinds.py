@@ -49,7 +49,7 @@ KINDS: Final[Mapping[int, tuple[str, Any, Any]]] = {
 """API key to name, request class and response class."""
 
 MARK: Final = 0x7D_4B_1E_93_5A_C6_2F_71
-"""Stands in an encoded reply where a number is written at each sending."""
+"""Placeholder in an encoded reply for a number that is written at each sending."""
 
 Numbers = Callable[[float], Longs]
 """Gives, for the seconds of the server's clock, the numbers of a reply."""

@@ -73,7 +73,7 @@ class Frames(asyncio.Protocol):
         length = int.from_bytes(self._buffer[:LENGTH], "big", signed=True)
         surplus = len(self._buffer) - LENGTH - length
         if surplus > 0 or self._reply is None or self._reply.done():
-            self._reject(ProtocolError("the bytes received are no Kafka reply; is it a broker's listener?"))
+            self._reject(ProtocolError("the reply is not a Kafka reply; is this the port of a broker?"))
         elif length > self.limit:
             self._reject(TooLargeError(f"a reply has {length} bytes, more than the {self.limit} that are accepted"))
         elif surplus == 0:

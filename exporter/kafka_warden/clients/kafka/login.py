@@ -30,7 +30,7 @@ async def log_in(
         SourceError: it did not answer usefully.
     """
     if connection.newest(SaslHandshakeRequest) < FRAMED:
-        raise UnsupportedError(f"{connection.address} is too old for SASL as it is done here; Kafka 1.0 is the first")
+        raise UnsupportedError(f"{connection.address} is too old for SASL: Kafka 1.0 or newer is required")
     handshake = await connection.send(SaslHandshakeRequest(mechanism=mechanism), FRAMED)
     if handshake.error_code:
         offered = ", ".join(map(str, handshake.mechanisms))

@@ -55,7 +55,7 @@ class ScramClient:
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise AuthenticationError("the broker's SCRAM nonce does not continue ours; is something in between?")
         if not (iterations.isascii() and iterations.isdigit() and len(iterations) <= len(str(MOST_ITERATIONS))):
-            raise ProtocolError("the broker's SCRAM iterations are no number")
+            raise ProtocolError("the broker's SCRAM iteration count is not a number")
         if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
             raise AuthenticationError(
                 f"the broker asks for {iterations} SCRAM iterations; from {LEAST_ITERATIONS} to {MOST_ITERATIONS} are"

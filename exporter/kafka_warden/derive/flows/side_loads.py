@@ -39,7 +39,7 @@ class Load:
     flows: int
     """Number of flows that share it."""
     measured: Trend | None
-    """Joint rate of all flows, `None` until that of every flow is believed."""
+    """Joint rate of all flows, `None` until that of every flow is usable."""
     ended: tuple[Trend, ...]
     """Rates of flows that ended within the measured span of the others, spread over that span."""
 
@@ -123,7 +123,7 @@ def derive_sides(
 ) -> dict[SideKey, Load]:
     """Add flows up by their leaders and by their targets; flows past a limit do not count in the load under it.
 
-    `remaining` is in bytes; `measured` are net rates, where believed; `copy_progress` includes flows that have ended.
+    `remaining` is in bytes; `measured` are net rates, where usable; `copy_progress` includes flows that have ended.
     """
     headroom = {side: indexed.by_broker(throttles.headroom[side]) for side in SIDES}
     ended = _by_side(key for key, each in copy_progress.items() if each.ended)

@@ -67,7 +67,7 @@ def derive_times(
 
 
 def _limits(indexed: IndexedSnapshot) -> Floats:
-    """(B + 1,) replica.lag.time.max of each broker, NaN where it was never read; the last one stands for no broker."""
+    """(B + 1,) replica.lag.time.max of each broker, NaN where it was never read; the last one means no broker."""
     configs = indexed.snapshot.broker_configs
     known = [
         configs[broker].replica_lag_time_max if broker in configs else math.nan for broker in indexed.brokers.tolist()
@@ -87,8 +87,8 @@ def _lag_seconds(
     at = [seen.at[partition] for seen in leaders]
     age = formulas.lag_seconds(lag.end[rows], at, [seen.end[partition] for seen in leaders], clock)
     state, seconds = formulas.standing_still(passed_at[rows], clock, age, moved)
-    # Without the leader's answer a lag is still a bound, though that there is none is not known. An end above the new
-    # leader's will be truncated: then nothing is known. Nor does a bound of 0 say anything.
+    # Without the leader's answer the lag is a lower bound. A bound of 0 has no meaning. An end above the new leader's
+    # will be truncated: then nothing is known.
     bound = (indexed.leader_end[partition] == UNKNOWN) & (seconds > 0)
     unknown = ((lag.messages[rows] == UNKNOWN) & ~bound) | (age.at_least & (seconds == 0))
     seconds = np.where(unknown, np.nan, seconds)

@@ -59,8 +59,8 @@ def bound_by_sides(
 ) -> tuple[Move, ...]:
     """Limit the ETA of each move by that of its binding broker and side.
 
-    Flows that share a limit have turns: one is ahead for a minute and the other then, while their sum is steady. A
-    slope of the slower one alone would say a quarter too much. One that never ends stays so.
+    Flows that share a limit take turns: for a minute one is faster, then the other. Their sum is steady. The slope of
+    the slower one alone gives an ETA that is a quarter too long. An infinite ETA stays infinite.
     """
     ends = {row: eta for key, eta in side_etas.items() for row in flows[key].rows.tolist()}
     return tuple(

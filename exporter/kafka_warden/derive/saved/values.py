@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 class Clock:
-    """Monotonic seconds of one process to Unix seconds and back; `None` and NaN stand for unknown."""
+    """Monotonic seconds of one process to Unix seconds and back; `None` and NaN mean unknown."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._zero = snapshot.time - snapshot.clock

@@ -133,10 +133,10 @@ def _add_flags(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--reassignment", required=True, metavar="FILE", help="JSON of kafka-reassign-partitions")
     add("--deadline", metavar="DURATION", help="of the move (default: the sidecar's moves.deadline)")
-    add("--max-network-share", metavar="SHARE", help="of one broker's network, such as 30%%")
+    add("--max-network-share", metavar="SHARE", help="share of one broker's network, such as 30%%")
     add("--network", metavar="RATE", help="its capacity (default: the sidecar's network.bytes_per_second)")
     add("--max-broker-partitions", metavar="N", help="default: the sidecar's limits.max_broker_partitions")
-    add("--percentile", default="95%", metavar="SHARE", help="of polls, for the plan in full (default: 95%%)")
+    add("--percentile", default="95%", metavar="SHARE", help="share of the polls, for the plan in full (default: 95%%)")
     add("--cluster", metavar="ID", help="required if the history has several")
     add("--rollback", metavar="FILE", help="write today's assignment to this file, for a rollback")
     add("--bootstrap-servers", metavar="HOST:PORT,...", help="for the commands (default: brokers in the history)")

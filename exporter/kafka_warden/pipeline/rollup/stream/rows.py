@@ -54,7 +54,7 @@ def of_messages(messages_read: DataFrame) -> DataFrame:
         # Parsed again with the schema of the message's table.
         F.coalesce(*(_listed(text, name) for name in COLUMNS), F.array(_entry(None))).alias("rows"),
     )
-    # The first entry stands for the message.
+    # The first entry is for the message itself.
     entries = F.posexplode(F.concat(F.array(_entry(None)), "rows")).alias("entry", "row")
     has_poll = reduce(and_, (F.col(f"head.{name}").isNotNull() for name in POLL))
     entry = F.col("entry")
