@@ -20,7 +20,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong."""
+    """Reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2."""
@@ -73,7 +73,7 @@ def make_settings(options: argparse.Namespace) -> ClusterSettings:
     """Return the settings for the arguments.
 
     Raises:
-        SettingsError: They make no sense.
+        SettingsError: They are not valid.
     """
     wrong = [pair for pair in options.set if not pair.partition("=")[0].strip() or "=" not in pair]
     if wrong:
@@ -94,7 +94,7 @@ def make_settings(options: argparse.Namespace) -> ClusterSettings:
 
 
 def describe(cluster: Cluster) -> str:
-    """What a person needs to use the cluster, and a configuration for kafka-warden."""
+    """Addresses and processes of the cluster, and a configuration for kafka-warden."""
     settings = cluster.settings
     lines = [
         f"# Kafka {settings.version}, {settings.security.value}, profile {settings.profile}",
@@ -114,7 +114,7 @@ def _pairs(values: Mapping[int, object]) -> str:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End as Ctrl-C does; the second signal must not disturb the cleaning up that the first one began."""
+    """End as Ctrl-C does; a second signal must not interrupt the clean-up."""
     for ending in ENDING:
         signal.signal(ending, signal.SIG_IGN)
     raise KeyboardInterrupt

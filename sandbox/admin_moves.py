@@ -99,7 +99,7 @@ class MoveAdmin(TopicAdmin, ConfigAdmin):
     def clear_throttle(self, topics: Iterable[str]) -> None:
         """What `kafka-reassign-partitions --verify` deletes in the end: rates of brokers and lists of these topics.
 
-        A broker that is down keeps its rates: the tool cannot reach it, either.
+        A broker that is down keeps its rates, since the tool cannot reach it.
         """
         for broker in self.running():
             self.alter_broker_config(broker, {LEADER_RATE: None, FOLLOWER_RATE: None, LOG_DIR_RATE: None})

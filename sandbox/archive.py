@@ -26,21 +26,21 @@ HEAP_MIB = 256
 
 
 def class_archive(version: str) -> Path | None:
-    """The archive for this version and this JVM, made on first use; None where it cannot be made."""
+    """The archive for this version and this JVM, made on first use; None if it cannot be made."""
     directory = jars.cache_directory()
     archive = directory / f"kafka-{version}.{_jvm_fingerprint()}.jsa"
     if not archive.exists():
         with (directory / f"{archive.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not archive.exists():
-                # a machine too busy to make it now starts its clusters all the same, only slower
+                # without it clusters start, too, only slower
                 with suppress(SandboxError):
                     _train(version, archive)
     return archive if archive.exists() and archive.stat().st_size else None
 
 
 def _jvm_fingerprint() -> str:
-    """Identifies a JVM by the place and time of its program, so that an upgrade makes a new archive."""
+    """Identifies a JVM by the path and time of its binary, so an upgrade makes a new archive."""
     java = shutil.which("java")
     if java is None:
         raise SandboxError("java is not on the PATH: install a JDK 17")

@@ -22,7 +22,7 @@ from sandbox.settings import ClusterSettings
 
 
 class Blueprint:
-    """Where everything of one cluster is.
+    """All paths and ports of one cluster.
 
     Attributes:
         listeners: Port by listener name, by node.

@@ -1,4 +1,4 @@
-"""A real Kafka cluster on loopback, gone when its `with` block ends."""
+"""A real Kafka cluster on loopback; it ends with its `with` block."""
 
 import atexit
 import shutil
@@ -103,7 +103,7 @@ class Cluster(Endpoints):
 
     @cached_property
     def _controllers(self) -> Admin:
-        """What asks the controllers on their own listeners."""
+        """Admin requests to the controllers on their own listeners."""
         config = self.protection.python_config(ADMIN)
         return Admin(lambda: self._answering(self.controller_ids), config)
 
@@ -126,7 +126,7 @@ class Cluster(Endpoints):
         return password
 
     def pause(self, node: int) -> None:
-        """SIGSTOP: connections are still accepted, nothing is answered."""
+        """SIGSTOP: the node still accepts connections, but does not answer."""
         self._node(node).pause()
 
     def resume(self, node: int) -> None:
@@ -156,13 +156,13 @@ class Cluster(Endpoints):
         self.wait_ready(node)
 
     def rolling_restart(self) -> None:
-        """Restart the brokers one by one, each once every replica of the cluster is in sync again."""
+        """Restart the brokers one by one; before each, wait until every replica is in sync."""
         for node in self.broker_ids:
             self.restart(node)
             self.wait_in_sync()
 
     def wipe(self, node: int) -> None:
-        """Replace the disks of a node that is down by empty, formatted ones.
+        """Replace the data of a node that is down by empty, formatted directories.
 
         Raises:
             SandboxError: It still runs.
@@ -189,7 +189,7 @@ class Cluster(Endpoints):
         return readiness.active_controller(self._controllers, START_SECONDS)
 
     def reset(self) -> None:
-        """Bring everything back to where it was after `open`: nodes, moves, topics, quotas, dynamic configs."""
+        """Restore the state after `open`: nodes, moves, topics, quotas, dynamic configs."""
         for node in self.nodes.values():
             if not node.running:
                 node.start()

@@ -1,4 +1,4 @@
-"""Files of a running broker, damaged on purpose: what a test or a benchmark needs for a move that stands still."""
+"""Damages files of a running broker, for tests and benchmarks that need a move without progress."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ def rotten(cluster: Cluster, topic: str, leader: int, position: int) -> Iterator
         position: Of the first damaged byte.
 
     Yields:
-        What puts them back.
+        A function that restores them.
     """
     (segment,) = log_files(cluster, leader, topic, "log")
     with segment.open("r+b", buffering=0) as file:

@@ -1,4 +1,4 @@
-"""The demo: a healthy move and a stuck one on a real cluster, from the broker to the page and back.
+"""The demo: a healthy move and a stuck one on a real cluster, from the broker to the alert and back.
 
 `python -m sandbox.demo` ends by itself: exit code 0 when the stuck move paged and both ended, 1 when something of that
 did not happen in time or the run could not be kept, 128 + the signal's number after Ctrl-C or SIGTERM.
@@ -43,10 +43,10 @@ RULE_FLOOR_SECONDS = 10.0
 POLLING = {"interval": "2s", "deadline": "1500ms", "log_dirs": "2s"}
 REFRESH_SECONDS = 1.0
 END_WITHIN_SECONDS = 20.0
-"""In which the stuck move shall end once its throttle is raised."""
+"""The stuck move must end within this time after its throttle is raised."""
 KEEP_VARIABLE = "DEMO_KEEP"
 CLUSTER = "demo"
-"""The target label of that name."""
+"""Value of the target label `cluster`."""
 ALERT = "KafkaReassignmentStuck"
 CAUSE = "throttle_below_inbound"
 COMPANIONS = {
@@ -55,7 +55,7 @@ COMPANIONS = {
     "KafkaThrottleLeftBehind",
     "KafkaThrottleUneven",
 }
-"""What the same throttles rightly bring.
+"""Other alerts that these throttles cause correctly.
 
 Two that the stuck move explains, one for the move that has ended, and one for two moves with limits of their own that
 share a broker.
@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 class DemoError(SandboxError):
-    """Something that the demo shows did not happen; one line that says what."""
+    """A step of the demo did not happen; the message names it in one line."""
 
 
 class Demo:
@@ -101,7 +101,7 @@ class Demo:
         self._programs = (sidecar, self.alertmanager, self.prometheus)
 
     def run(self) -> None:
-        """Show it all.
+        """Run all steps.
 
         Raises:
             DemoError: Something did not happen in time.
@@ -119,13 +119,13 @@ class Demo:
                 raise DemoError(f"the alert does not name the cause {CAUSE}")
         self._raise_throttle()
         self._wait_for_the_end()
-        # Dashboards mark an end where a whole step shows no move.
-        self._wait(self._end_is_scraped, 60, "Prometheus scrapes pages without a move")
+        # Dashboards mark the end of moves at the first whole step without a move.
+        self._wait(self._end_is_scraped, 60, "Prometheus scrapes no move any more")
         self.cluster.admin.clear_throttle([transfer.topic for transfer in scene.TRANSFERS])
         self._say("Both moves have ended and the alert has resolved; the throttles are removed. That is all.")
 
     def stay(self) -> None:
-        """Go on until a signal comes, which is then no reason for another exit code than 0."""
+        """Keep everything running until a signal comes; the exit code is then 0."""
         self._say(f"{KEEP_VARIABLE}=1: everything stays up until Ctrl-C")
         self._say_addresses()
         try:
@@ -138,7 +138,7 @@ class Demo:
 
     def _wait_for_scrapes(self, count: int) -> None:
         scraped = f"count_over_time(kafka_warden_reassigning_partitions[1m]) >= {count}"
-        self._wait(lambda: self.prometheus.query(scraped), 60, f"Prometheus scrapes the page {count} times")
+        self._wait(lambda: self.prometheus.query(scraped), 60, f"Prometheus scrapes the sidecar {count} times")
 
     def _end_is_scraped(self) -> bool:
         steps = 2 * MARK_SCRAPES * SCRAPE_SECONDS
@@ -165,7 +165,7 @@ class Demo:
         scene.set_limit(self.cluster, scene.STUCK, limit)
 
     def _wait_for_the_end(self) -> None:
-        """Wait for three things that come in any order, and say each when it comes."""
+        """Wait for three events in any order, and report each."""
         left = {f"{transfer.topic} has moved": transfer.moves for transfer in scene.TRANSFERS}
         resolved = False
 
@@ -183,10 +183,10 @@ class Demo:
         self._wait(over, 180, "both moves end and the alert resolves")
 
     def _stuck_alert(self) -> Alert | None:
-        """The alert that is to come.
+        """Return the expected alert, if it fires.
 
         Raises:
-            DemoError: Another one came.
+            DemoError: Another alert fired.
         """
         alerts = [alert for alert in self.alertmanager.alerts() if alert.name not in COMPANIONS]
         for alert in alerts:

@@ -1,4 +1,4 @@
-"""Prometheus over what a run of the demo has left, and addresses of queries in it."""
+"""Prometheus over the data of a run of the demo, and addresses of queries in it."""
 
 import math
 import os
@@ -20,30 +20,30 @@ from sandbox.program import Program
 
 FOR_EVER = "100y"
 QUERIES = (
-    ("Bytes to go, by replica", "kafka_warden_reassignment_bytes_remaining"),
-    ("Seconds to go (never is not drawn)", "kafka_warden_reassignment_eta_seconds"),
-    ("What is copied, in bytes per second", "kafka_warden_reassignment_bytes_per_second"),
-    ("What was stuck, and why", "kafka_warden_reassignment_stuck"),
+    ("Remaining bytes, by replica", "kafka_warden_reassignment_bytes_remaining"),
+    ("ETA in seconds (infinity is not drawn)", "kafka_warden_reassignment_eta_seconds"),
+    ("Copy rate, in bytes per second", "kafka_warden_reassignment_bytes_per_second"),
+    ("Stuck replicas, by cause", "kafka_warden_reassignment_stuck"),
     ("Throttles, in bytes per second", "kafka_warden_replication_throttle_bytes_per_second < Inf"),
     ("Alerts that fired", 'ALERTS{alertstate="firing"}'),
 )
-"""Title and PromQL of what is worth a look."""
+"""Title and PromQL of the most useful queries."""
 MINUTE = 60
 PAGE = "kafka_warden_build_info"
-"""On every page of a sidecar."""
+"""A metric that every sidecar always has."""
 
 
 class Archive(Program):
-    """Prometheus on a copy of a run's data: it scrapes nothing, evaluates no rule, and forgets nothing.
+    """Prometheus on a copy of a run's data: it scrapes nothing, evaluates no rule, and deletes nothing.
 
     The copy keeps the folder as the run left it, whatever Prometheus does to its data when it starts. The runbooks are
     served at `/user/alerts/runbooks/`.
 
     Args:
-        directory: Everything that it writes; made when it does not exist.
-        folder: That of the run.
+        directory: For everything that it writes; created if missing.
+        folder: Folder of the run.
         port: On loopback; 0 takes a free one.
-        programs: Where the programs are.
+        programs: Paths of the programs.
 
     Raises:
         SandboxError: The port is taken.
@@ -77,12 +77,12 @@ class Archive(Program):
         )
 
     def require_run(self, run: Run) -> None:
-        """Check that the data of the run can be asked for.
+        """Check that Prometheus has the data of the run.
 
         Raises:
-            FolderError: Nothing is there at that time.
+            FolderError: It has no data of that time.
         """
-        # Rounded up: what was scraped in the run's last moment counts, and a run of less than a second, too.
+        # Rounded up: the last scrape of the run counts, and a run of less than a second is not empty.
         expression = f"last_over_time({PAGE}[{math.ceil(run.seconds) + 1}s])"
         asked = urlencode({"query": expression, "time": math.ceil(run.ended)})
         if not self.ask("GET", f"/api/v1/query?{asked}")["data"]["result"]:
@@ -90,7 +90,7 @@ class Archive(Program):
 
     def links(self, run: Run) -> list[tuple[str, str]]:
         """Title and address of each query, drawn over the time of the run."""
-        # Whole minutes: the forms of Prometheus' older pages take no seconds.
+        # Whole minutes: the forms of older versions of Prometheus do not take seconds.
         end = math.ceil(run.ended / MINUTE) * MINUTE
         drawn = {
             "g0.tab": 0,
@@ -100,25 +100,25 @@ class Archive(Program):
         return [(title, f"{self.url}/graph?{urlencode({'g0.expr': expr} | drawn)}") for title, expr in QUERIES]
 
     def _config(self) -> dict[str, object]:
-        # Prometheus evaluates at multiples of the interval since 1970: the first is in 2070. With a page that no client
-        # scrapes any more the rules would call the sidecar down, and write that to the data.
+        # Prometheus evaluates at multiples of the interval since 1970: the first is in 2070. Since the sidecar is not
+        # scraped any more, the rules would otherwise fire that it is down, and write that to the data.
         rules = [os.fspath(file.resolve()) for file in sorted((self._folder / RULES).glob("*.rules.yml"))]
         return {"global": {"evaluation_interval": FOR_EVER}, "rule_files": rules}
 
 
 def require_free(port: int) -> None:
-    """Refuse a port that somebody listens on.
+    """Refuse a port that is in use.
 
     Raises:
-        SandboxError: The message says how to take another.
+        SandboxError: The message says how to choose another one.
     """
     with socket.socket() as probe:
-        # Without it connections that have ended would keep the port for a minute.
+        # Without it closed connections would block the port for a minute.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise SandboxError(
-                f"port {port} of {LOOPBACK} is taken ({error.strerror}): end what listens there, or take a free port "
+                f"port {port} of {LOOPBACK} is taken ({error.strerror}): stop the program on it, or use a free port "
                 "with `make demo-look ARGS='--port 0 --grafana-port 0'`"
             ) from error

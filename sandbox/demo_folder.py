@@ -29,7 +29,7 @@ MAKE_ONE = "run `make demo`, which makes one in a few minutes"
 
 
 class FolderError(SandboxError):
-    """There is no folder of a run, or it is not as a run leaves it; the message says what to do."""
+    """There is no folder of a run, or it is damaged; the message says what to do."""
 
 
 class Outcome(StrEnum):
@@ -45,11 +45,11 @@ class Run:
     """One run of the demo. Times are seconds since 1970.
 
     Attributes:
-        began: When Prometheus had first scraped the sidecar.
+        began: First time that Prometheus had scraped the sidecar.
         ended: When Prometheus was stopped.
         alerted: When the alert had reached Alertmanager, if it did.
         outcome: How it ended.
-        cluster: The target label of that name.
+        cluster: Value of the target label `cluster`.
         scrape_seconds: Between two scrapes.
     """
 
@@ -62,18 +62,18 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """Its duration."""
         return self.ended - self.began
 
 
 def default_folder() -> Path:
-    """The folder of the last run, whether it is there or not."""
+    """Path of the folder of the last run; it may not exist."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named).absolute() if named else Path(__file__).resolve().parent.parent / "demo"
 
 
 def require_replaceable(folder: Path) -> None:
-    """Refuse to put a run where something else is.
+    """Refuse a folder that has something else than a run.
 
     Raises:
         FolderError: It is no folder of a run, or it cannot be replaced.
@@ -82,7 +82,7 @@ def require_replaceable(folder: Path) -> None:
         raise FolderError(f"{folder} has no {DESCRIPTION}, so it is no run of the demo: {_elsewhere()}")
     parent = next(parent for parent in folder.parents if parent.exists())
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise FolderError(f"{parent} cannot be written to, so nothing can be left behind there: {_elsewhere()}")
+        raise FolderError(f"{parent} cannot be written to, so a run cannot be kept there: {_elsewhere()}")
 
 
 def write(folder: Path, run: Run) -> None:
@@ -91,10 +91,10 @@ def write(folder: Path, run: Run) -> None:
 
 
 def read(folder: Path) -> Run:
-    """The run whose folder this is.
+    """Read the description of the run in this folder.
 
     Raises:
-        FolderError: It is not there, or something of it is missing.
+        FolderError: The folder or a part of it is missing.
     """
     if not folder.is_dir():
         raise FolderError(f"there is no run of the demo in {folder}: {MAKE_ONE}")

@@ -28,14 +28,14 @@ HOME_MARK = Path("conf", "defaults.ini")
 PROGRAM = Path("bin", "grafana")
 AFTER_ALERT_SECONDS = 10.0
 MARK_SCRAPES = 2
-"""Scrapes between two looks at whether something moves; the boards' minute would miss most of a short run."""
+"""Step of the annotations, in scrapes; the boards' step of a minute would miss most of a short run."""
 
 
 def write(directory: Path, located: Path, prometheus: str, run: Run) -> None:
     """Write the dashboards, opened at the time of the run, and the provisioning that loads them.
 
     Args:
-        directory: Where; made when it does not exist.
+        directory: Where; created if missing.
         located: Where Grafana will find this directory.
         prometheus: Address at which the run is served, without a slash at the end.
         run: Its time.
@@ -76,7 +76,7 @@ class Place:
     def settings(self) -> dict[str, str]:
         """Environment variables (GF_SECTION_KEY of Grafana's conf/defaults.ini) wherever it runs.
 
-        On loopback, readable without a login, and not asking the outside world for anything.
+        On loopback, readable without a login, without requests to the internet.
         """
         return {
             "GF_PATHS_PROVISIONING": os.fspath(self.files / "provisioning"),
@@ -93,7 +93,7 @@ class Place:
 
     @property
     def local_settings(self) -> dict[str, str]:
-        """The same with the paths that Grafana writes to, which an image has of its own."""
+        """The same with the paths that Grafana writes to; a container image has its own."""
         paths = {"DATA": self.scratch, "LOGS": self.scratch / "log", "PLUGINS": self.scratch / "plugins"}
         return self.settings | {f"GF_PATHS_{name}": os.fspath(path) for name, path in paths.items()}
 
@@ -103,7 +103,7 @@ class Place:
         return ("env", *given, os.fspath(home / PROGRAM), "server", f"--homepath={home}")
 
     def container_command(self) -> Sequence[str]:
-        """The command line that starts a container, in the machine's own network: that is where Prometheus is."""
+        """The command line that starts a container, in the network of the machine, to reach Prometheus."""
         given = [word for name, value in self.settings.items() for word in ("--env", f"{name}={value}")]
         mount = f"{self.files}:{self.files}:ro"
         return ("docker", "run", "--rm", "--network=host", "--volume", mount, *given, image())
@@ -139,7 +139,7 @@ class Grafana(Program):
         self._command = place.local_command(home)
 
     def command(self) -> Sequence[str]:
-        """As it would be typed."""
+        """Its command line, for a shell."""
         return self._command
 
 
@@ -157,7 +157,7 @@ def image() -> str:
 
 
 def in_lines(command: Sequence[str]) -> str:
-    """A command line for a shell, a setting on each line."""
+    """A command line for a shell, one setting per line."""
     lines: list[list[str]] = [[]]
     before = ""
     for word in command:
@@ -176,13 +176,13 @@ def _at_the_time(page: dict[str, Any], prometheus: str, run: Run) -> dict[str, A
         mark["step"] = f"{MARK_SCRAPES * run.scrape_seconds:g}s"
     variables = {variable["name"]: variable for variable in page["templating"]["list"]}
     variables["datasource"]["current"] = {"text": SOURCE, "value": SOURCE, "selected": True}
-    # The runbooks are served beside the data: --web.user-assets.
+    # Prometheus serves the runbooks, too: --web.user-assets.
     variables["base"]["query"] = f"{prometheus}/user/"
     return page
 
 
 def _sources(prometheus: str, run: Run) -> Mapping[str, Any]:
-    """The data source of grafana/provisioning at this address, without the Alertmanager, which has ended."""
+    """The data source of grafana/provisioning at this address, without the Alertmanager, which is stopped."""
     content: dict[str, Any] = yaml.safe_load((PROVISIONING / "datasources" / "kafka-warden.yaml").read_bytes())
     source = next(source for source in content["datasources"] if source["type"] == "prometheus")
     settings = {"httpMethod": source["jsonData"]["httpMethod"], "timeInterval": f"{run.scrape_seconds:g}s"}
@@ -193,7 +193,7 @@ def _sources(prometheus: str, run: Run) -> Mapping[str, Any]:
 def _providers(dashboards: Path) -> Mapping[str, Any]:
     content: dict[str, Any] = yaml.safe_load((PROVISIONING / "dashboards" / "kafka-warden.yaml").read_bytes())
     for provider in content["providers"]:
-        # A single one would begin the name of an environment variable.
+        # Grafana reads a single $ as the start of an environment variable.
         provider["options"]["path"] = os.fspath(dashboards).replace("$", "$$")
     return content
 

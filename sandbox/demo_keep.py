@@ -1,4 +1,4 @@
-"""Keeps what a run of the demo has seen, however it ends."""
+"""Keeps the data of a run of the demo, however it ends."""
 
 import shutil
 import tempfile
@@ -31,15 +31,15 @@ OF_A_PROCESS = ("lock", "queries.active")
 
 
 class Recorder:
-    """Leaves a run behind when its block ends; enter it before Prometheus, so that Prometheus has ended by then.
+    """Keeps a run when its block ends; enter it before Prometheus, so that Prometheus is stopped by then.
 
-    A run that Prometheus saw nothing of leaves the folder as it is.
+    The folder does not change if Prometheus has no data of the run.
 
     Args:
-        folder: Where; the run before is replaced.
+        folder: Where; an older run is replaced.
         prometheus: Directory of the running Prometheus, with `data` and `rules`.
-        cluster: The target label of that name.
-        scrape_seconds: Between two scrapes.
+        cluster: Value of the target label `cluster`.
+        scrape_seconds: Scrape interval.
         log: Receives the place where the run is kept.
     """
 
@@ -72,11 +72,11 @@ class Recorder:
             return
         run = Run(self._began, time.time(), self._alerted, _outcome(error), self._cluster, self._scrape_seconds)
         keep(run, self._prometheus, self._folder)
-        self._log(f"What Prometheus saw, its rules and the dashboards are kept in {self._folder}: {COMMAND} shows them")
+        self._log(f"Prometheus' data, its rules and the dashboards are in {self._folder}: {COMMAND} shows them")
 
 
 def keep(run: Run, prometheus: Path, folder: Path) -> None:
-    """Copy a run into its folder, which appears whole or not at all; the one before is removed.
+    """Copy a run into its folder, completely or not at all; an older run is removed.
 
     Args:
         run: Its description.
@@ -103,7 +103,7 @@ def keep(run: Run, prometheus: Path, folder: Path) -> None:
 
 
 def _replace(folder: Path, fresh: Path, before: Path) -> None:
-    """Put `fresh` in the place of `folder`, which becomes `before`; where that is interrupted, all stays as it was."""
+    """Replace `folder` by `fresh`, and keep the old one as `before`; if interrupted, nothing changes."""
     try:
         if folder.exists():
             folder.rename(before)

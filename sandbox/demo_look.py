@@ -1,4 +1,4 @@
-"""`python -m sandbox.demo_look`: what the last run of the demo left, served again until Ctrl-C.
+"""`python -m sandbox.demo_look`: serves the data of the last run of the demo until Ctrl-C.
 
 Exit code 0 after Ctrl-C or SIGTERM, 1 when there is nothing to serve or it cannot be served, 2 for wrong arguments.
 """
@@ -32,7 +32,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
     parser = argparse.ArgumentParser(
         prog="python -m sandbox.demo_look",
-        description="Serves what the last run of the demo left, on loopback, until Ctrl-C.",
+        description="Serves the data of the last run of the demo, on loopback, until Ctrl-C.",
     )
     parser.add_argument(
         "--port", type=_port, default=PROMETHEUS_PORT, metavar="N", help="Prometheus' port, %(default)s; 0: a free one"
@@ -40,18 +40,18 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--grafana-port", type=_port, default=GRAFANA_PORT, metavar="N", help="Grafana's, %(default)s; 0: a free one"
     )
-    parser.add_argument("--no-grafana", action="store_true", help="start none, say only how to")
+    parser.add_argument("--no-grafana", action="store_true", help="do not start Grafana, only show how to")
     return parser
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
     return int(text)
 
 
 class Look:
-    """Prometheus over the run, and a Grafana where there is one.
+    """Prometheus over the run, and Grafana if it is installed.
 
     Args:
         options: Those of :func:`make_parser`.
@@ -75,7 +75,7 @@ class Look:
         self._home = None if options.no_grafana else demo_grafana.home()
 
     def show(self) -> None:
-        """Say what there is to look at, and start Grafana on the way."""
+        """Start Grafana, and print what can be looked at."""
         began = datetime.fromtimestamp(self.run.began, UTC)
         print(f"The run of {began:%Y-%m-%d %H:%M:%S} UTC, {self.run.seconds:.0f} s, {self.run.outcome}: {self._folder}")
         print(f"\nPrometheus  {self.archive.url}")
@@ -120,7 +120,7 @@ class Look:
             raise FolderError(f"{error}: let it be written to, or {elsewhere}") from error
 
     def _start_grafana(self, home: Path) -> bool:
-        """Whether it has started; its failure leaves Prometheus to look at."""
+        """Whether it has started; without it Prometheus still serves the run."""
         try:
             require_free(self.place.port)
             self._programs.append(self._stack.enter_context(Grafana(self.place, home)))

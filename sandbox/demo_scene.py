@@ -1,4 +1,4 @@
-"""What happens on the demo's cluster: two topics under load, one moves well, the other's throttle is too low."""
+"""The events of the demo: two topics under load; one moves well, the throttle of the other one is too low."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,7 +13,7 @@ from sandbox.demo_table import Move
 class Transfer:
     """A topic that moves from one broker to another while it is written to. Bytes, bytes per second.
 
-    Both move on sides of their own: a broker's leader and follower throttle are separate limits.
+    They share no limit: the leader throttle and the follower throttle of a broker are separate.
     """
 
     topic: str
@@ -35,14 +35,14 @@ HEALTHY = Transfer("orders", 3, source=1, target=2, stored=25_000_000, inbound=3
 # inbound rate.
 STUCK = Transfer("payments", 1, source=3, target=1, stored=40_000_000, inbound=600_000.0, limit=200_000)
 TRANSFERS = (HEALTHY, STUCK)
-# More than a run writes; with DEMO_KEEP=1 the load goes on for as long as somebody looks.
+# More than a run writes; with DEMO_KEEP=1 the load runs until Ctrl-C.
 RETENTION = {"retention.bytes": 300_000_000, "segment.bytes": 16_777_216}
 WAITS = 0.8
-"""What a lagging replica really gets of a limit: waits in its fetcher cost up to a fifth."""
+"""Share of a limit that a lagging replica really uses: waits in its fetcher cost up to a fifth."""
 
 
 def prepare(cluster: Cluster, transfers: Sequence[Transfer], load: ExitStack) -> None:
-    """Make the topics, fill them, and let them be written to until `load` closes."""
+    """Create the topics, fill them, and produce to them until `load` closes."""
     for transfer in transfers:
         partitions = range(transfer.partitions)
         cluster.admin.create_topic(

@@ -8,7 +8,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class InterruptedDemo(BaseException):
-    """A signal came: like KeyboardInterrupt nothing on the way may take it for an error that it can handle.
+    """A signal came. Like KeyboardInterrupt it is not an Exception, so no handler of errors catches it.
 
     `code` is the exit code to end with.
     """
@@ -25,7 +25,7 @@ def listen() -> None:
 
 
 def interrupt_behind(error: BaseException | None) -> InterruptedDemo | None:
-    """The signal that an error comes from, where cleaning up half-started programs failed in turn."""
+    """The signal that led to an error, for example when the clean-up of half-started programs failed."""
     while error is not None and not isinstance(error, InterruptedDemo):
         error = error.__context__
     return error
@@ -33,6 +33,6 @@ def interrupt_behind(error: BaseException | None) -> InterruptedDemo | None:
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     for each in SIGNALS:
-        # Once is enough: a second one must not interrupt the cleaning up.
+        # Only once: a second signal must not interrupt the clean-up.
         signal.signal(each, signal.SIG_IGN)
     raise InterruptedDemo(128 + number)

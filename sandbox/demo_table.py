@@ -1,4 +1,4 @@
-"""The table of moves that the demo shows, from what Prometheus scraped off the sidecar's page."""
+"""The table of moves that the demo shows, from what Prometheus scraped from the sidecar."""
 
 import math
 import time
@@ -23,7 +23,7 @@ FAMILY = "kafka_warden_reassignment_"
 
 @dataclass(frozen=True)
 class Move:
-    """One replica on its way from one broker to another."""
+    """A replica that moves from one broker to another."""
 
     topic: str
     partition: int
@@ -38,7 +38,7 @@ class Move:
 
 @dataclass
 class Row:
-    """What is shown of one move. Bytes, seconds; None is unknown."""
+    """One row of the table: a move. Bytes, seconds; None is unknown."""
 
     move: Move
     remaining: float | None = None
@@ -50,7 +50,7 @@ class Row:
 
     @property
     def state(self) -> str:
-        """In words."""
+        """Its state in words."""
         if self.ended:
             return "done"
         if self.cause is not None:
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def copied(self) -> str:
-        """Copied of all bytes."""
+        """Copied bytes and all bytes."""
         if self.remaining is None or self.progress is None or self.progress >= 1:
             return ""
         total = self.remaining / (1 - self.progress)
@@ -74,7 +74,7 @@ class Row:
 
     @property
     def until(self) -> str:
-        """Time to go."""
+        """ETA."""
         if self.eta is None or self.ended:
             return ""
         return "never" if self.eta == math.inf else f"{self.eta:.0f} s"
@@ -88,7 +88,7 @@ class Board:
     rows: dict[Move, Row] = field(default_factory=dict)
 
     def update(self, prometheus: Prometheus) -> list[Row]:
-        """Ask Prometheus for every move. One that was shown and is not any more has ended, if the page is there."""
+        """Ask Prometheus for every move. A shown move that is gone has ended, if the sidecar is up."""
         found: dict[tuple[str, ...], Row] = {}
         by_key = {(move.topic, str(move.partition), str(move.target)): move for move in self.moves}
         for sample in prometheus.query(f'{{__name__=~"{FAMILY}.+",topic!=""}}'):
@@ -120,7 +120,7 @@ def _fill(row: Row, name: str, value: float, cause: str | None) -> None:
 
 
 class Screen:
-    """Where the demo prints: a table that lives below the messages on a terminal, plain lines elsewhere."""
+    """Output of the demo: on a terminal a live table below the messages, elsewhere plain lines."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -153,7 +153,7 @@ class Screen:
             self._console.print(f"       {detail}", markup=False, highlight=False, soft_wrap=True)
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Bring the table up to date; on no terminal, print a line per move every five seconds."""
+        """Update the table; without a terminal, print a line per move every five seconds."""
         if self._live is not None:
             self._live.update(_table(rows, self._console.width), refresh=True)
         elif time.monotonic() - self._shown >= PLAIN_EVERY_SECONDS:
@@ -163,7 +163,7 @@ class Screen:
 
 
 def _table(rows: Sequence[Row], width: int) -> Table:
-    """A line per move; in a narrow terminal without the amounts, so that the state always has room."""
+    """A line per move; in a narrow terminal without the bytes, so that the state fits."""
     wide = width >= WIDE_COLUMNS
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for header in ("partition", "move", "copied", "", *([""] if wide else []), "rate", "ETA"):

@@ -1,4 +1,4 @@
-"""How to reach a cluster, and as whom."""
+"""Addresses and principals of a cluster."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from sandbox.settings import ClusterSettings
 
 
 class Endpoints:
-    """Addresses, principals and their secrets, dead or alive.
+    """Addresses, principals and their secrets; nodes may be up or down.
 
     Attributes:
         settings: What the cluster was made of.

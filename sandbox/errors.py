@@ -6,7 +6,7 @@ class SandboxError(Exception):
 
 
 class SettingsError(SandboxError):
-    """A setting makes no sense; one line that names it."""
+    """A setting is not valid; the message names it in one line."""
 
 
 class WaitTimeoutError(SandboxError):

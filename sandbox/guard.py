@@ -48,7 +48,7 @@ def _open_owner(owner: int) -> int | None:
         descriptor = os.pidfd_open(owner)
     except ProcessLookupError:
         return None
-    # The number may have been given to another process since: only our real parent is the owner.
+    # Another process may have this id by now: only our real parent is the owner.
     return descriptor if os.getppid() == owner else None
 
 

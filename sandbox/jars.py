@@ -41,7 +41,7 @@ CONNECTOR = _Wanted("Spark's connector", "connector", Path(__file__).with_name("
 
 
 def cache_directory() -> Path:
-    """The directory that holds what is expensive to fetch."""
+    """The directory for downloads that take long."""
     configured = os.environ.get(CACHE_VARIABLE)
     return Path(configured) if configured else Path(__file__).resolve().parent.parent / ".cache"
 

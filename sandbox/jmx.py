@@ -1,4 +1,4 @@
-"""The JMX agents of a cluster: where they listen, and what they want to see first."""
+"""The JMX agents of a cluster: their ports, TLS and credentials."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -27,7 +27,7 @@ FIRST_HEAP_MIB = 64
 def java_arguments(
     class_path: str, heap: int, properties_file: Path, agent_file: Path | None = None, archive: Path | None = None
 ) -> Sequence[str]:
-    """Everything after `java`; no secret is among it.
+    """Everything after `java`; it contains no secret.
 
     Args:
         class_path: Kafka's jars.

@@ -18,7 +18,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 LARGEST_REPLY_BYTES = 1 << 28
 LEAST_CONNECT_SECONDS = 0.01
 
-# Refused connections are everyday life here: without a handler of its own, logging would print each on standard error.
+# Refused connections are normal here: without its own handler, logging would print each on standard error.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
 
 
@@ -61,7 +61,7 @@ def error_name(code: int) -> str:
 
 
 class _LastWords:
-    """Keeps what arrives together with the end of a connection: the next read sees the end again.
+    """Keeps bytes that arrive together with the end of a connection: the next read sees the end again.
 
     kafka-python 3.0.12 throws it away, so that a broker's refusal to authenticate looks like a lost connection.
     """
@@ -97,7 +97,7 @@ async def _exchange(net: Any, address: str, request: Any, config: Mapping[str, o
 
 
 def _connect(address: str, deadline: float) -> socket.socket:
-    """Connect as any program does: kafka-python's own way leaves the socket open where the connection is refused."""
+    """Connect; unlike kafka-python, close the socket if the connection is refused."""
     host, port = address.rsplit(":", 1)
     sock = socket.create_connection((host, int(port)), max(deadline - time.monotonic(), LEAST_CONNECT_SECONDS))
     sock.settimeout(0)

@@ -1,4 +1,4 @@
-"""Load: records produced with confluent-kafka, so many bytes, so many records, or so many bytes a second."""
+"""Load: produces a number of bytes or records, or bytes per second, with confluent-kafka."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ from sandbox.errors import SandboxError
 FLUSH_SECONDS = 120.0
 PAYLOAD_POOL_BYTES = 1 << 20
 TICK_SECONDS = 0.02
-# Brokers that come and go are what a sandbox is for: only emergencies go to standard error.
+# Brokers that go down are normal here: only emergencies go to standard error.
 QUIET = {"log_level": 2}
 
 
@@ -35,7 +35,7 @@ class Load:
         keys: int = 0,
         **properties: object,
     ) -> dict[int, int]:
-        """Produce to each partition so many records, or so many bytes of payload, and wait for every acknowledgement.
+        """Produce a number of records or bytes of payload to each partition, and wait for all acknowledgements.
 
         Args:
             topic: The topic.
@@ -65,7 +65,7 @@ class Load:
         return {partition: sender.records[topic, partition] for partition in partitions}
 
     def consume(self, topic: str, partitions: Sequence[int] = (0,), timeout: float = FLUSH_SECONDS) -> int:
-        """Read partitions from their very beginning, remote storage included, up to where they end now.
+        """Read partitions from their start, remote storage included, to their current end.
 
         Returns:
             Records read.
@@ -114,7 +114,7 @@ def _read(consumer: Any, ends: dict[int, int], deadline: float) -> int:
 class BackgroundProducer:
     """Produces at a steady rate on a thread of its own.
 
-    What a paused or dead leader holds up is caught up later only as far as librdkafka's queue reaches.
+    After a leader was paused or dead, only the records in librdkafka's queue are sent later.
     """
 
     def __init__(self, sender: "_Sender", topic: str, rate: float, partitions: Sequence[int]) -> None:
@@ -194,7 +194,7 @@ class _Sender:
     def send(
         self, topic: str, partition: int, give_up: Callable[[], bool] = lambda: False, key: bytes | None = None
     ) -> None:
-        """Queue one record; where the queue is full, wait until there is room or `give_up` says so."""
+        """Queue one record; if the queue is full, wait until there is room or `give_up` is true."""
         while not give_up():
             try:
                 self._producer.produce(topic, self._payload(), key, partition=partition, on_delivery=self._delivered)
@@ -208,7 +208,7 @@ class _Sender:
         self._producer.poll(0)
 
     def flush(self, timeout: float = FLUSH_SECONDS, *, strict: bool = True) -> None:
-        """Wait until nothing is under way; `strict` raises SandboxError where something was lost."""
+        """Wait until all records are delivered; `strict` raises SandboxError if one was lost."""
         left = self._producer.flush(timeout)
         if strict and (left or self.errors):
             raise SandboxError(f"{left} records not acknowledged after {timeout:g} s; {self.errors[:1]}")

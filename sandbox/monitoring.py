@@ -71,7 +71,7 @@ class Alertmanager(Program):
         super().__init__("alertmanager", directory)
 
     def command(self) -> Sequence[str]:
-        """Without a cluster of Alertmanagers, which would listen on all addresses."""
+        """Without clustering, which would listen on all addresses."""
         self._programs.link_assets(self.directory)
         return (
             os.fspath(self._programs.alertmanager),

@@ -1,4 +1,4 @@
-"""Alert rules at a smaller scale of time, for the demo and for tests that want a real Prometheus to fire.
+"""Alert rules with shorter durations, for the demo and for tests that want a real Prometheus to fire.
 
 The templates of `alerts/` are rendered with shorter durations: `for`, `keep_firing_for`, ranges in expressions, and the
 thresholds in seconds. Nothing else changes.

@@ -35,7 +35,7 @@ class Sidecar(Program):
         """Writes its configuration first."""
         config = self.directory / "kafka-warden.yml"
         config.write_text(yaml.safe_dump(self._config, sort_keys=False), encoding="utf-8")
-        # A variable of this prefix would win over the file, and one that the sidecar does not know is an error.
+        # A variable with this prefix would override the file, and an unknown one is an error.
         foreign = [f"--unset={name}" for name in os.environ if name.startswith("KAFKA_WARDEN_")]
         program = os.fspath(Path(sys.executable).with_name("kafka-warden"))
         return ("env", *foreign, program, "run", "--config", os.fspath(config))

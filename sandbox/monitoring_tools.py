@@ -22,7 +22,7 @@ from sandbox.jars import cache_directory
 
 PACKAGES = ("prometheus", "prometheus-alertmanager")
 LEAST_PROMETHEUS = (2, 42)
-"""`keep_firing_for` came with it."""
+"""The first version with `keep_firing_for`."""
 COMMAND_TIMEOUT_SECONDS = 300
 ASSETS = {
     "/usr/share/prometheus/alertmanager": "/proc/self/cwd/alertmanager-assets",
@@ -59,10 +59,10 @@ class Tools:
 
 
 def tools() -> Tools:
-    """The programs: from the cache, else from the PATH, else fetched into the cache.
+    """The programs: from the cache, else from the PATH, else downloaded into the cache.
 
     Raises:
-        SandboxError: They are nowhere and cannot be fetched; the message says what to do.
+        SandboxError: They cannot be downloaded; the message says what to do.
     """
     directory = cache_directory() / "prometheus-debian"
     if not directory.is_dir():
@@ -109,7 +109,7 @@ def _fetch(directory: Path) -> None:
         unpacked = Path(scratch) / "unpacked"
         if _version(unpacked / "usr" / "bin" / "promtool") < LEAST_PROMETHEUS:
             raise SandboxError(f"apt's Prometheus is older than 2.42: {ALTERNATIVE}")
-        # 200 MB of time zones as single files, beside the scripts that hold them all.
+        # 200 MB of time zones as single files; other scripts contain all of them.
         shutil.rmtree(unpacked / "usr" / "share" / "javascript" / "moment-timezone" / "data", ignore_errors=True)
         for program in ("prometheus", "prometheus-alertmanager"):
             _relocate(unpacked / "usr" / "bin" / program)
@@ -124,8 +124,8 @@ def _relocate(program: Path) -> None:
 
 
 def _download(scratch: Path) -> list[Path]:
-    """The packages and what their web pages need; where apt does not know them yet, it reads its lists first."""
-    # As root apt hands the download to a user who may not write here, and warns.
+    """The packages and those that their web pages need; runs `apt-get update` first if apt has no lists."""
+    # As root, apt downloads as a user who may not write here, and warns.
     user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
     download = ["apt-get", "-q", *user, "download"]
     try:
@@ -133,7 +133,7 @@ def _download(scratch: Path) -> list[Path]:
     except SandboxError:
         _update_lists(scratch)
         _run([*download, *PACKAGES], scratch)
-    # Graphs in a browser are a convenience: nothing else needs these.
+    # Only graphs in a browser need these.
     with suppress(SandboxError):
         _run([*download, *_web_dependencies(scratch)], scratch)
     return sorted(scratch.glob("*.deb"))

@@ -1,4 +1,4 @@
-"""One Kafka process: a broker or a controller, in a JVM of its own under a guard of its own."""
+"""One Kafka process: a broker or a controller, in its own JVM under its own guard."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ PROGRAM = "java"
 
 @dataclass
 class Node:
-    """A process with an id, a directory, and a life that tests decide about.
+    """A process with an id and a directory; tests start, pause and kill it.
 
     `arguments` is what follows `java`; `root` is the cluster's directory, which the guard removes should this Python
     process die without cleaning up.
@@ -83,7 +83,7 @@ class Node:
         self.paused = False
 
     def kill(self) -> None:
-        """SIGKILL, and wait until the process is gone. Nothing happens where none runs."""
+        """SIGKILL, and wait until the process is gone. Does nothing if it does not run."""
         if self._guard is None or not self.running:
             return
         if self.pid is None:

@@ -13,7 +13,7 @@ SCRAM_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 @dataclass(frozen=True)
 class ScramCredential:
-    """What the cluster stores of a password (RFC 5802), so that no process needs the password in clear."""
+    """The form in which the cluster stores a password (RFC 5802); no process needs it in clear text."""
 
     mechanism: str
     salt: bytes
@@ -27,7 +27,7 @@ class ScramCredential:
 
 
 def new_password() -> str:
-    """A password that no other cluster has, of characters that need no quoting anywhere."""
+    """A password that no other cluster has, of characters that need no quoting."""
     return secrets.token_urlsafe(18)
 
 

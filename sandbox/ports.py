@@ -43,7 +43,7 @@ class Ports:
         raise SandboxError(f"no free port on {LOOPBACK} between {LOWEST} and the ephemeral range")
 
     def close(self) -> None:
-        """Give every port back."""
+        """Release every port."""
         while self._reservations:
             self._reservations.pop().close()
 
@@ -72,7 +72,7 @@ def _can_bind(port: int) -> bool:
 def _ephemeral_start() -> int:
     """The first port that the kernel gives to outgoing connections.
 
-    Where an administrator moved that range down to leave no room, ports come from below the usual start anyway.
+    If an administrator has moved that range too far down, ports below the usual start are used anyway.
     """
     try:
         start = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])

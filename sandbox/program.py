@@ -120,7 +120,7 @@ class Program:
         return False
 
     def close(self) -> None:
-        """SIGTERM, SIGKILL when that does not help within ten seconds. May be called again."""
+        """SIGTERM, and SIGKILL after ten seconds. May be called again."""
         if self._guard is not None:
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self.running:

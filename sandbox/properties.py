@@ -9,7 +9,7 @@ from sandbox.settings import ClusterSettings
 
 CONTROLLER_LISTENER = "CONTROLLER"
 CLIENT_LISTENER = "CLIENT"
-"""Clients and the other brokers alike."""
+"""The listener of clients and of the other brokers."""
 REMOTE_LISTENER_KEY = "remote.log.metadata.manager.listener.name"
 
 FAST = {
@@ -23,7 +23,7 @@ FAST = {
     "log.retention.check.interval.ms": 2000,
     "log.segment.delete.delay.ms": 1000,
     "remote.log.manager.task.interval.ms": 1000,
-    # What is stuck or slow is known after two quota windows: 6 s in place of 22 s.
+    # The sidecar reports stuck and slow replicas after two quota windows: 6 s instead of 22 s.
     "replication.quota.window.num": 3,
     # As many responses fit in a window as by default: a throttle of 1 MB/s is just large enough for one.
     "replica.fetch.response.max.bytes": (10 << 20) * 3 // 11,

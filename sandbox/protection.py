@@ -1,4 +1,4 @@
-"""What servers and clients must say to each other: the protection of a PLAINTEXT cluster, which has none.
+"""Authentication and encryption of a cluster. This is the base class, for PLAINTEXT, which has neither.
 
 Principals: `broker` is what brokers and controllers are to each other, and `admin` the one who sets things up: both
 are super users. `monitor` has the ACLs of a monitoring principal and no more, `stranger` has none. `wrong` is `monitor`
@@ -33,7 +33,7 @@ PYTHON_KEYS = {
 
 
 class Protection:
-    """The protection of a cluster: none for Kafka; JMX may have a password all the same.
+    """The protection of a cluster: none for Kafka; JMX may still have a password.
 
     Attributes:
         directory: Where certificates and passwords lie.
@@ -75,10 +75,10 @@ class Protection:
 
 
 def require_known(user: str) -> None:
-    """Refuse a user that no cluster has.
+    """Refuse an unknown user.
 
     Raises:
-        SandboxError: The message names those it has.
+        SandboxError: The message names the known ones.
     """
     if user not in {*CLIENT_USERS, WRONG}:
         raise SandboxError(f"no user {user!r}: there are {', '.join((*CLIENT_USERS, WRONG))}")

@@ -15,7 +15,7 @@ CAUGHT_UP_MS = 2000
 
 
 def wait_broker(admin: Admin, node: Node, timeout: float) -> None:
-    """Wait until a broker answers, and knows itself as unfenced."""
+    """Wait until a broker answers and reports itself as unfenced."""
 
     def unfenced() -> bool:
         node.require_running()
@@ -49,7 +49,7 @@ def active_controller(controllers: Admin, timeout: float) -> int:
 def quorum(controllers: Admin) -> Any:
     """The metadata quorum's one partition as its leader describes it; None while there is no leader.
 
-    The controllers are asked on their own listeners: what a broker forwards to a leader that hangs is lost for 30 s.
+    The controllers are asked on their own listeners: what a broker forwards to a hanging leader fails after 30 s.
     """
     topic = DescribeQuorumRequest.TopicData
     request = DescribeQuorumRequest(
@@ -57,7 +57,7 @@ def quorum(controllers: Admin) -> Any:
     )
     replies = [controllers.ask_once(request, node) for node in controllers.running()]
     partitions = [reply.topics[0].partitions[0] for reply in replies if reply is not None and not reply.error_code]
-    # one that was paused while it led still believes that it leads: the later epoch is right
+    # a controller that was paused while it led still reports itself as leader: the later epoch is right
     leaders = [partition for partition in partitions if not partition.error_code]
     return max(leaders, key=lambda partition: partition.leader_epoch, default=None)
 

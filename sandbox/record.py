@@ -32,14 +32,14 @@ from sandbox.record_truth import Diary
 from sandbox.record_watch import Watch
 from sandbox.settings import ClusterSettings
 
-NEUTRAL: Final = "/tmp"  # noqa: S108  # the names made there are as unforeseeable as anywhere
-"""Where the cluster lies: a recording has the paths of log directories, and these must not name this machine."""
+NEUTRAL: Final = "/tmp"  # noqa: S108  # random names
+"""Directory of the cluster: a recording has the paths of log directories, which must not name this machine."""
 POLL: Final = {"interval": "2s", "deadline": "1500ms", "log_dirs": "2s"}
 NETWORK: Final = "125MB/s"
 DEADLINE: Final = "1m"
-"""`moves.deadline`: one that a stuck move misses within the recording."""
+"""`moves.deadline`: short enough that a stuck move misses it within the recording."""
 RUNS: Final = 2
-"""Processes of the sidecar: the second one takes the memory of the first over."""
+"""Processes of the sidecar: the second one starts with the state file of the first."""
 
 
 def record(out: Path, directory: Path, screen: Screen) -> None:
@@ -51,7 +51,7 @@ def record(out: Path, directory: Path, screen: Screen) -> None:
         screen: shows the progress.
 
     Raises:
-        SandboxError: something of the scene did not happen, or the recording names this machine.
+        SandboxError: a step did not happen, or the recording names this machine.
     """
     history = directory / "history"
     screen.say("Starting a Kafka cluster: three brokers and a controller, each a process of its own")
@@ -92,7 +92,7 @@ def require_neutral(history: Path) -> None:
     """Check that a history does not name the machine that it was made on.
 
     Raises:
-        SandboxError: it does; the message has the table and what it says.
+        SandboxError: it does; the message has the table and the name.
     """
     names = {socket.gethostname(), str(Path.home()), str(Path.cwd()), getpass.getuser()} - {"root", "/root", "/"}
     for table in TABLES:
@@ -102,10 +102,10 @@ def require_neutral(history: Path) -> None:
 
 
 def summary(history: Path) -> str:
-    """Say in one line what there is.
+    """Summarize the recording in one line.
 
     Raises:
-        SandboxError: the runs of the sidecar are not all there.
+        SandboxError: a run of the sidecar is missing.
     """
     polls = read(history, "polls")
     times, runs = polls["time"].to_pylist(), set(polls["run"].to_pylist())
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for history/ and truth/")
     out: Path = parser.parse_args(arguments).out
     if any((out / name).exists() for name in ("history", "truth")):
-        parser.error(f"--out: {out} has a recording already; take it away, or give another folder")
+        parser.error(f"--out: {out} already has a recording; remove it, or choose another folder")
     listen()
     tempfile.tempdir = NEUTRAL
     directory = Path(tempfile.mkdtemp(prefix="kafka-warden-record-"))

@@ -1,4 +1,4 @@
-"""What happens while a recording is made: load, a burst, three moves, a restarted sidecar, a paused broker.
+"""The events of a recording: load, a burst, three moves, a restarted sidecar, a paused broker.
 
 Each move has the sides of its brokers to itself: a broker's leader and follower throttle are separate limits.
 """
@@ -26,11 +26,11 @@ TRANSFERS: Final = (COMPLETES, CANCELLED, QUIET)
 CAUSE: Final = "throttle_below_inbound"
 
 EVENTS: Final = "events"
-"""A topic of all brokers: some hundred records a second, and a burst of very many."""
+"""A topic on all brokers: about a hundred records a second, and one large burst."""
 EVENTS_PARTITIONS: Final = 3
 EVENTS_BYTES_IN: Final = 100_000.0
 LEDGER: Final = "ledger"
-"""A quiet topic of all brokers: a rule by messages never sees its followers stop."""
+"""A quiet topic on all brokers: an alert on lag in messages never fires for its followers."""
 LEDGER_BYTES_IN: Final = 2_000.0
 BROKERS: Final = 3
 
@@ -39,13 +39,13 @@ PAUSED: Final = 3
 
 BURST_RECORD: Final = 100
 BURST_BYTES_IN: Final = 60e6
-"""A second, more than one producer makes of records so small: it goes as fast as it can."""
+"""Bytes per second. It is more than a producer reaches with records this small, so it produces at full speed."""
 BURST_MESSAGES: Final = 4000.0
 """A burst must cause at least this lag: `replica.lag.max.messages`, the limit of Kafka before 0.9."""
 CANCELLED_AT: Final = 0.3
-"""Part of the way."""
+"""Progress, from 0 to 1."""
 END_WITHIN_SECONDS: Final = 20.0
-"""In which the stuck move shall end once its throttle is raised."""
+"""The stuck move must end within this time after its throttle is raised."""
 
 REST_POLLS: Final = 10
 BURST_POLLS: Final = 3
@@ -53,12 +53,12 @@ STUCK_POLLS: Final = 15
 OUT_POLLS: Final = 8
 """While nothing happens; while a burst goes on; while a move is stuck; while followers are out of sync."""
 LONG_SECONDS: Final = 150.0
-"""In which each thing happens, or the recording is given up."""
+"""Time limit of each step of the recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A cluster under load, and what writes down what is done to it."""
+    """A cluster under load, and the diary of its events."""
 
     cluster: Cluster
     diary: Diary
@@ -67,7 +67,7 @@ class Scene:
     """Producers go on until it closes."""
 
     def prepare(self) -> None:
-        """Make the topics, fill those that move, and produce to all."""
+        """Create the topics, fill those that move, and produce to all."""
         replicas = {partition: _ring(partition) for partition in range(EVENTS_PARTITIONS)}
         self.cluster.admin.create_topic(EVENTS, assignment=replicas)
         self.cluster.admin.create_topic(LEDGER, assignment={0: _ring(0)})
@@ -77,11 +77,11 @@ class Scene:
         self.load.enter_context(self.cluster.load.background(LEDGER, LEDGER_BYTES_IN))
 
     def quiet(self, watch: Watch) -> None:
-        """Let some polls pass."""
+        """Wait for some polls."""
         watch.polls(REST_POLLS)
 
     def burst(self, watch: Watch) -> None:
-        """Produce as fast as one can until a follower in sync lacks thousands of records, and some polls more."""
+        """Produce at full speed until an in-sync follower lags by thousands of records, and for some more polls."""
         self.say(f"A burst to {EVENTS}: as many small records as one producer makes")
         load = self.cluster.load.background(EVENTS, BURST_BYTES_IN, BURST_RECORD, range(1), acks=1)
         with self.diary.calm("burst", topic=EVENTS, partition=0), load:
@@ -95,13 +95,13 @@ class Scene:
         watch.polls(REST_POLLS)
 
     def healthy_and_cancelled(self, watch: Watch) -> None:
-        """Move two topics at once: one gets there, the other is given up on the way."""
+        """Move two topics at once: one move completes, the other is cancelled."""
         for transfer in (COMPLETES, CANCELLED):
             self._start(transfer)
         watch.until(
             lambda: watch.least("reassignment_progress_ratio", topic=CANCELLED.topic) >= CANCELLED_AT,
             LONG_SECONDS,
-            f"{CANCELLED.topic} has come some way",
+            f"{CANCELLED.topic} has moved in part",
         )
         self.say(f"Cancelling the move of {CANCELLED.topic}")
         self.cluster.admin.cancel([(CANCELLED.topic, partition) for partition in range(CANCELLED.partitions)])
@@ -111,24 +111,24 @@ class Scene:
         watch.polls(REST_POLLS)
 
     def stuck(self, watch: Watch) -> None:
-        """Begin a move under a throttle below what is produced, until a poll says that it is stuck."""
+        """Start a move with a throttle below its inbound rate, and wait until a poll shows it as stuck."""
         self.load.enter_context(self.cluster.load.background(STUCK.topic, STUCK.inbound - QUIET.inbound))
         self._start(STUCK)
         self.diary.begin_stuck(STUCK, CAUSE)
         self.still_stuck(watch)
 
     def still_stuck(self, watch: Watch) -> None:
-        """See that a move is stuck, for the right cause, through some polls."""
+        """Check in some polls that a move is stuck with the right cause."""
         watch.until(
             lambda: watch.most("reassignment_stuck", topic=STUCK.topic, cause=CAUSE) == 1,
             LONG_SECONDS,
             f"{STUCK.topic} is stuck by {CAUSE}",
         )
-        self.say(f"The sidecar calls {STUCK.topic} stuck: {CAUSE}")
+        self.say(f"The sidecar reports {STUCK.topic} as stuck: {CAUSE}")
         watch.polls(STUCK_POLLS)
 
     def raised(self, watch: Watch) -> None:
-        """Raise the throttle to what the runbook says, and wait for the end of the move."""
+        """Raise the throttle as the runbook says, and wait for the end of the move."""
         remaining = watch.most("reassignment_bytes_remaining", topic=STUCK.topic)
         limit = demo_scene.limit_for(STUCK.inbound, remaining, END_WITHIN_SECONDS)
         self.say(f"Raising the throttle of {STUCK.topic} to {limit / 1e6:.1f} MB/s")
@@ -139,7 +139,7 @@ class Scene:
         watch.polls(REST_POLLS)
 
     def paused(self, watch: Watch) -> None:
-        """Stop a broker by SIGSTOP until its followers are out of sync for some polls, and let it go on."""
+        """Pause a broker until its followers are out of sync for some polls, then resume it."""
         self.say(f"Pausing broker {PAUSED}")
         with self.diary.fault("broker_down", broker=PAUSED):
             self.cluster.pause(PAUSED)
@@ -185,5 +185,5 @@ class Scene:
 
 
 def _ring(first: int) -> list[int]:
-    """All brokers, another one first for each partition."""
+    """Assignments to all brokers, with a different leader for each partition."""
     return [(first + place) % BROKERS + 1 for place in range(BROKERS)]

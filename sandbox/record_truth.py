@@ -1,4 +1,4 @@
-"""What really happened while a recording was made, in the form of a generated fleet's truth (docs/fleet.md)."""
+"""The truth of a recording, in the format of a generated fleet's truth (docs/fleet.md)."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ class _Life:
 
 
 class Diary:
-    """Records what is done to the cluster, when it is done. Times are those of this machine."""
+    """Records the events of the cluster with their times, by the clock of this machine."""
 
     def __init__(self, cluster_id: str) -> None:
         self._cluster_id = cluster_id
@@ -45,7 +45,7 @@ class Diary:
 
     @contextmanager
     def calm(self, kind: str, *, topic: str | None = None, partition: int | None = None) -> Iterator[None]:
-        """Note what looks like a fault and is none, for as long as the block lasts."""
+        """Note an event that looks like a fault but is not, for as long as the block lasts."""
         began = time.time()
         yield
         self._healthy.append(Happened(kind, began, time.time(), topic, partition))
@@ -62,7 +62,7 @@ class Diary:
             life.cause = cause
 
     def raised(self, transfer: Transfer, limit: float) -> None:
-        """Note another throttle in bytes per second, which ends what a move was stuck by."""
+        """Note a new throttle in bytes per second, which ends the cause of a stuck move."""
         now = time.time()
         for life in self._of(transfer):
             life.raised_to, life.raised_at = float(limit), now
@@ -77,10 +77,10 @@ class Diary:
         life.ended, life.outcome = time.time(), outcome
 
     def truth(self, topic_ids: Mapping[str, str]) -> Truth:
-        """Put it all together, in the order of time.
+        """Return the truth, in the order of time.
 
         Raises:
-            SandboxError: a topic that moved has no id there.
+            SandboxError: `topic_ids` lacks a topic that moved.
         """
         missing = {topic for topic, _ in self._lives} - topic_ids.keys()
         if missing:

@@ -1,4 +1,4 @@
-"""What a sidecar's page says, poll by poll."""
+"""Reads the metrics of a sidecar, poll by poll."""
 
 import http
 from collections.abc import Callable, Iterator
@@ -11,12 +11,12 @@ from sandbox.waiting import wait_for
 
 PREFIX = "kafka_warden_"
 POLL_SECONDS = 60.0
-"""In which another poll comes, or something is wrong."""
+"""Time limit for the next poll."""
 LOOK_SECONDS = 0.25
 
 
 class Watch:
-    """Waits for polls and for what they say. Names are without `kafka_warden_`."""
+    """Waits for polls and for values in them. Names are without `kafka_warden_`."""
 
     def __init__(self, sidecar: Sidecar) -> None:
         self._sidecar = sidecar
@@ -30,7 +30,7 @@ class Watch:
         return min(self._values(name, labels), default=0.0)
 
     def until(self, predicate: Callable[[], bool], seconds: float, what: str) -> None:
-        """Wait until the page says something.
+        """Wait until a condition on the metrics holds.
 
         Raises:
             WaitTimeoutError: It did not within `seconds`.
@@ -38,7 +38,7 @@ class Watch:
         wait_for(predicate, seconds, what, LOOK_SECONDS)
 
     def polls(self, count: int) -> None:
-        """Wait for so many polls that are yet to come."""
+        """Wait for this number of new polls."""
         for _ in range(count):
             last = self.most("snapshot_timestamp_seconds")
 

@@ -1,4 +1,4 @@
-"""Bringing a cluster back to where it was when it opened, so that the next test finds nothing of the last one."""
+"""Resets a cluster to its state after `open`, so that the next test finds nothing of the last one."""
 
 from collections.abc import Mapping
 
@@ -12,8 +12,8 @@ def clear(admin: Admin, defaults: Configs) -> None:
     """Cancel moves, delete topics, quotas and dynamic broker configs.
 
     Args:
-        admin: Of a cluster whose nodes all run.
-        defaults: The dynamic defaults of all brokers to come back to: Kafka sets some itself.
+        admin: Of a cluster with all nodes up.
+        defaults: The dynamic defaults of all brokers to restore: Kafka sets some itself.
     """
     admin.cancel()
     topics = admin.topics()
@@ -27,7 +27,7 @@ def clear(admin: Admin, defaults: Configs) -> None:
 
 
 def _unlist(admin: Admin, topic: str) -> None:
-    """Take the throttled lists away: seen on Kafka 4.1.1, a new topic had those of a deleted one of the same name."""
+    """Remove the throttled lists: on Kafka 4.1.1, a new topic had those of a deleted topic of the same name."""
     lists = admin.topic_config(topic, (LEADER_REPLICAS, FOLLOWER_REPLICAS))
     if any(lists.values()):
         admin.alter_topic_config(topic, dict.fromkeys(lists))

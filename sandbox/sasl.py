@@ -24,7 +24,7 @@ class SaslProtection(TlsProtection):
     """Users with passwords over TLS; the base of both kinds.
 
     Attributes:
-        mechanisms: Those of the listener for clients; the first is what clients and brokers use.
+        mechanisms: Mechanisms of the listener for clients; clients and brokers use the first one.
     """
 
     protocol = "SASL_SSL"
@@ -46,7 +46,7 @@ class SaslProtection(TlsProtection):
         for listener in listeners:
             mechanisms = sorted({*self.mechanisms, "PLAIN"}) if controller else self.mechanisms
             properties |= self._listener(listener, mechanisms)
-        # a broker has no such listener, and reads there what it says to the controllers
+        # a broker has no such listener, but reads its credentials for the controllers there
         return properties | self._login(CONTROLLER_LISTENER, "PLAIN")
 
     def client_properties(self, user: str, mechanism: str | None = None) -> dict[str, str]:
@@ -83,7 +83,7 @@ class SaslProtection(TlsProtection):
         return {f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config": self._jaas(mechanism)}
 
     def _jaas(self, mechanism: str) -> str:
-        """Who a node is, and for PLAIN also who its clients may be."""
+        """The user of a node, and for PLAIN also the users of its clients."""
         options = {"username": BROKER, "password": self._passwords[BROKER]}
         if mechanism == "PLAIN":
             options |= {f"user_{user}": self._passwords[user] for user in self._plain_users()}

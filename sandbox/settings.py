@@ -1,4 +1,4 @@
-"""What a sandbox cluster is made of."""
+"""Settings of a sandbox cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ MOST_LOG_DIRS = 8
 
 
 class Security(Enum):
-    """How clients, brokers and controllers talk to each other; all but PLAINTEXT have an authorizer, too."""
+    """The security protocol of all connections; all except PLAINTEXT also have an authorizer."""
 
     PLAINTEXT = "plaintext"
     SASL_SSL_SCRAM = "sasl_ssl_scram"
@@ -33,16 +33,16 @@ class ClusterSettings:
         profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks
             ...); `default` leaves Kafka's own values.
         jmx: Whether every node has a JMX port.
-        jmx_password: Whether JMX wants a user and a password.
+        jmx_password: Whether JMX requires a user and a password.
         jmx_tls: Whether JMX speaks TLS, for the registry too.
-        jmx_client_certificate: Whether JMX over TLS wants a certificate of its readers.
+        jmx_client_certificate: Whether JMX over TLS requires a client certificate.
         tiered: Whether tiered storage is on, with LocalTieredStorage.
-        security: How everyone talks to everyone.
-        bad_certificates: Whether secured brokers have two more listeners, EXPIRED and MISNAMED, whose certificates are.
+        security: Security protocol of clients, brokers and controllers.
+        bad_certificates: Whether secured brokers also have the listeners EXPIRED and MISNAMED, with such certificates.
         log_dirs: Log directories per broker.
         broker_heap: Maximal heap of a broker in MiB.
         controller_heap: Maximal heap of a controller in MiB.
-        broker_properties: Server properties that win over all others, on every broker.
+        broker_properties: Server properties that override all others, on every broker.
         controller_properties: The same on every controller.
     """
 
@@ -64,7 +64,7 @@ class ClusterSettings:
     controller_properties: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work.
+        """Refuse invalid settings.
 
         Raises:
             SettingsError: One line that names the setting.

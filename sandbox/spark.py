@@ -17,7 +17,7 @@ REGISTERED_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What each worker has for executors."""
+    """Cores and memory of a worker, for executors."""
 
     cores: int = 1
     memory: str = "1500m"
@@ -40,10 +40,10 @@ def standalone(
     """Run a master and workers, until the block ends.
 
     Args:
-        directory: Everything that they write; made when it does not exist.
+        directory: For everything that they write; created if missing.
         environment: Variables besides those of this process, such as the `PYTHONPATH` of executors.
         workers: How many.
-        room: What each has.
+        room: Cores and memory of each.
 
     Raises:
         SandboxError: One of them did not start, or no worker found the master; the message has the log.
@@ -54,7 +54,7 @@ def standalone(
             stack.enter_context(Worker(directory / f"worker-{number}", environment or {}, master, room))
             for number in range(workers)
         ]
-        wait_for(lambda: master.alive() == workers, REGISTERED_SECONDS, f"{workers} workers are with the master")
+        wait_for(lambda: master.alive() == workers, REGISTERED_SECONDS, f"{workers} workers have registered")
         yield Standalone(master.spark_address, [worker.pid for worker in started if worker.pid is not None])
 
 
@@ -84,11 +84,11 @@ class Master(Daemon):
 
     @property
     def spark_address(self) -> str:
-        """Where drivers and workers find it."""
+        """Its address for drivers and workers."""
         return f"spark://{LOOPBACK}:{self._listener}"
 
     def command(self) -> Sequence[str]:
-        """Listens on a port of its own, beside its page."""
+        """Listens on its own port; its page has another one."""
         return self.launch("master.Master", "--port", str(self._listener))
 
     def alive(self) -> int:

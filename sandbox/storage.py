@@ -1,4 +1,4 @@
-"""Formatting: what `kafka-storage format` writes into a node's directories.
+"""Formats the directories of a node, as `kafka-storage format` does.
 
 The tool itself runs once per cluster, for the first controller; it knows which features a new cluster of that version
 has. Brokers need no more than meta.properties, and the other controllers a copy of the first one's bootstrap records.

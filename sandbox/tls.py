@@ -1,4 +1,4 @@
-"""TLS with an authority of the cluster's own: the ground for SASL_SSL, and with client certificates for mTLS."""
+"""TLS with the cluster's own certificate authority: the base of SASL_SSL, and of mTLS with client certificates."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ from sandbox.protection import (
 )
 from sandbox.settings import ClusterSettings
 
-# The metadata of tiered storage is kept with a producer and a consumer that the broker does not secure by itself.
+# The metadata of tiered storage uses a producer and a consumer that do not inherit the broker's security.
 REMOTE_CLIENT = "rlmm.config.remote.log.metadata.common.client."
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
@@ -69,7 +69,7 @@ class TlsProtection(Protection):
 
 
 class MutualTlsProtection(TlsProtection):
-    """Clients prove who they are by a certificate; the principal is its CN."""
+    """Clients authenticate with a certificate; the principal is its CN."""
 
     def __init__(self, settings: ClusterSettings, directory: Path) -> None:
         super().__init__(settings, directory)

@@ -13,7 +13,7 @@ def wait_for(predicate: Callable[[], T], timeout: float = 60.0, what: str = "", 
     """Poll `predicate` until it returns something true, and return that.
 
     Args:
-        predicate: Called again and again; what it raises is not caught.
+        predicate: Called repeatedly; its exceptions are not caught.
         timeout: Seconds until :class:`WaitTimeoutError`.
         what: The condition in words, for the message.
         interval: Seconds between two calls.
