@@ -1,1 +1,1 @@
-"""Grafana's dashboards as code: `kit` is how they look, `boards` is what they show, `build` writes the JSON."""
+"""Grafana's dashboards as code: `kit` has the shared parts, `boards` the contents, `build` writes the JSON."""

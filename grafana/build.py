@@ -20,7 +20,7 @@ def render(base: str = DEFAULT_BASE) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write every dashboard, and remove those that are no more."""
+    """Write every dashboard, and remove old ones."""
     parser = argparse.ArgumentParser(prog="python -m grafana.build", description=__doc__)
     parser.add_argument(
         "--runbooks", metavar="ADDRESS", default=DEFAULT_BASE, help="what stands before alerts/runbooks/"

@@ -79,7 +79,7 @@ def limit_for(inbound: float, remaining: float, seconds: float) -> int:
 
     Args:
         inbound: Bytes per second into what lags; no follower of it is in sync.
-        remaining: Bytes to go.
+        remaining: Remaining bytes.
         seconds: In which they shall go.
     """
     return round((inbound + remaining / seconds) / WAITS)

@@ -15,7 +15,7 @@ _MOVING: Final = series("reassigning_partitions")
 _NOW: Final = f"max (max_over_time({_MOVING}[$__interval]))"
 _BEFORE: Final = f"max (max_over_time({_MOVING}[$__interval] offset $__interval))"
 
-# Grafana makes a mark of every point above 0. Both sides are known: a sidecar that comes back starts no move.
+# Grafana marks every point above 0. Both values must be known, so the restart of a sidecar marks no start of a move.
 STARTED: Final = f"{_NOW} > 0 and {_BEFORE} == 0"
 ENDED: Final = f"{_BEFORE} > 0 and {_NOW} == 0"
 
@@ -24,7 +24,7 @@ class _Worded(Built):
     """An annotation with the text and the step of the Prometheus data source, which the SDK does not have."""
 
     def to_json(self) -> dict[str, object]:
-        """Everything, as Grafana reads it."""
+        """All fields, as Grafana reads them."""
         return super().to_json() | {"titleFormat": self.name, "step": STEP}
 
 
@@ -38,5 +38,5 @@ class _Marks(AnnotationQuery):
 
 
 def of_moves() -> list[AnnotationQuery]:
-    """From nothing under reassignment to something, and back."""
+    """Marks when moves start while there were none, and when the last one ends."""
     return [_Marks("Moves started", STARTED, "blue"), _Marks("All moves ended", ENDED, "green")]

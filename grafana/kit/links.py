@@ -6,10 +6,10 @@ from grafana_foundation_sdk.builders.dashboard import DashboardLink
 from grafana_foundation_sdk.models.dashboard import DashboardLinkType
 
 TAG: Final = "kafka-warden"
-"""Every dashboard has it, and each lists those that have it."""
+"""Tag of all dashboards, by which each one lists the others."""
 
 BASE: Final = "base"
-"""The constant with the address before `alerts/runbooks/`: where people read this repository."""
+"""The constant with the address before `alerts/runbooks/`, where runbooks are read."""
 
 DEFAULT_BASE: Final = "/public/"
 """Grafana itself: compose.yaml mounts the runbooks there."""
@@ -21,7 +21,7 @@ def uid(name: str) -> str:
 
 
 def runbook(alert: str) -> DashboardLink:
-    """To the page of an alert."""
+    """Link to the runbook of an alert."""
     return (
         DashboardLink(f"Runbook {alert}")
         .type(DashboardLinkType.LINK)
@@ -31,7 +31,7 @@ def runbook(alert: str) -> DashboardLink:
 
 
 def board(name: str, title: str) -> DashboardLink:
-    """To another dashboard, for the same time and the same cluster."""
+    """Link to another dashboard, for the same time and the same cluster."""
     variables = "${datasource:queryparam}&${cluster:queryparam}"
     return (
         DashboardLink(f"Dashboard {title}")
@@ -41,7 +41,7 @@ def board(name: str, title: str) -> DashboardLink:
 
 
 def all_boards() -> DashboardLink:
-    """To all the others; clusters, brokers and topics that are chosen stay chosen."""
+    """Links to all other dashboards; the chosen cluster, brokers and topics stay chosen."""
     return (
         DashboardLink("kafka-warden")
         .type(DashboardLinkType.DASHBOARDS)

@@ -25,7 +25,7 @@ INFINITY: Final = "Infinity"
 """The name of +Inf in Grafana's value mappings, which are JavaScript."""
 
 Steps = tuple[tuple[float, str], ...]
-"""From this value on this colour; below the first the base colour."""
+"""Colour from this value on; below the first step the base colour."""
 
 RED_FROM_ONE: Final[Steps] = ((1, "red"),)
 ORANGE_FROM_ONE: Final[Steps] = ((1, "orange"),)

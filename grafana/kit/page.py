@@ -1,4 +1,4 @@
-"""The page around the panels: variables, annotations, links, and where each panel stands."""
+"""The page around the panels: variables, annotations, links, and the position of each panel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from grafana.kit.panels import SOURCE, Panel
 from grafana.kit.queries import series
 
 COLUMNS: Final = 24
-"""Of Grafana's grid: some 50 pixels each where the window has 1280."""
+"""Columns of Grafana's grid: about 50 pixels each in a window of 1280."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Line:
     Attributes:
         height: In Grafana's units of 30 pixels.
         panels: From the left.
-        widths: In columns; all the same when not given.
+        widths: In columns; equal by default.
     """
 
     height: int
@@ -62,10 +62,10 @@ class Board:
     """A dashboard.
 
     Attributes:
-        name: Of its file, and the end of its uid.
+        name: Name of its file, and the end of its uid.
         title: In the list of dashboards.
-        question: The one question that it answers: its description.
-        variables: Those of `VARIABLES` that its queries use, besides the data source and the cluster.
+        question: The question that it answers, shown as its description.
+        variables: The `VARIABLES` that its queries use, besides the data source and the cluster.
         sections: What it shows, from the top.
     """
 
@@ -76,7 +76,7 @@ class Board:
     sections: Sequence[Section]
 
     def build(self, base: str) -> Built:
-        """The whole of it, for Grafana; `base` is the address before `alerts/runbooks/`."""
+        """The whole dashboard, for Grafana; `base` is the address before `alerts/runbooks/`."""
         page = Dashboard(f"kafka-warden / {self.title}").uid(uid(self.name)).tags([TAG, "kafka"])
         page.description(self.question).refresh("30s").time("now-3h", "now").timezone("browser").editable()
         page.tooltip(DashboardCursorSync.CROSSHAIR).link(all_boards())
@@ -106,12 +106,12 @@ VARIABLES: Final = {
     "topic": series("partition_bytes_in_per_second", narrowed_by=()),
     "instance": series("build_info", narrowed_by=()),
 }
-"""Label to choose by, and the metric that has all of its values."""
+"""Label of the variable, and the metric that has all of its values."""
 
 
 def _always(base: str) -> list[DatasourceVariable | ConstantVariable | QueryVariable]:
-    # One cluster at a time: what is aggregated here is by broker or topic, whose names several clusters share.
-    # Where Prometheus has no such label the variable is empty, and selects the series without it.
+    # One cluster at a time: queries aggregate by broker or topic, and several clusters have the same names.
+    # If Prometheus has no such label, the variable is empty and selects the series without it.
     cluster = _query("cluster", "label_values(kafka_warden_build_info, cluster)")
     return [
         DatasourceVariable("datasource").label("Prometheus").type("prometheus"),
@@ -122,8 +122,8 @@ def _always(base: str) -> list[DatasourceVariable | ConstantVariable | QueryVari
 
 def _choice(name: str) -> QueryVariable:
     variable = _query(name, f"label_values({VARIABLES[name]}, {name})").label(name.capitalize())
-    # All is no list: what is gone meanwhile, or has no such label, is shown too.
-    # Without a current value Grafana would take the first.
+    # All is not a list: deleted topics and series without the label are shown, too.
+    # Without a current value Grafana would choose the first one.
     everything = VariableOption(selected=True, text=["All"], value=["$__all"])
     return variable.multi(True).include_all(True).all_value(".*").current(everything)
 

@@ -25,10 +25,10 @@ from grafana.kit.looks import COUNT, NO_STEPS, RATIO, Steps, thresholds
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 REF_IDS: Final = "ABCDEFGH"
 NO_DATA: Final = "unknown"
-"""Default text without data: absent is unknown."""
+"""Text of a panel without data, by default: absent is unknown."""
 
 Panel: TypeAlias = stat.Panel | timeseries.Panel | statetimeline.Panel | bargauge.Panel | table.Panel
-"""What a dashboard is made of."""
+"""Any panel of a dashboard."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Query:
     Attributes:
         expr: PromQL.
         legend: Grafana's format of labels, such as `broker {{broker}}`.
-        limit: Whether it is a limit, drawn as a broken line.
+        limit: Whether it is a limit, drawn as a dashed line.
     """
 
     expr: str
@@ -53,9 +53,9 @@ class About:
     Attributes:
         title: Unique on its dashboard.
         description: What it shows, and how to read it.
-        runbooks: Alerts whose pages it links to.
+        runbooks: Alerts whose runbooks it links to.
         see: Links to other dashboards.
-        no_value: What to show while there is nothing.
+        no_value: Text without data.
     """
 
     title: str
@@ -102,10 +102,10 @@ def lines(
 
     Args:
         about: Title and so on.
-        queries: Each with its legend; limits are drawn as broken lines.
-        unit: Of all of them.
-        steps: Where it gets bad.
-        stack: Fill and add up: only for parts of one whole.
+        queries: Each with its legend; limits are drawn as dashed lines.
+        unit: Unit of all queries.
+        steps: Thresholds.
+        stack: Draw the lines on top of each other: only for parts of one sum.
         below_zero: Whether values below 0 mean something.
     """
     panel = timeseries.Panel()
@@ -133,7 +133,7 @@ _BROKEN_LINE: Final = [
 
 
 def states(about: About, query: Query, mapping: ValueMapping) -> statetimeline.Panel:
-    """States over time, a row each; the mapping names the numbers."""
+    """States over time, one row per series; the mapping names the numbers."""
     panel = statetimeline.Panel().with_target(_target(query, "A")).mappings([mapping])
     dress(panel, about)
     panel.unit(COUNT).thresholds(thresholds(NO_STEPS)).show_value(common.VisibilityMode.NEVER)

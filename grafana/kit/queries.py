@@ -16,15 +16,15 @@ REPLICA: Final = "topic, partition, broker"
 """Labels of a follower."""
 
 FINITE: Final = "< Inf"
-"""Leaves out what is unlimited or never ends: a line at infinity would take the whole axis."""
+"""Leaves out infinite values: a line at infinity would use the whole axis."""
 
 
 def series(name: str, matchers: str = "", *, narrowed_by: tuple[str, ...] = NARROWED_BY) -> str:
     """A metric of the chosen cluster, and of the chosen topics and brokers where it has these labels.
 
     Args:
-        name: Without the prefix.
-        matchers: More of PromQL's matchers.
+        name: Name without the prefix.
+        matchers: More PromQL matchers.
         narrowed_by: Template variables to narrow it by; `instance` is a label that all series have from Prometheus.
 
     Raises:
@@ -67,16 +67,16 @@ def number(expression: str, by: str = "") -> str:
 
 
 def busiest(count: int, expression: str) -> str:
-    """The largest few at each moment: a panel cannot show thousands of lines."""
+    """The largest values at each moment: a panel cannot show thousands of lines."""
     return f"topk({count}, {expression})"
 
 
 def or_zero(expression: str, known_by: str) -> str:
-    """Show 0 where nothing is found although the metric that would show it is served: unknown stays absent.
+    """Show 0 if the expression has no result but `known_by` has one: unknown stays absent.
 
     Args:
         expression: One series without labels, or none.
-        known_by: A metric that is there, whatever its value, when the numbers are known.
+        known_by: A metric that exists if the numbers are known.
     """
     return f"{expression} or 0 * {_aggregate('max', '', series(known_by, narrowed_by=()))}"
 

@@ -17,7 +17,7 @@ NO_CELL: Final = "-"
 
 @dataclass(frozen=True)
 class Value:
-    """A column with the value of a query. Queries of one table agree in the labels that they share.
+    """A column with the value of a query. Shared labels have the same values in all queries of a table.
 
     Attributes:
         title: Of the column.
@@ -27,7 +27,7 @@ class Value:
         base: Its colour below the first step.
         mappings: Such as what to show for +Inf.
         gauge: Show it as a bar; of ratios only.
-        hidden: Only there for its labels.
+        hidden: Not shown, used for its labels only.
     """
 
     title: str
@@ -47,7 +47,7 @@ def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: st
         about: Title and so on.
         labels: Label to the title of its column, from the left.
         values: The columns after them.
-        sort: Title of the column to sort by, the greatest first; the first value when not given.
+        sort: Title of the column to sort by, the greatest first; by default the first value.
     """
     panel = table.Panel()
     dress(panel, about)
@@ -55,7 +55,7 @@ def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: st
     for ref_id, value in zip(REF_IDS[: len(values)], values, strict=True):
         panel.with_target(target_of_table(value.expr, ref_id))
     panel.transformations([DataTransformerConfig(id_val="merge", options={}), _organized(labels, values)])
-    # What the table shows without rows is no word for a single cell.
+    # The text of a table without rows is not for a single cell.
     panel.override_by_regexp(".+", [DynamicConfigValue("noValue", NO_CELL)])
     for value in values:
         if not value.hidden:
@@ -66,7 +66,7 @@ def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: st
 
 def _organized(labels: dict[str, str], values: Sequence[Value]) -> DataTransformerConfig:
     """Order and titles; the time is the same in all rows."""
-    # Grafana calls the value by its query only where a table has several.
+    # Grafana names the value after its query only if the table has several.
     names = [f"Value #{ref_id}" for ref_id in REF_IDS[: len(values)]] if len(values) > 1 else ["Value"]
     titles = labels | {name: value.title for name, value in zip(names, values, strict=True) if not value.hidden}
     hidden = {name: True for name, value in zip(names, values, strict=True) if value.hidden}

@@ -48,7 +48,7 @@ def min_isr(stage: Stage) -> Iterator[set[Fired]]:
 
 
 def _short(missing: dict[tuple[str, int], tuple[int, ...]]) -> Iterator[Fired]:
-    """What replicas outside the ISR bring."""
+    """The alerts on replicas outside the ISR."""
     for (topic, partition), replicas in missing.items():
         yield fired("KafkaPartitionUnderReplicated", topic=topic, partition=partition)
         for broker in replicas:

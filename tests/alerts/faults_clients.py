@@ -1,4 +1,4 @@
-"""Clients that work against their controller mutation quota (KIP-599)."""
+"""Clients that exceed or use up their controller mutation quota (KIP-599)."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LEFT: Final = 1.0
 
 @fault("mutations-refused", "A client creates topics above its mutation quota")
 def throttled(stage: Stage) -> Iterator[set[Fired]]:
-    """Topics of three bursts each, again and again: rejected, until it waits for long enough."""
+    """Creates topics of three bursts each, repeatedly: rejected until it waits long enough."""
     size, topics = round(3 * QUOTAS["batch"] * WINDOW), (f"batch-{number}" for number in count())
 
     def refused() -> None:
@@ -32,7 +32,7 @@ def throttled(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("tokens-draining", "A client creates as many partitions as it just may")
 def draining(stage: Stage) -> Iterator[set[Fired]]:
-    """Always just as many partitions as there are tokens."""
+    """Creates exactly as many partitions as there are tokens."""
     rate, topics = QUOTAS["steady"], (f"steady-{number}" for number in count())
     tokens, counted = rate * WINDOW, time.monotonic()
 

@@ -1,4 +1,4 @@
-"""A disk that a broker loses, while it goes on with another one."""
+"""A broker loses one disk and continues with another one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tests.alerts.stage import Fired, Stage, fired
 from tests.alerts.unregister import unregister
 
 TWO_DIRECTORIES: Final = ClusterSettings(brokers=2, tiered=False, log_dirs=2)
-"""With a session of seconds, so that a broker may register again as soon as it is back: `SMALL` has minutes."""
+"""Its broker session has seconds, so a broker can register again as soon as it is back; `SMALL` has minutes."""
 LEADER, VICTIM = 1, 2
 PARTITIONS: Final = range(6)
 
@@ -28,9 +28,9 @@ def log_dir_offline(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("broker-removed", "A broker with a lost log directory is taken out of the cluster for good")
 def removed(stage: Stage) -> Iterator[set[Fired]]:
-    """Hosting nothing, it is stopped and unregistered: its alerts end, though it never reports a good state."""
+    """A broker without replicas is stopped and unregistered: its alerts end without a report of a good state."""
     cluster, jmx = stage.cluster, stage.cluster.jmx_brokers
-    # The sidecar reads beans by broker id: this id stays configured until it is removed.
+    # The sidecar's JMX settings list broker ids: this id stays until it is removed there.
     stage.restart_sidecar(jmx={"brokers": {LEADER: jmx[LEADER]}})
     lost = _lose_half(stage, "leaving")
     yield lost.alerts
@@ -47,14 +47,14 @@ def removed(stage: Stage) -> Iterator[set[Fired]]:
 
 @dataclass(frozen=True)
 class Lost:
-    """A log directory of the victim that is gone, what that brings, and where it lies meanwhile."""
+    """A lost log directory of the victim, the alerts on it, and its temporary path."""
 
     directory: Path
     aside: Path
     alerts: set[Fired]
 
     def give_back(self) -> None:
-        """Put it where it was; its broker takes it when it starts."""
+        """Move it back; its broker uses it after a restart."""
         self.aside.rename(self.directory)
 
 

@@ -15,12 +15,12 @@ RECORD: Final = 10_000
 SAMPLES: Final = 8
 """One every two seconds. A follower that hangs before its third sample is not known to be stuck."""
 LEADER: Final = 1
-"""The broker on `SMALL` that no fault stops. One that runs a tenth of the time answers over JMX now and then."""
+"""The broker of `SMALL` that no fault stops. A broker that runs a tenth of the time sometimes answers over JMX."""
 
 
 @fault("broker-hangs", "A broker hangs and is not fenced")
 def hangs(stage: Stage) -> Iterator[set[Fired]]:
-    """Under SIGSTOP and not fenced: it advances no more, though it is alive for all that the cluster knows."""
+    """SIGSTOP without fencing: the follower does not advance, but the cluster sees it as alive."""
     with _outrun(stage, "hung"):
         stage.cluster.pause(2)
         yield {
@@ -40,14 +40,14 @@ def slow(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("broker-wiped", "A throttled broker comes back with empty disks")
 def wiped(stage: Stage) -> Iterator[set[Fired]]:
-    """Disks are emptied, and a throttle that was there before holds back what must come again."""
+    """Disks are emptied, and an existing throttle limits the new copy."""
     cluster, admin, rate = stage.cluster, stage.cluster.admin, MEGABYTE // 4
     admin.create_topic("wiped", assignment={0: [1, 3]})
     cluster.load.produce("wiped", bytes=45 * MEGABYTE, record_size=RECORD)
     admin.alter_topic_config("wiped", {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:3"})
     admin.alter_broker_config(1, {LEADER_RATE: rate})
     admin.alter_broker_config(3, {FOLLOWER_RATE: rate})
-    # It reads the configuration of what is at rest once a minute, and all when it starts.
+    # It reads configurations without a throttle once a minute, and all of them when it starts.
     stage.restart_sidecar()
     limit = 'kafka_warden_replication_throttle_bytes_per_second{broker="3",side="follower"}'
     wait_for(lambda: stage.value(limit) == rate, 30, "the throttle is seen")
@@ -69,7 +69,7 @@ def wiped(stage: Stage) -> Iterator[set[Fired]]:
 
 @contextmanager
 def _outrun(stage: Stage, topic: str) -> Iterator[None]:
-    """A topic with more inbound than small fetches bring to a follower that does not run all the time."""
+    """A topic with a higher inbound rate than a partly running follower with small fetches can copy."""
     stage.cluster.admin.create_topic(topic, assignment={0: [1, 2]})
     load = stage.cluster.load.background(
         topic, 2.5 * MEGABYTE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0
@@ -82,7 +82,7 @@ def _outrun(stage: Stage, topic: str) -> Iterator[None]:
 
 
 def _out(topic: str, broker: int) -> set[Fired]:
-    """What every replica brings that is outside the ISR for long."""
+    """The alerts on every replica that is outside the ISR for long."""
     return {
         fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=0, broker=broker),
         fired("KafkaPartitionUnderReplicated", topic=topic, partition=0),

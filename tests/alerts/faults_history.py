@@ -1,4 +1,4 @@
-"""History that cannot be written where it belongs."""
+"""History that cannot be written to its destination."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,12 +8,12 @@ from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
 
 SMALLEST: Final = 100
-"""Bytes of a message that hold no row."""
+"""Bytes of a message, too few for a row."""
 
 
 @fault("history-unwritable", "The folder of history is replaced by a file")
 def folder_unwritable(stage: Stage) -> Iterator[set[Fired]]:
-    """Files come with every poll until nothing can be written any more, by root either."""
+    """A file is written with every poll, until even root cannot write."""
     folder = stage.sidecar.directory / "history"
     stage.restart_sidecar(history={"parquet": {"path": str(folder), "roll": "1s"}})
     written, up = 'kafka_warden_sink_rows_total{sink="parquet"} > 0', 'kafka_warden_sink_up{sink="parquet"}'
@@ -30,7 +30,7 @@ def folder_unwritable(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("history-refused", "The topic of history takes no message")
 def topic_refuses(stage: Stage) -> Iterator[set[Fired]]:
-    """Every message is larger than the topic takes, so that every row is lost."""
+    """Every message is larger than the topic accepts, so every row is lost."""
     stage.cluster.admin.create_topic("kept", config={"max.message.bytes": SMALLEST})
     stage.restart_sidecar(history={"kafka": {"topic": "kept"}})
     refused = 'kafka_warden_sink_dropped_total{sink="kafka",reason="too_large"} > 0'

@@ -13,7 +13,7 @@ from tests.support.topics import fill
 MEGABYTE: Final = 1_000_000
 PARTITIONS: Final = range(6)
 LONGER: Final = 25.0
-"""Seconds: than the longest `for` of this scale."""
+"""Seconds, longer than the longest `for` at this scale."""
 
 
 @fault("quiet", "Nothing: a healthy throttled move, producers, copies to remote storage, a restart of the sidecar")
@@ -41,7 +41,7 @@ def quiet(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("rolling-restart", "Every broker is restarted, one after the other, under load")
 def rolling_restart(stage: Stage) -> Iterator[set[Fired]]:
-    """One broker after the other, each once all replicas are in sync again."""
+    """Restarts one broker after the other; before each, waits until all replicas are in sync."""
     cluster, config = stage.cluster, {"min.insync.replicas": 2}
     cluster.admin.create_topic("rolled", partitions=len(PARTITIONS), replication_factor=3, config=config)
     with cluster.load.background("rolled", 300_000, partitions=PARTITIONS):

@@ -22,7 +22,7 @@ def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("cluster-hangs", "Every broker hangs")
 def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
-    """Every broker under SIGSTOP: a sidecar that answers and knows nothing new."""
+    """Every broker under SIGSTOP: the sidecar answers without new data."""
     cluster = stage.cluster
     for broker in cluster.broker_ids:
         cluster.pause(broker)
@@ -41,7 +41,7 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("jmx-refused", "The JMX port of a broker refuses")
 def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
-    """The sidecar is configured with a port that refuses."""
+    """The sidecar is configured with a port that refuses connections."""
     brokers = stage.cluster.jmx_brokers
     forwarder = Forwarder(brokers[JMX_OF])
     stage.restart_sidecar(jmx={"brokers": {**brokers, JMX_OF: forwarder.address}})
@@ -76,7 +76,7 @@ def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("series-budget", "More series than the budget has room for")
 def page_too_small(stage: Stage) -> Iterator[set[Fired]]:
-    """A budget of series that the partitions do not fit into."""
+    """A series budget that is too small for the partitions."""
     stage.restart_sidecar(limits={"series": 1})
     yield {fired("KafkaWardenSeriesDropped")}
     stage.restart_sidecar(limits={"series": None})

@@ -1,4 +1,4 @@
-"""Throttles that are set wrongly, and the moves that suffer from them."""
+"""Wrong throttles, and the moves that they slow down."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ Rates = Mapping[tuple[int, str], int]
 
 @fault("below-inbound", "A move is throttled to less than what is produced")
 def below_inbound(stage: Stage) -> Iterator[set[Fired]]:
-    """2.5 MB/s come in, and 1 MB/s may pass."""
+    """An inbound rate of 2.5 MB/s, and a limit of 1 MB/s."""
     rates = {(1, LEADER_RATE): MEGABYTE, (2, FOLLOWER_RATE): MEGABYTE}
     _fill(stage, "outrun", 1, 10)
     with stage.cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000), _move(stage, "outrun", 1, 2, rates):
@@ -54,7 +54,7 @@ def blocked(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("uneven", "Two rates for the brokers of one move")
 def uneven(stage: Stage) -> Iterator[set[Fired]]:
-    """The two brokers of a move have two leader rates; one of them takes no part in what the other holds back."""
+    """The two brokers of a move have different leader rates; the limit of one of them does not apply to the copy."""
     rates = {(1, LEADER_RATE): MEGABYTE, (2, LEADER_RATE): 2 * MEGABYTE, (2, FOLLOWER_RATE): MEGABYTE}
     _fill(stage, "uneven", 1, 90)
     with _move(stage, "uneven", 1, 2, rates):
@@ -63,7 +63,7 @@ def uneven(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("left-behind", "A throttle stays after its move")
 def left_behind(stage: Stage) -> Iterator[set[Fired]]:
-    """A move is over, and what throttled it is still there on its target."""
+    """A move has ended, and its throttle is still set on its target."""
     rates = {(1, LEADER_RATE): 3 * MEGABYTE, (3, FOLLOWER_RATE): 3 * MEGABYTE}
     _fill(stage, "over", 1, 5)
     with _move(stage, "over", 1, 3, rates):
@@ -81,7 +81,7 @@ def _move(
 ) -> Iterator[None]:
     """Move partition 0 under these rates and lists, those of `kafka-reassign-partitions` by default.
 
-    In the end the throttle is removed, and the move comes to its end.
+    At the end the throttle is removed, and the move completes.
     """
     admin = stage.cluster.admin
     lists = lists or {LEADER_REPLICAS: f"0:{source}", FOLLOWER_REPLICAS: f"0:{target}"}

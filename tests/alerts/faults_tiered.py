@@ -1,4 +1,4 @@
-"""Remote storage that is held back by a quota, or takes nothing."""
+"""Remote storage that a quota limits, or that refuses writes."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ COPYING, OTHER = 1, 2
 
 @fault("copy-quota", "A copy quota far below what is produced")
 def copy_held_back(stage: Stage) -> Iterator[set[Fired]]:
-    """A sixth of what is produced may be copied: a whole segment in a quota window, so that none stands still."""
+    """The quota is a sixth of the produce rate: one whole segment per quota window, so copies never stop."""
     admin = stage.cluster.admin
     admin.alter_broker_config(COPYING, {COPY_QUOTA: 100_000})
     _create(stage, "held", COPYING)
@@ -30,7 +30,7 @@ def copy_held_back(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("fetch-quota", "A consumer of history against a low fetch quota")
 def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
-    """A consumer reads from remote storage what is no longer local."""
+    """A consumer reads segments that are only in remote storage."""
     admin = stage.cluster.admin
     admin.alter_broker_config(OTHER, {FETCH_QUOTA: 150_000})
     _create(stage, "history", OTHER)
@@ -45,7 +45,7 @@ def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("remote-fails", "Remote storage takes nothing of a partition")
 def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
-    """A file stands where the directory of a partition was: neither can it be copied to nor read from."""
+    """A file replaces the directory of a partition: copies and reads fail."""
     admin, cluster = stage.cluster.admin, stage.cluster
     _create(stage, "failing", OTHER)
     cluster.load.produce("failing", bytes=3 * MIB)

@@ -87,7 +87,7 @@ def test_another_recording_is_not_overwritten(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(SystemExit) as end:
         main(["--out", str(tmp_path)])
     assert end.value.code == 2
-    assert "has a recording already; take it away, or give another folder" in capsys.readouterr().err
+    assert "already has a recording; remove it, or choose another folder" in capsys.readouterr().err
 
 
 @pytest.mark.cluster
