@@ -1,1 +1,1 @@
-"""Measures what the sidecar costs, on a real cluster, against the targets of the design."""
+"""Measures the cost of the sidecar on a real cluster, and compares it with the targets of the design."""

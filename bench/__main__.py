@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _measure(name: str, target: Target, cluster: Cluster, report: Report) -> None:
-    """Add the rows of one part; what it cannot measure does not keep the others from being measured."""
+    """Add the rows of one part; a part that fails does not stop the others."""
     try:
         for row in PARTS[name](target, cluster):
             _say(row.to_line())

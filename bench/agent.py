@@ -1,4 +1,4 @@
-"""The peer: what one scrape of the jmx_exporter agent, all beans, adds to the broker that it runs in."""
+"""For comparison: the CPU that one scrape of the jmx_exporter agent, all beans, adds to its broker."""
 
 import subprocess
 import tempfile
@@ -28,7 +28,7 @@ def added_by_scrape(cluster: Cluster, target: Target, broker: int) -> tuple[floa
     """Restart a broker with the agent and scrape it.
 
     Returns:
-        Seconds of CPU per scrape over the broker's rest, and what a scrape brought.
+        Seconds of CPU per scrape above the idle broker, and the size of a scrape.
     """
     with _agent(cluster, broker) as url:
         pid = Target.of(cluster, target.partitions).pids[broker]

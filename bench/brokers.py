@@ -1,4 +1,4 @@
-"""CPU that polling adds to the brokers over what they use at rest, beside what the jmx_exporter agent adds."""
+"""CPU that polling adds to idle brokers, compared with the jmx_exporter agent."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ TARGET = 1 / 20
 
 
 def measure(target: Target, cluster: Cluster | None = None) -> Iterator[Row]:
-    """Let polls and rest take turns; then restart a broker with the agent, and let scrapes and rest take turns."""
+    """Alternate polls and rest; then restart a broker with the agent, and alternate scrapes and rest."""
     poll, note = added_by_poll(target)
     yield Row("CPU that one poll adds to one broker", 1000 * poll, "ms", None, note)
     if cluster is None:

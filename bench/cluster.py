@@ -31,12 +31,12 @@ SETTINGS = ClusterSettings(
     # Kafka maps two indices for each of 10,005 logs: of 10 MiB each by default, of which nothing is used here.
     broker_properties={"log.index.size.max.bytes": 1 << 20},
 )
-"""Kafka's defaults, except what 30,000 replicas on one machine need."""
+"""Kafka's defaults, except for settings that 30,000 replicas on one machine need."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the measurements need to know of a cluster.
+    """The properties of a cluster that the measurements need.
 
     Attributes:
         bootstrap: `host:port,...` of the brokers.
@@ -61,7 +61,7 @@ class Target:
 
 @contextmanager
 def bench_cluster(partitions: int) -> Iterator[Cluster]:
-    """Start the cluster, fill it, and wait until every replica is in sync; nothing is left of it afterwards."""
+    """Start the cluster, fill it, and wait until every replica is in sync; removes everything at the end."""
     with Cluster(SETTINGS) as cluster:
         topics = list(_topics(partitions))
         for first in range(0, len(topics), TOPICS_A_REQUEST):
@@ -84,7 +84,7 @@ def _create(cluster: Cluster, topics: list[tuple[str, int]]) -> None:
         for name, count in topics
     ]
     reply = cluster.admin.ask(CreateTopicsRequest(topics=wanted, timeout_ms=60_000, validate_only=False))
-    # An answer that came too late was asked for again: the topic is there.
+    # The first answer came too late, and the request was repeated: the topic exists.
     errors = (result for result in reply.topics if result.error_code not in {0, TOPIC_ALREADY_EXISTS})
     refused = [f"{result.name}: {result.error_message}" for result in errors]
     if refused:

@@ -1,4 +1,4 @@
-"""CPU of a process while something happens, over what it uses while nothing does."""
+"""CPU of a process during some work, minus its CPU at rest."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ from bench.report import median
 
 ROUNDS = 6
 REST = 20.0
-"""Seconds. Rest and work take turns, because what idle brokers use drifts by more than a poll adds."""
+"""Seconds. Rest and work alternate, because the CPU of idle brokers drifts by more than a poll adds."""
 
 
 def added(pids: Iterable[int], work: Callable[[], int], rest: Callable[[], None] = lambda: None) -> tuple[float, float]:
@@ -20,7 +20,7 @@ def added(pids: Iterable[int], work: Callable[[], int], rest: Callable[[], None]
         rest: called before each rest, to bring it about.
 
     Returns:
-        Seconds of CPU that doing it once adds to one process, and what one process uses in a second of rest.
+        Seconds of CPU that one unit of work adds to one process, and CPU of a process per second of rest.
     """
     once, idle, watched = [], [], tuple(pids)
     for _ in range(ROUNDS):

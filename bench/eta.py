@@ -21,19 +21,19 @@ from sandbox.load import BackgroundProducer
 TOPIC = "moved"
 RECORD = 1000
 BATCH = 1 << 16
-"""Bytes. As clients other than librdkafka make them: a fetch response holds whole batches."""
+"""Bytes. Batches of usual clients, smaller than those of librdkafka: a fetch response has whole batches."""
 
 INTERVAL = 5.0
 LOOK = 0.2
 LONGEST = 1800.0
 SHARES = (0.2, 0.5, 0.8)
-"""Of the time that the move took: when the ETA is read."""
+"""When the ETA is read, as a share of the duration of the move."""
 
 WITHIN = 0.10
 TWO_WINDOWS = 22.0
 MEGABYTE = 1e6
 TOGETHER = 3
-"""Moves at once, each on a cluster of its own: more than that and the machine, not the throttle, sets the pace."""
+"""Moves at once, each on its own cluster: with more, the machine limits the speed, not the throttle."""
 
 _ETA = re.compile(r"^kafka_warden_reassignment_total_eta_seconds (\S+)$", re.MULTILINE)
 _starting = Lock()
@@ -83,7 +83,7 @@ CASES = (
 
 @dataclass
 class Seen:
-    """What the page said of one move. Seconds since its start."""
+    """The ETAs of one move. Seconds since its start."""
 
     case: Case
     took: float = 0.0
@@ -91,7 +91,7 @@ class Seen:
     """(Moment of the poll, ETA)."""
 
     def errors(self) -> Iterator[tuple[str, float, float, float]]:
-        """Yield (when, ETA, taken from then on, relative error) at every moment that counts."""
+        """Yield (when, ETA, real time left, relative error) at every moment that counts."""
         changed = self.case.changed
         for share in SHARES:
             yield self._error(f"{share:.0%}", share * self.took)
@@ -101,7 +101,7 @@ class Seen:
     def _error(self, when: str, moment: float) -> tuple[str, float, float, float]:
         changed = self.case.changed
         if changed is not None and moment < changed[0]:
-            # Values before the change belong to another throttle: they say nothing about the end with this one.
+            # Values before the change belong to the old throttle, so they have no error.
             return f"{when} (before the change)", self._eta(moment)[1], float("nan"), float("nan")
         at, eta = self._eta(moment)
         taken = self.took - at
@@ -127,7 +127,7 @@ def main() -> int:
 
 
 def run(case: Case) -> Seen:
-    """Make one move happen on a cluster of its own and read the page until it is over."""
+    """Run one move on its own cluster, and read the ETA until it ends."""
     with ExitStack() as stack:
         with _starting:
             settings = ClusterSettings(brokers=case.brokers, profile="default", jmx=False, tiered=False)
@@ -186,7 +186,7 @@ def _change(cluster: Cluster, case: Case, started: float) -> None:
 
 
 def _read(sidecar: Sidecar) -> tuple[float, float | None]:
-    """Return when the poll began that the page shows, and its ETA of all moves."""
+    """Return the start time of the poll in `/metrics`, and its ETA of all moves."""
     with urllib.request.urlopen(sidecar.url, timeout=10) as reply:  # noqa: S310  # ours
         page = reply.read().decode()
     shown = re.search(r"^kafka_warden_snapshot_timestamp_seconds (\S+)$", page, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A worker that sends the bare requests of a poll and makes nothing of the replies.
+"""A worker that sends the bare requests of a poll and does not decode the replies.
 
 Its steps: `bytes`, the requests as encoded once and the replies left as they come, so that the time is the brokers' and
 the network's; `kafka-python`, requests encoded and replies decoded each time, as a program would that knows no better.

@@ -12,7 +12,7 @@ TARGET = 25.0
 
 
 def measure(target: Target) -> Iterator[Row]:
-    """Ask all brokers again and again."""
+    """Ask all brokers repeatedly."""
     with Worker("jmx_worker", {"jmx": target.jmx}) as worker:
         numbers = worker.ready
         samples = [worker.step() for _ in range(WARM_UP + POLLS)][WARM_UP - 1 :]

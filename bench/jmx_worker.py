@@ -1,4 +1,4 @@
-"""A worker that asks the brokers over JMX, with the session and the questions of the sidecar."""
+"""A worker that asks the brokers over JMX, with the session and the beans of the sidecar."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -23,11 +23,11 @@ RUNS = (
     (Shape("four fetcher threads", 2, ONE_TO_ANOTHER, 4e6, 7_000_000, fetchers=4), 0.0),
     (Shape("a bursty producer", 2, ONE_TO_ANOTHER, 3e6, 30_000_000, partitions=12, bursty=True), 0.6e6),
 )
-"""Shape, and what is produced in bytes per second, of all partitions together."""
+"""Shape of the move, and produce rate of all partitions together in bytes per second."""
 
 
 def main() -> int:
-    """Run what was asked for and print the table."""
+    """Run the chosen moves and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.law", description=__doc__)
     parser.add_argument("--only", type=int, action="append", choices=range(len(RUNS)), help="may be repeated")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Where the numbers were taken."""
+"""The machine of the measurements."""
 
 import os
 import platform

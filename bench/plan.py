@@ -26,7 +26,7 @@ DONE = 0.9
 FETCH = 1 << 20
 RESPONSE = 10 << 20
 BATCH = 1 << 16
-"""Bytes. A response holds whole batches: with those of 0.65 MB that a full queue makes it was 9.0 MB, not 10.5."""
+"""Bytes. A response has whole batches: with the 0.65 MB batches of a full queue it had 9.0 MB, not 10.5."""
 
 PERIOD, BURST = 20.0, 5.0
 """Seconds of a bursty producer: every 20 s it produces for 5."""
@@ -41,7 +41,7 @@ class Shape:
     name: str
     brokers: int
     moves: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    """Groups of partitions, equally many in each: replicas before, replicas after."""
+    """Groups of partitions of equal size: replicas before, replicas after."""
     limit: float
     """Bytes per second, on all sides."""
     bytes_a_partition: int
@@ -49,7 +49,7 @@ class Shape:
     fetchers: int = 1
     """`num.replica.fetchers` of every broker."""
     bursty: bool = False
-    """Produce all that is produced within every fourth of 20 s, and nothing in between."""
+    """Produce everything in a fourth of every 20 s, and nothing in between."""
 
     @property
     def numbers(self) -> range:
@@ -76,7 +76,7 @@ class Shape:
 
 @dataclass
 class Watched:
-    """What was seen. Bytes and seconds since the start of the move."""
+    """The measurements of a move. Bytes, and seconds since its start."""
 
     shape: Shape
     bytes_in: float
@@ -102,7 +102,7 @@ class Watched:
 
     @property
     def by_law(self) -> float:
-        """What throttle-law.md says of it."""
+        """The gross rate by throttle-law.md."""
         return sum(law.gross(NUMBERS, share, self._burst, WINDOW) for share in self._shares())
 
     @property
@@ -135,7 +135,7 @@ class Watched:
 
 
 def run(shape: Shape, rate: float) -> Watched:
-    """Make the move happen on a cluster of its own and watch it until it is done for the most part."""
+    """Run the move on its own cluster, and watch it until most of it is copied."""
     with ExitStack() as stack:
         with _starting:
             cluster = stack.enter_context(
@@ -154,7 +154,7 @@ def _settings(shape: Shape) -> ClusterSettings:
 
 
 def run_together(shape: Shape, rates: tuple[float, ...]) -> list[Watched]:
-    """Run the same move with several rates of producing at once, each on its own cluster."""
+    """Run the same move with several produce rates at once, each on its own cluster."""
     with ThreadPoolExecutor(len(rates)) as pool:
         return list(pool.map(lambda rate: run(shape, rate), rates))
 
@@ -221,7 +221,7 @@ def _watch(cluster: Cluster, shape: Shape, rate: float, acked: Callable[[], int]
 
 
 def _log_bytes(cluster: Cluster, broker: int, number: int) -> int:
-    """Bytes of a replica's log, as they are on the disk; a file that is deleted meanwhile counts for nothing."""
+    """Bytes of a replica's log on the disk; a file that is deleted meanwhile counts 0."""
     found = 0
     for directory in cluster.log_dirs(broker):
         for segment in (directory / f"{TOPIC}-{number}").glob("*.log"):

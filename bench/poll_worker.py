@@ -1,4 +1,4 @@
-"""A worker that polls: the cycle of the sidecar, from the first request to the page, without the timer and the web."""
+"""A worker that polls: the cycle of the sidecar up to the rendered page, without the timer and the web."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from kafka_warden.poller import Poller, PollerSettings
 
 NEVER = 1e9
 DEADLINE = 30.0
-"""Seconds: a busy machine shall make a poll slow, not incomplete."""
+"""Seconds: on a busy machine a poll must be slow, not incomplete."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""One poll of everything the protocol gives: wall time and CPU, beside the bare requests in the same minutes."""
+"""One poll of everything over the protocol: wall time and CPU, compared with the bare requests."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ Samples = list[dict[str, float]]
 
 
 def measure(target: Target) -> Iterator[Row]:
-    """Let the sidecar and the floor poll by turns."""
+    """Alternate polls of the sidecar and bare requests."""
     for what, everything in ((STEADY, False), (EVERYTHING, True)):
         yield from _measure(target, what, everything=everything)
 

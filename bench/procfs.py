@@ -19,17 +19,17 @@ def children(pid: int) -> list[int]:
 
 
 def tree(pid: int) -> list[int]:
-    """Return a process and everything below it."""
+    """Return a process and all its descendants."""
     return [pid, *(below for child in children(pid) for below in tree(child))]
 
 
 def pss_bytes(pids: Iterable[int]) -> int:
-    """Proportional set size: what is shared with others is counted in equal parts."""
+    """Proportional set size: memory that is shared with others is divided equally."""
     return sum(1024 * _kib(pid, "Pss") for pid in pids)
 
 
 def load_average() -> float:
-    """Processes that ran or wanted to over the last minute."""
+    """Load average of the last minute."""
     return os.getloadavg()[0]
 
 
@@ -39,7 +39,7 @@ def _kib(pid: int, name: str) -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    # The second field is the program's name in parentheses, which may hold anything.
+    # The second field is the program's name in parentheses, which may have any character.
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
 
 

@@ -1,4 +1,4 @@
-"""Rows of the table: what was measured, beside what the design wants."""
+"""Rows of the table: measured values and targets of the design."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ class Row:
 
     @property
     def reached(self) -> bool:
-        """Whether the target is kept, if there is one."""
+        """Whether the target is reached, if there is one."""
         return self.target is None or self.measured <= self.target
 
     @property
@@ -51,7 +51,7 @@ class Report:
     """Part of the benchmark to why it has no rows."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON takes."""
+        """Return values for JSON."""
         return {**asdict(self), "rows": [{**asdict(row), "verdict": row.verdict} for row in self.rows]}
 
     def to_markdown(self) -> str:
@@ -67,7 +67,7 @@ class Report:
 
 
 def median(values: Iterable[float]) -> float:
-    """The middle one, or the mean of the middle two."""
+    """Median."""
     return percentile(sorted(values), 0.5)
 
 

@@ -22,7 +22,7 @@ from sandbox.spark import standalone
 
 SIZES: Final = (10_000_000, 20_000_000, 50_000_000, 100_000_000)
 LINEAR: Final = 2.2
-"""Times as long for twice the rows, at most."""
+"""Highest factor of the time for twice the rows."""
 PARTITIONS: Final = 10_005
 BROKERS: Final = 12
 FACTOR: Final = 3
@@ -58,7 +58,7 @@ def measure(sizes: Sequence[int], scratch: Path) -> Iterator[Run]:
 
 
 def generated(folder: Path, rows: int) -> tuple[Path, int]:
-    """Generate whole polls of so many samples of replicas, or a few more; return the history and how many there are."""
+    """Generate whole polls with at least this number of replica samples; return the history and the number."""
     polls = -(-rows // (PARTITIONS * FACTOR))
     settings = Settings(
         partitions=PARTITIONS,
@@ -72,7 +72,7 @@ def generated(folder: Path, rows: int) -> tuple[Path, int]:
 
 
 def shown(run: Run) -> Run:
-    """Print a run as soon as it has ended."""
+    """Print a run when it has ended."""
     print(row(run), file=sys.stderr, flush=True)
     return run
 

@@ -1,4 +1,4 @@
-"""The roll-up in DuckDB's words, to run beside the job: all eight marts of a history in bulk.
+"""The roll-up in SQL of DuckDB, to compare with the job: all eight marts of a history in bulk.
 
 Such a history has neither limits nor quotas (docs/fleet.md): the columns of both are null, as the job's are.
 """
@@ -169,5 +169,5 @@ def statements(history: Path, marts: Path) -> Iterator[str]:
 
 
 def _withheld(*values: str) -> str:
-    """Each where its poll is whole, else null."""
+    """Each value if its poll is complete, else null."""
     return ", ".join(f"CASE WHEN whole THEN {value} END AS {value}" for value in values)

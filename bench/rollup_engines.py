@@ -1,4 +1,4 @@
-"""Who rolls up a history in `bench.rollup`: the job, and DuckDB, each in a process of its own."""
+"""The engines of `bench.rollup`: the job and DuckDB, each in its own process."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ MEMORY: Final = "4g"
 NUMBERS: Final = ("double", "bigint", "int")
 
 LOOK: Final = 2.0
-"""Seconds between two looks at memory, of which each costs a process of 4 GB some 0.1 s."""
+"""Seconds between two measurements of memory; each costs a process of 4 GB about 0.1 s."""
 
 
 class GaveUpError(Exception):
@@ -45,7 +45,7 @@ class Run:
     spilled: float
     """Bytes spilled to disk, NaN if unknown."""
     sums: Mapping[str, tuple[float, ...]]
-    """What its marts sum up to, by name; nothing where it gave up."""
+    """Sums of its marts, by name; empty if it failed."""
 
 
 def spark(
@@ -85,7 +85,7 @@ def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tupl
     """Run a command.
 
     Returns:
-        Seconds, and the most memory (Pss, bytes) of it, of `others` and of all their children at one look.
+        Seconds, and the peak memory (Pss, bytes) of it, of `others` and of all their children.
     """
     started, most = time.monotonic(), 0
     with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
@@ -116,7 +116,7 @@ def events_of(folder: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def spilled(events: Iterator[Mapping[str, Any]]) -> float:
-    """Add up what all tasks spilled to the disk, bytes."""
+    """Add up the bytes that all tasks spilled to disk."""
     return float(sum((event.get("Task Metrics") or {}).get("Disk Bytes Spilled", 0) for event in events))
 
 

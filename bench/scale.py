@@ -38,18 +38,18 @@ from kafka_warden.model import (
 
 SIZES = (10_005, 25_000, 50_000, 100_000, 200_000)
 FITTED = 25_000
-"""Partitions from which on the growth is fitted: below, what every poll costs whatever the size is a good part."""
+"""Smallest number of partitions for the fit: below it, the fixed cost of a poll is a large part."""
 
 BROKERS = 50
 FACTOR = 3
 PARTITIONS_A_TOPIC = 50
 BEHIND, MOVING, CHANGED = 0.05, 0.02, 0.01
 ENDING = 10
-"""One of so many moves ends in each poll."""
+"""In each poll, one of this number of moves ends."""
 
 INTERVAL = 10.0
 FULL = 8
-"""Polls until what is remembered of 60 s is full."""
+"""Polls until a full 60 s are remembered."""
 
 MEASURED = 10
 RECORDS_A_POLL = 1000
@@ -128,7 +128,7 @@ def growth(costs: Sequence[Cost]) -> float:
 
 
 def snapshots(partitions: int, polls: int, seed: int = 1) -> Iterator[Snapshot]:
-    """Generate what `polls` polls would see, 10 s apart."""
+    """Generate the snapshots of `polls` polls, 10 s apart."""
     chance = np.random.default_rng(seed)
     moving = chance.random(partitions + PARTITIONS_A_TOPIC) < MOVING
     behind = chance.random((partitions + PARTITIONS_A_TOPIC, FACTOR + 1)) < BEHIND
@@ -145,7 +145,7 @@ def _snapshot(
     partitions: int, poll: int, moving: np.ndarray, behind: np.ndarray, led_by: np.ndarray, epoch: np.ndarray
 ) -> Snapshot:
     clock = 1000.0 + poll * INTERVAL
-    # One topic goes and one comes with every poll, so that the rows are never those of the poll before.
+    # In every poll one topic is deleted and one is created, so the rows always change.
     first = poll % 2 * PARTITIONS_A_TOPIC
     uid = np.arange(first, first + partitions)
     uid[-1] += poll
@@ -157,7 +157,7 @@ def _snapshot(
     place = (np.arange(len(partition)) - row_of[partition]).astype(np.int32)
     broker = ((uid[partition] * 7 + place * 11) % BROKERS).astype(np.int32)
     leads = place == led_by[uid][partition]
-    # Each of them is over for one poll in ten: then its new replica is there to stay.
+    # Each of them has ended in one poll of ten: then its new replica stays.
     going = moves & ((uid + poll) % ENDING > 0)
     adding, over = (place == stays) & going[partition], (place == stays) & ~going[partition]
     removing = going[partition] & (place == stays - 1) & ~leads

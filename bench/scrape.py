@@ -1,4 +1,4 @@
-"""Scrapes: how long they take while a poll keeps the sidecar busy, and that they ask Kafka nothing."""
+"""Scrapes: their duration while the sidecar polls, and their requests to Kafka, which must be none."""
 
 import http.client
 import random
@@ -22,7 +22,7 @@ HEADERS = {
 
 
 def measure(target: Target) -> Iterator[Row]:
-    """Scrape from this process, over one connection, at random moments of polls that follow each other at once."""
+    """Scrape from this process, over one connection, at random moments of polls back to back."""
     with Worker("scrape_worker", {"bootstrap": target.bootstrap, "everything": False}) as worker:
         first = worker.step("poll")
         busy, size = _scrape(worker.ready, SCRAPES, LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""A worker that polls back to back on a thread and serves the page: what is scraped."""
+"""A worker that polls back to back on a thread and serves `/metrics`."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any
 
 
 class _BackToBack:
-    """Calls a function again and again on a thread, between `poll` and `rest`."""
+    """Calls a function repeatedly on a thread, between `poll` and `rest`."""
 
     def __init__(self, once: Callable[[], None]) -> None:
         self._once = once

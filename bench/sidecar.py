@@ -1,4 +1,4 @@
-"""The sidecar itself, as a process: started with the benchmark's configuration, watched through its page."""
+"""The sidecar as a process with the configuration of the benchmark, watched through `/metrics`."""
 
 import contextlib
 import os
@@ -22,10 +22,10 @@ START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 TIME_LIMIT = 60.0
 LOOK = 0.05
-"""Seconds between two looks at the page."""
+"""Seconds between two reads of `/metrics`."""
 
 DEADLINE_SHARE = 0.95
-"""Share of the interval that a poll may take: a busy machine shall make it slow, not incomplete."""
+"""Share of the interval that a poll may take: on a busy machine it must be slow, not incomplete."""
 
 _SNAPSHOT = re.compile(rb"^kafka_warden_snapshot_timestamp_seconds (\S+)$", re.MULTILINE)
 
@@ -40,7 +40,7 @@ class Sidecar:
         self._log = log
 
     def snapshot(self) -> float | None:
-        """Return when the poll began whose numbers are shown; None before the first.
+        """Return the start time of the shown poll; None before the first.
 
         Raises:
             RuntimeError: it has ended.
@@ -54,7 +54,7 @@ class Sidecar:
         return None
 
     def wait_polls(self, count: int) -> None:
-        """Wait until `count` further polls have been shown. Polls must be slower than looks at the page."""
+        """Wait until `count` further polls are shown. Polls must be slower than reads of `/metrics`."""
         for _ in range(count):
             wait_for(partial(self._newer, self.snapshot()), TIME_LIMIT, "the next poll is shown", LOOK)
 
@@ -62,15 +62,15 @@ class Sidecar:
         return self.snapshot() not in {than, None}
 
     def pause(self) -> None:
-        """Stop it as a debugger would: no poll, and no answer, until `resume`."""
+        """SIGSTOP: no poll and no answer until `resume`."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """Let it stop by itself, for a while."""
+        """SIGTERM, and SIGKILL after a time limit."""
         self.resume()
         self._process.send_signal(signal.SIGTERM)
         try:
@@ -109,5 +109,5 @@ def _configuration(target: Target, port: int, poll: dict[str, str], *, jmx: bool
 
 
 def _environment() -> dict[str, str]:
-    """Return our own, without what would be configuration: the file alone shall count."""
+    """Return our environment without variables of the sidecar: only the file must count."""
     return {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}

@@ -1,4 +1,4 @@
-"""`python -m bench.stuck`: how soon pages say that a move is stuck, against what the brokers themselves show."""
+"""`python -m bench.stuck`: time until `/metrics` shows a stuck move, after the brokers show it."""
 
 import argparse
 import sys
@@ -32,7 +32,7 @@ LONG = 300.0
 
 @dataclass(frozen=True)
 class Result:
-    """One move in the pages of one sidecar.
+    """One move in the snapshots of one sidecar.
 
     Attributes:
         what: The case.
@@ -58,14 +58,14 @@ class Result:
 
 @dataclass
 class Stage:
-    """The cluster, and what is read of it; `wrong` has what was said of moves that are none of the case's."""
+    """The cluster and its readers; `wrong` has the stuck moves that do not belong to the case."""
 
     cluster: Cluster
     pages: Sequence[Pages]
     wrong: int = 0
 
     def stuck(self, wanted: dict[Move, str], timeout: float = LONG) -> None:
-        """Wait until every sidecar says so, beginning now."""
+        """Wait until every sidecar shows it, from now on."""
         now = time.time()
         found = lambda: all(of.first(move, cause, now) for of in self.pages for move, cause in wanted.items())  # noqa: E731
         wait_for(found, timeout, f"every sidecar says {wanted}")
@@ -77,14 +77,14 @@ class Stage:
         wait_for(lambda: all(map(shown, self.pages)), LONG, f"every sidecar shows {moves}")
 
     def over(self) -> None:
-        """Wait until nothing moves, on no page either."""
+        """Wait until nothing moves, neither in the cluster nor in `/metrics`."""
         wait_for(lambda: not self.cluster.admin.reassignments(), LONG, "every move has ended")
         now = time.time()
         gone = lambda of: any(poll.began > now and not poll.moves for poll in of.polls)  # noqa: E731
         wait_for(lambda: all(map(gone, self.pages)), LONG, "no page shows a move")
 
     def others(self, since: float, *moves: Move) -> None:
-        """Count polls since then in which any other move was said to be stuck."""
+        """Count polls since then in which another move was shown as stuck."""
         polls = (poll for of in self.pages for poll in of.polls if poll.began > since)
         self.wrong += sum(not poll.causes.keys() <= set(moves) for poll in polls)
 
@@ -150,7 +150,7 @@ def _facts(stage: Stage, name: str) -> list[Result]:
 
 
 def _whole(stage: Stage, name: str) -> list[Result]:
-    """All that moves to a broker comes upon a log that its leader cannot serve, after some seconds of getting on."""
+    """All moves to a broker reach a log that its leader cannot read, after some seconds of progress."""
     began, move = time.time(), (name, 0, 2)
     _fill(stage.cluster, name, [1], 25 * MEGABYTE)
     with rotten(stage.cluster, name, 1, 18 * MEGABYTE) as repair, watched(stage.cluster, name, 2) as truth:
@@ -165,7 +165,7 @@ def _whole(stage: Stage, name: str) -> list[Result]:
 
 
 def _single(stage: Stage, name: str) -> list[Result]:
-    """One of many comes upon a log that its leader cannot serve; the others between the same brokers get on."""
+    """One of many moves reaches a log that its leader cannot read; the others between the same brokers progress."""
     began, throttle, sound = time.time(), 2 * MEGABYTE, f"sound-{name}"
     move = (name, 0, 2)
     _fill(stage.cluster, name, [1], 5 * MEGABYTE)
@@ -187,7 +187,7 @@ def _single(stage: Stage, name: str) -> list[Result]:
 
 
 def _polls(stage: Stage, what: str, move: Move, cause: str, moment: float) -> Iterator[Result]:
-    """Hold the number of polls that could see a fact against two."""
+    """Compare the number of polls that could see a fact with two."""
     for of in stage.pages:
         found = of.first(move, cause, moment)
         if found is not None:
@@ -196,7 +196,7 @@ def _polls(stage: Stage, what: str, move: Move, cause: str, moment: float) -> It
 
 
 def _since_it_got_on(stage: Stage, what: str, move: Move, truth: Rises, throttle: float | None) -> Iterator[Result]:
-    """Hold the time since a poll last saw it get on against the bound, and one poll."""
+    """Compare the time since the last poll with progress with the bound plus one poll."""
     for of in stage.pages:
         found = of.first(move, "no_progress", truth.last)
         if found is not None:
@@ -206,7 +206,7 @@ def _since_it_got_on(stage: Stage, what: str, move: Move, truth: Rises, throttle
 
 
 def _bound(of: Pages, poll: Poll, throttle: float | None) -> float:
-    """Of judgement.md 5; for one of many it takes what the page itself says of all that move there."""
+    """The bound of judgement.md 5; for one of many moves it uses the metrics of all moves there."""
     pair = max(POLLS * of.interval, WINDOWS * WINDOW)
     if throttle is None:
         return pair
@@ -219,7 +219,7 @@ def _fill(cluster: Cluster, topic: str, replicas: Sequence[int], size: int) -> N
 
 
 def _table(results: Sequence[Result], wrong: int) -> Iterator[str]:
-    yield "| Case | A poll every | After what the brokers show | Held against the goal | Goal | |"
+    yield "| Case | A poll every | After the brokers show it | Counted as the goal | Goal | |"
     yield "|---|---|---|---|---|---|"
     for one in sorted(results, key=lambda result: (result.what, result.interval)):
         held, goal = (f"{value:.3g} {one.unit}" for value in (one.measured, one.goal))

@@ -1,4 +1,4 @@
-"""What the pages of several sidecars say of moves, poll by poll."""
+"""The moves in `/metrics` of several sidecars, poll by poll."""
 
 import re
 import threading
@@ -40,7 +40,7 @@ class Poll:
 
 @dataclass
 class Pages:
-    """All pages of one sidecar since it is read.
+    """All pages of one sidecar since the first read.
 
     Attributes:
         interval: Seconds between its polls.
@@ -51,7 +51,7 @@ class Pages:
     polls: list[Poll] = field(default_factory=list)
 
     def first(self, move: Move, cause: str, since: float) -> tuple[int, Poll] | None:
-        """The first poll begun after a moment that says so, and the how many-th after it that is; None before."""
+        """The first poll after a moment that shows it, and its number after that moment; None before."""
         later = [poll for poll in self.polls if poll.began > since]
         return next(((n, poll) for n, poll in enumerate(later, 1) if poll.causes.get(move) == cause), None)
 

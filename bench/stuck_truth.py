@@ -1,4 +1,4 @@
-"""When a replica that is being added last got further, by its own broker."""
+"""When an adding replica last advanced, by its own broker."""
 
 import threading
 import time
@@ -27,12 +27,12 @@ class Rises:
 
 @contextmanager
 def watched(cluster: Cluster, topic: str, broker: int) -> Iterator[Rises]:
-    """Ask a broker for the log end of its replica of partition 0, again and again while the block runs."""
+    """Ask a broker repeatedly for the log end of its replica of partition 0 while the block runs."""
     seen, done = Rises(), threading.Event()
 
     def watch() -> None:
         while not done.wait(LOOK):
-            # Before the move begins it has no replica.
+            # Before the move starts the broker has no replica.
             with suppress(SandboxError):
                 end = cluster.admin.offsets(topic, LATEST, broker, DEBUGGING)[0]
                 if end > seen.end:

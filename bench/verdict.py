@@ -23,12 +23,12 @@ from sandbox import Cluster, ClusterSettings, SandboxError, wait_for
 TOPIC = "evaluated"
 PARTITIONS = 36
 RATE = 250_000
-"""Bytes per second over all partitions: some seven records a second each, so that a stopped follower falls behind."""
+"""Bytes per second over all partitions: about seven records a second each, so that a stopped follower falls behind."""
 
 INTERVAL = 1.0
 LOOK = 0.1
 SESSION_SECONDS = 30
-"""Longer than any pause: the leaders, not the controller, drop who is late."""
+"""Longer than any pause: leaders remove late followers, not the controller."""
 
 STOPPED_SECONDS = 25.0
 FENCED_SECONDS = 90.0
@@ -48,7 +48,7 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 @dataclass(frozen=True)
 class Look:
-    """What the brokers said of every partition at one moment."""
+    """Every partition at one moment, by the brokers."""
 
     at: float
     leader: Mapping[int, int]
@@ -57,7 +57,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Poll:
-    """What the page said. Who is not in `behind` is not behind."""
+    """The metrics of one poll. A replica that is not in `behind` is not behind."""
 
     at: float
     behind: Mapping[Replica, float]
@@ -73,16 +73,16 @@ class Verdict:
     at: float
     behind: float
     out: bool
-    """What the brokers say."""
+    """By the brokers."""
     said: bool
-    """What the page says."""
+    """By the sidecar."""
     silent: bool
-    """Its broker did not answer: the page has its last answer."""
+    """Its broker did not answer: the sidecar shows its last answer."""
 
 
 @dataclass
 class Run:
-    """Everything that was seen. Seconds."""
+    """All measurements. Seconds."""
 
     limit: float
     looks: list[Look] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Run:
 
 
 def main() -> int:
-    """Break brokers one after the other and compare; the exit code shows whether the goal was reached."""
+    """Pause and kill brokers one after the other and compare; the exit code shows whether the goal was reached."""
     parser = argparse.ArgumentParser(prog="python -m bench.verdict", description=__doc__)
     parser.add_argument("--rounds", type=int, default=1, help="pauses of every broker, default 1")
     parser.add_argument("--no-kill", action="store_true", help="pauses only")
@@ -138,7 +138,7 @@ def main() -> int:
 
 
 def run(rounds: int, *, kill: bool) -> Run:
-    """Make the faults happen on a cluster of its own while a sidecar looks at it."""
+    """Cause the faults on its own cluster while a sidecar polls it."""
     session = {"broker.session.timeout.ms": 1000 * SESSION_SECONDS}
     settings = ClusterSettings(jmx=False, tiered=False, controller_properties=session)
     with Cluster(settings) as cluster:
@@ -155,7 +155,7 @@ def run(rounds: int, *, kill: bool) -> Run:
                 cluster.pause(broker)
                 time.sleep(STOPPED_SECONDS)
                 cluster.resume(broker)
-                _fault(seen, f"broker {broker} goes on")
+                _fault(seen, f"broker {broker} resumes")
                 _settle(cluster, seen)
             for broker in cluster.broker_ids[-1:] if kill else ():
                 _fault(seen, f"broker {broker} is killed")
@@ -173,7 +173,7 @@ def _is_gone(cluster: Cluster, broker: int) -> bool:
 
 
 def _settle(cluster: Cluster, seen: Run) -> None:
-    """Wait until every replica is in sync, and for as long again as a verdict needs after a change."""
+    """Wait until every replica is in sync, and then as long as a verdict needs after a change."""
     wait_for(lambda: not cluster.admin.out_of_sync(), IN_SYNC_SECONDS, "every replica is in sync")
     time.sleep(1.5 * seen.limit + 2 * INTERVAL)
 
@@ -185,7 +185,7 @@ def _fault(seen: Run, what: str) -> None:
 
 @contextmanager
 def _watched(cluster: Cluster, sidecar: Sidecar, seen: Run) -> Iterator[None]:
-    """Ask the brokers and read the page, each on a thread of its own, while the block runs."""
+    """Ask the brokers and read `/metrics`, each on its own thread, while the block runs."""
     end = threading.Event()
 
     def ask() -> None:

@@ -1,4 +1,4 @@
-"""Programs of the benchmark that run in a process of their own, so that nothing else is in the numbers.
+"""Programs of the benchmark that run in their own process, so that the numbers contain nothing else.
 
 Each is a module with `prepare(argument)`, a context manager that yields `step(name)`, all JSON. A line on standard
 input asks for one step, a line on standard output is its result, and the process ends with its standard input. So the

@@ -1,4 +1,4 @@
-"""Brings a cluster from one moment to the next."""
+"""Advances a cluster from one moment to the next."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ TOKENS = 22.0
 
 @dataclass(slots=True)
 class Clockwork:
-    """What moves one cluster on: its random numbers and its moves."""
+    """Advances one cluster: its random numbers and its moves."""
 
     load: np.random.Generator
     fetching: np.random.Generator
     mover: Mover
 
     def advance(self, world: World, until: float) -> None:
-        """Bring a cluster to a moment, which is not before its own."""
+        """Advance a cluster to a moment, which is not before its current one."""
         _make_topics(world, until)
         _turn_brokers(world, until)
         elect(world, until)
@@ -39,7 +39,7 @@ class Clockwork:
 
 
 def make_clockwork(world: World, mover: Mover) -> Clockwork:
-    """Wind up one cluster."""
+    """Make the object for one cluster."""
     number = world.cluster.number
     return Clockwork(chance(world.settings, number, "load"), chance(world.settings, number, "fetching"), mover)
 
@@ -50,7 +50,7 @@ def refill(tokens: float, rate: float, burst: float, elapsed: float) -> float:
 
 
 def _make_topics(world: World, until: float) -> None:
-    """Make the topics that are due, and take what they cost from the client's tokens (KIP-599)."""
+    """Create the topics that are due, and take their mutations from the client's tokens (KIP-599)."""
     world.tokens = refill(world.tokens, TOKENS_A_SECOND, TOKENS, until - world.now)
     while world.made < len(world.plan.creations):
         creation = world.plan.creations[world.made]
@@ -61,7 +61,7 @@ def _make_topics(world: World, until: float) -> None:
 
 
 def _turn_brokers(world: World, until: float) -> None:
-    """Let brokers go and come back; what a process counts begins at 0 with it."""
+    """Stop and start brokers; counters of a process start at 0."""
     up = np.ones(len(world.up), bool)
     for down in world.downs:
         if down.began <= until < down.ended:

@@ -9,7 +9,7 @@ from kafka_warden.model import ClientBean, ProcessBeans
 
 
 def broker_beans(world: World, campaign: Campaign | None, broker: int, clock: float) -> ProcessBeans:
-    """Beans of one broker that runs."""
+    """Beans of a running broker."""
     leader, follower = _throttled(world, campaign, broker)
     values = {name: float(counts[broker]) for name, counts in world.counted.items()}
     values |= {
@@ -42,7 +42,7 @@ def controller_beans(world: World, client: str, clock: float) -> ProcessBeans:
 
 
 def _throttled(world: World, campaign: Campaign | None, broker: int) -> tuple[float, float]:
-    """Bytes a second that count against the two limits: what moves, and in-sync traffic of listed replicas."""
+    """Bytes per second that count against the two limits: moves, and in-sync traffic of listed replicas."""
     leader, follower = (float(each) for each in world.catching_up[broker])
     if campaign is not None:
         mine = world.rows(campaign.topic)

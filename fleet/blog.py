@@ -38,10 +38,10 @@ WAIT: Final = 0.1
 """`replica.fetch.wait.max.ms`, in seconds."""
 
 SHORT, LONG, BURST = 10, range(25, 28), 40
-"""Polls of a turn: one follower pauses; another one does; a batch comes that both fetch at once."""
+"""Polls of a turn: one follower pauses; another one pauses; a batch that both fetch at once."""
 
 UNFETCHED: Final = range(60, 80)
-"""Polls of a turn in which one follower does not fetch, the batch that comes first included."""
+"""Polls of a turn in which one follower does not fetch, including the batch at its start."""
 
 QUIET_EVERY: Final = 300
 """Polls between two records."""
@@ -68,7 +68,7 @@ class Blog:
         self._record_truth()
 
     def sights(self) -> Iterator[Sight]:
-        """Look at it in every poll."""
+        """Yield the snapshot of every poll."""
         config = BrokerConfig(replica_lag_time_max=TIME_MAX, replica_fetch_wait_max=WAIT)
         base = self.world.end.copy()
         for poll in range(self.settings.polls):
@@ -120,7 +120,7 @@ def quiet_lag(poll: int) -> Mapping[int, int]:
 
 
 def _show(world: World, topic: str, end: float, lag: Mapping[int, int]) -> None:
-    """Put the ends of one topic where they are now; the ISR goes by time."""
+    """Set the current log ends of one topic; the ISR is by time."""
     row = world.row(topic, 0)
     there = world.broker[row] > 0
     lacks = np.array([float(lag.get(broker, 0)) for broker in world.broker[row].tolist()])

@@ -48,7 +48,7 @@ def generate_bulk(settings: Settings, out: Path, report: Report, workers: int = 
 
 
 def _hours(settings: Settings, history: Path) -> Iterator[Hour]:
-    """Cut the polls of every cluster by the hour."""
+    """Divide the polls of every cluster by hour."""
     hour = [int((settings.start + poll * settings.interval) // SECONDS) for poll in range(settings.polls)]
     turns = [0, *(poll for poll in range(1, len(hour)) if hour[poll] != hour[poll - 1]), len(hour)]
     for cluster in range(settings.clusters):

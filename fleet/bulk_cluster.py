@@ -1,4 +1,4 @@
-"""Many replicas at once: what bulk history is made of."""
+"""The values of bulk history, for many replicas at once."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from kafka_warden.history.parquet.folder import SECONDS
 from kafka_warden.model import Bools, Floats, Ints, Longs
 
 BULK: Final = "bulk-"
-"""How the ids of such clusters begin."""
+"""Start of the ids of such clusters."""
 
 TROUBLED: Final = 0.02
 """Replicas that are behind for a part of an hour."""
@@ -93,7 +93,7 @@ def make_bulk_cluster(settings: Settings, number: int) -> BulkCluster:
 
 
 def make_block(settings: Settings, bulk: BulkCluster, hour: int, polls: range) -> Block:
-    """Make what some polls see of an hour, given by its first poll; trouble is the hour's, not the block's."""
+    """Make the values of some polls of an hour, given by its first poll; lags are drawn per hour, not per block."""
     shape = bulk.replicas.shape
     luck = chance(settings, bulk.cluster, f"hour {hour}")
     troubled = luck.random(shape) < TROUBLED

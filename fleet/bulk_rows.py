@@ -15,7 +15,7 @@ STATES: Final = ("in_sync", "slow")
 
 
 def all_rows(block: Block) -> Mapping[str, Mapping[str, Values]]:
-    """Table to its columns; those that nothing is made up for are null."""
+    """Columns by table; those without generated values are null."""
     made = {
         "replicas": replica_rows(block),
         "partitions": partition_rows(block),
@@ -150,7 +150,7 @@ def poll_rows(block: Block) -> Mapping[str, Values]:
 
 
 def _common(block: Block, rows: int) -> dict[str, Values]:
-    """What every row begins with; `rows` a poll."""
+    """The first columns of every row; `rows` per poll."""
     all_rows = rows * len(block.polls)
     same = np.zeros(all_rows, np.int32)
     return {

@@ -1,4 +1,4 @@
-"""The busiest hours: what a broker's network has to carry, with days, weeks and noise."""
+"""The busiest hours of a broker's network, with days, weeks and noise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from kafka_warden.model import Floats
 HOURS: Final = 24
 
 STEP: Final = 5 * MINUTE
-"""Seconds between two moments of the noise, where polls are no further apart: it lasts for longer."""
+"""Seconds between two samples of the noise, if polls are not further apart: the noise changes more slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Means of whole hours, bytes per second of what a broker leads. H hours, B brokers."""
+    """Means of whole hours, bytes per second of the partitions that a broker leads. H hours, B brokers."""
 
     days: Floats
     """(H,) at which each begins, after the first poll."""
     usual: Floats
     """(H, B) without noise."""
     real: Floats
-    """(H, B) with noise: one that is as likely as that of the history, which is made poll by poll."""
+    """(H, B) with noise of the same distribution as in the history, but not the same noise."""
 
 
 def draw_hours(settings: Settings, creations: Sequence[Creation], cluster: Cluster, days: int) -> Hours:
-    """Add up what is produced to all topics, hour by hour."""
+    """Add up the produce rates of all topics, hour by hour."""
     began = np.arange(days * HOURS) / HOURS
     usual = _usual(settings, creations, began)
     leads = np.stack([np.bincount(each.replicas[:, 0], minlength=len(cluster.brokers) + 1)[1:] for each in creations])

@@ -57,7 +57,7 @@ def settings_of(given: argparse.Namespace) -> Settings:
 
 
 class Progress:
-    """One line a second on the error output: how much is done."""
+    """Progress on stderr, one line per second."""
 
     def __init__(self, settings: Settings) -> None:
         self._all = settings.polls * settings.clusters
@@ -143,7 +143,7 @@ _NAMES: Final = tuple(name for name, _, _ in _OPTIONS)
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m fleet", description=sys.modules["fleet"].__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for history/ and truth/")
-    parser.add_argument("--preset", choices=sorted(PRESETS), help="a fleet that has a name")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="a predefined fleet")
     parser.add_argument("--bulk", action="store_true", help="many rows without verdicts, for benchmarks")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (usually one a core)")
     usual = {field.name: field.default for field in fields(Settings)}

@@ -1,4 +1,4 @@
-"""Days and weeks of what is produced, and its slow noise."""
+"""Daily and weekly cycles of the produce rate, and its slow noise."""
 
 import math
 from typing import Final
@@ -9,20 +9,20 @@ from fleet.settings import DAY, HOUR, WEEK
 from kafka_warden.model import Floats
 
 NOON: Final = 14 * HOUR
-"""When a day is at its height, UTC."""
+"""Busiest time of the day, UTC."""
 
 QUIET_WEEKEND: Final = 0.65
-"""What is produced on a Saturday or Sunday, of what is on other days."""
+"""Produce rate of a Saturday or Sunday, as a share of other days."""
 
 SPREAD: Final = 0.12
 """Standard deviation of the noise's logarithm."""
 
 MEMORY: Final = 20 * 60.0
-"""Seconds after which the noise has forgotten most of what it was."""
+"""Correlation time of the noise in seconds."""
 
 
 def cycle(moment: Floats, phase: Floats, swing: Floats) -> Floats:
-    """What is produced at moments (Unix s), of the mean of a week; shapes broadcast."""
+    """Produce rate at moments (Unix s), as a share of the mean of a week; shapes broadcast."""
     day = 1.0 + swing * np.cos(2 * math.pi * (moment - phase - NOON) / DAY)
     # 1970-01-01 was a Thursday: Saturday begins two days later.
     weekend = np.isin(moment % WEEK // DAY, (2.0, 3.0))

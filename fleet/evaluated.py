@@ -27,10 +27,10 @@ from kafka_warden.model import Parameters, Snapshot
 FOR_EVER: Final = 36_500 * 86_400.0
 
 PARTS: Final = ".parts"
-"""Where each run has a folder of its own until it is whole: one process at a time writes to a history."""
+"""Each run has its own folder here until it is complete: only one process at a time may write to a history."""
 
 Report = Callable[[int], None]
-"""Called from time to time with the number of polls that are done."""
+"""Called with the number of polls done since the last call."""
 
 
 class NotWrittenError(Exception):
@@ -39,7 +39,7 @@ class NotWrittenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one cluster, to be written to a folder of its own."""
+    """One run of one cluster, to be written to its own folder."""
 
     settings: Settings
     cluster: int
@@ -68,7 +68,7 @@ def generate(settings: Settings, out: Path, report: Report, workers: int = 1) ->
         for cluster in range(settings.clusters)
         for number in range(make(settings, cluster).runs)
     ]
-    # What a process that was killed has left there is not whole.
+    # A killed process may have left incomplete files there.
     shutil.rmtree(out / PARTS, ignore_errors=True)
     written = Written()
     for run, part in zip(runs, run_all([Task(evaluate, run) for run in runs], workers, report), strict=True):
@@ -118,7 +118,7 @@ def run_name(name: str, number: int) -> str:
 
 
 def _polls_of(simulation: Simulation | Blog, run: int) -> Iterator[Snapshot]:
-    """Let a cluster live until the end of one run, and yield what the polls of that see."""
+    """Advance a cluster to the end of one run, and yield the snapshots of that run."""
     current = -1
     for sight in simulation.sights():
         current += sight.begins
@@ -143,7 +143,7 @@ def _check(stats: SinkStats) -> None:
 
 
 def _join(part: Path, history: Path) -> None:
-    """Move the files of one run into the history of all, and take its folder away."""
+    """Move the files of one run into the common history, and remove its folder."""
     for file in sorted(part.rglob("*.parquet")):
         target = history / file.relative_to(part)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What grows: topics that are made, and bytes. The limits that are reached, and the true day of each."""
+"""Growth: new topics, and bytes. The limits that are reached, and the true day of each."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from kafka_warden.formulas.limits import LEFT_OUT
 from kafka_warden.model import Floats, Parameters
 
 TOPIC: Final = 4.0
-"""Mean partitions of a topic that is made later."""
+"""Mean partitions of a topic that is created later."""
 
 FULL: Final = 0.8
 """Share of the horizon by which the limits of a growing cluster are reached at the latest."""
@@ -25,10 +25,10 @@ ROOM: Final = 64 << 30
 """Bytes of a disk that nothing fills."""
 
 STEP: Final = 0.05
-"""Days between two moments that are looked at."""
+"""Days between two checks of the limits."""
 
 LOOKED_AT: Final = 4.0
-"""Horizons after the end of history that topics are drawn for; what is not reached by then has no day."""
+"""Horizons after the end of history for which topics are drawn; a limit that is not reached by then has no day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Plan:
     bytes_growth: float
 
     def factor(self, days: float) -> float:
-        """What is produced after so many days, of what was on the first."""
+        """Produce rate after some days, as a multiple of the first day."""
         return 1.0 + self.bytes_growth * max(days, 0.0)
 
 
@@ -69,7 +69,7 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What will be made in a cluster, and what that comes to."""
+    """The future topics of a cluster, and its future sizes."""
 
     creations: tuple[Creation, ...]
     curves: Curves
@@ -87,12 +87,12 @@ def draw(settings: Settings, cluster: Cluster) -> Drawn:
 
 
 def make_plan(settings: Settings, cluster: Cluster) -> Plan:
-    """Draw everything that will be made in a cluster, and set limits that its growth reaches within the horizon."""
+    """Draw the future topics of a cluster, and set limits that its growth reaches within the horizon."""
     return plan_of(settings, cluster, draw(settings, cluster))
 
 
 def plan_of(settings: Settings, cluster: Cluster, drawn: Drawn) -> Plan:
-    """Set limits to what was drawn."""
+    """Set limits for the drawn growth."""
     curves, hours = drawn.curves, drawn.hours
     luck = chance(settings, cluster.number, "limits")
     when = settings.days + float(luck.uniform(0.2, FULL)) * settings.horizon
@@ -127,7 +127,7 @@ def draw_curves(settings: Settings, creations: Sequence[Creation], cluster: Clus
 
 
 def _held(creation: Creation, days: Floats, factor: Floats) -> Floats:
-    """Bytes of one replica: what retention keeps and half a segment, or all since it was made."""
+    """Bytes of one replica: the bytes in retention and half a segment, or all bytes since it was created."""
     topic = creation.topic
     if topic.compacted:
         return np.full(len(days), topic.bytes_in * DAY / 4)

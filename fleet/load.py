@@ -1,4 +1,4 @@
-"""What is produced: days and weeks, slow noise, growth and bursts."""
+"""The load: daily and weekly cycles, slow noise, growth and bursts."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from kafka_warden.model import Floats
 
 
 def produce(world: World, until: float, luck: np.random.Generator) -> Floats:
-    """Append what is produced until then to every log that has a leader; return (P,) records that were appended."""
+    """Append the records until then to every log that has a leader; return their number (P,)."""
     seconds = until - world.now
     world.noise = drifted(world.noise, seconds, luck.standard_normal(len(world.topics))[world.topic])
     record = world.record

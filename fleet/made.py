@@ -1,4 +1,4 @@
-"""What is made in a cluster while it lives."""
+"""Topics that are created during the history."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from fleet.topology import Topic
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A topic that is made, and where."""
+    """A new topic and its assignment."""
 
     at: float
     """Days after the first poll."""

@@ -23,7 +23,7 @@ from kafka_warden.model import Floats, Longs
 FETCH_MAX: Final = 1 << 20
 RESPONSE_MAX: Final = 10 << 20
 WOBBLE: Final = 0.04
-"""Standard deviation of how real moves run beside the law."""
+"""Standard deviation of the speed of real moves around the law."""
 
 STEP: Final = 12.0
 """Seconds that a rate holds, at most: the quota window and the wait after it."""
@@ -32,12 +32,12 @@ UNTHROTTLED: Final = 80e6
 """Bytes a second of one flow without a limit."""
 
 LEAST: Final = 20 * 60.0
-"""Seconds until somebody raises a throttle that lets nothing through, at least, and that the rest is given then."""
+"""Least seconds until a throttle that is too low is raised, and time in which the rest must then be copied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A move that begins once the one before is over."""
+    """A move that starts when the one before has ended."""
 
     at: float
     """Unix seconds."""
@@ -45,7 +45,7 @@ class Planned:
     """`plain`, `unthrottled`, `throttle_below_inbound`, `target_down` or `cancelled`."""
     partitions: int
     seconds: float
-    """That its throttle is made for."""
+    """The time for which its throttle is computed."""
 
 
 @dataclass(slots=True)
@@ -78,14 +78,14 @@ class Mover:
     campaign: Campaign | None = None
 
     def advance(self, world: World, until: float) -> None:
-        """Bring the moves of a cluster from `world.now` to a moment."""
+        """Advance the moves of a cluster from `world.now` to a moment."""
         now = self.campaign
         if now is not None and now.done_at is not None:
-            # `--verify` takes the throttle away with the first look after the end.
+            # `--verify` removes the throttle at the first check after the end.
             self.campaign = None
         if self.campaign is None and self.waiting and self.waiting[0].at <= until:
             self.campaign = self._begin(world, self.waiting[0], until)
-            # One for which no partition is healthy waits for the next poll.
+            # A move without any healthy partition waits for the next poll.
             self.waiting = self.waiting[1:] if self.campaign is not None else self.waiting
             return
         if self.campaign is None or self.campaign.done_at is not None:
@@ -140,7 +140,7 @@ class Mover:
         return campaign
 
     def _choose(self, world: World, planned: Planned) -> tuple[Longs, int, int] | None:
-        """Choose partitions of one topic that one broker has and another has not; a busy topic where that matters."""
+        """Choose partitions of one topic that one broker has and another does not; if needed, of a busy topic."""
         healthy = (world.lead >= 0) & (world.isr | (world.broker < 0)).all(axis=1)
         for held in world.held:
             if held.topic is not None:
@@ -161,7 +161,7 @@ class Mover:
         return None
 
     def _limit(self, world: World, planned: Planned, rows: Longs, sizes: Floats) -> float:
-        """Bytes a second that get it done in the planned time, or that do not even let through what is produced."""
+        """Bytes per second that complete it in the planned time, or that are below the produce rate."""
         if planned.kind == "unthrottled":
             return float("inf")
         if planned.kind == "throttle_below_inbound":
@@ -170,7 +170,7 @@ class Mover:
         return enough(world, rows, float(sizes.sum()), planned.seconds)
 
     def _operate(self, world: World, campaign: Campaign, until: float) -> None:
-        """Do what people do: raise a throttle that lets nothing through, or give up."""
+        """Act as an operator: raise a throttle that is too low, or cancel the move."""
         age, kind = until - campaign.began, campaign.planned.kind
         time_limit = max(campaign.planned.seconds, LEAST)
         if kind == "throttle_below_inbound" and campaign.raised_at is None and age >= time_limit:
@@ -215,7 +215,7 @@ class Mover:
             world.counted[f"replication_bytes_{name}_total"][broker] += given
 
     def _headroom(self, world: World, campaign: Campaign, leaders: np.ndarray) -> dict[int, float]:
-        """What in-sync traffic of the listed partitions leaves of each leader's limit."""
+        """Each leader's limit minus the in-sync traffic of the listed partitions."""
         mine = world.rows(campaign.topic)
         rows = mine[np.isin(world.number[mine], list(campaign.listed))]
         found = {}
@@ -226,7 +226,7 @@ class Mover:
         return found
 
     def _complete(self, world: World, campaign: Campaign, moment: float) -> None:
-        """Put every replica that has caught up into its place."""
+        """Complete the move of every replica that has caught up."""
         slot = world.broker.shape[1] - 1
         near = world.at[:, slot] >= world.end - np.maximum(0.5 * world.rate / world.record, 1.0)
         for row in np.flatnonzero(world.adding[:, slot] & near & (world.lead >= 0)).tolist():

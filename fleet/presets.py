@@ -1,4 +1,4 @@
-"""Fleets that have names."""
+"""Predefined fleets."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,4 +29,4 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "blog": {"blog": True, "brokers": 3, "partitions": 2, "interval": 0.1, "days": 120 / DAY},
     "fleet": {"clusters": 4, "days": 1.0, "partitions": 120, "faults": 21.0, "bursts": 40.0, "moves": 28.0},
 }
-"""Name to the options that it sets; what is given beside it counts more."""
+"""Options by preset; other options override them."""

@@ -11,13 +11,13 @@ LAG_TIME_MAX = 30.0
 """`replica.lag.time.max.ms`, seconds."""
 
 CATCH_UP = 60e6
-"""Bytes a second that a follower that lacks something gets of one partition."""
+"""Bytes per second that a lagging follower fetches of one partition."""
 
 LATENCY = (0.01, 0.08)
 """Seconds by which a healthy follower is behind."""
 
 BURST_LATENCY = 0.2
-"""The same while a burst comes in: some thousand records, and no fault."""
+"""The same during a burst: thousands of records, but no fault."""
 
 REBALANCE = 300.0
 """`leader.imbalance.check.interval.seconds`."""
@@ -28,13 +28,13 @@ def follow(world: World, until: float, gained: Floats, luck: np.random.Generator
     leads, alive, before = world.leading(), world.alive(), world.at
     latency = np.where(bursting(world, until)[:, None], BURST_LATENCY, luck.uniform(*LATENCY, size=before.shape))
     missing = np.floor(latency * (world.rate / world.record)[:, None] + luck.uniform(size=before.shape))
-    # What was there at the poll before has long been fetched: nothing is missing where nothing came.
+    # The records of the poll before were fetched long ago: without new records nothing is missing.
     shown = np.maximum(world.end[:, None] - np.minimum(missing, gained[:, None]), 0.0)
     share = _held(world, until)
     fetches = alive & (world.lead >= 0)[:, None] & ~world.adding
     seconds = np.minimum(until - world.now, until - world.returned_at[np.maximum(world.broker, 0)])
     free = np.isnan(share)
-    # A fetch brings a record, however slow: a quiet topic is not late on a slow broker.
+    # Even a slow fetch gets the record: a quiet topic is not late on a slow broker.
     part = np.where(share > 0, np.maximum(share * gained[:, None], 1.0), 0.0)
     most = np.where(free, seconds * (CATCH_UP / world.record)[:, None], part)
     reached = np.maximum(before, np.minimum(shown, before + np.floor(most)))
@@ -46,7 +46,7 @@ def follow(world: World, until: float, gained: Floats, luck: np.random.Generator
 
 
 def bursting(world: World, moment: float) -> Bools:
-    """(P,) partitions that a burst comes into."""
+    """(P,) partitions with a burst."""
     found = np.zeros(world.partitions, bool)
     for burst in world.bursts:
         if burst.began <= moment < burst.ended:
@@ -55,7 +55,7 @@ def bursting(world: World, moment: float) -> Bools:
 
 
 def _held(world: World, moment: float) -> Floats:
-    """(P, W) share of what is produced that still gets to replicas that are held up, NaN elsewhere."""
+    """(P, W) share of the inbound rate that a slow replica still gets, NaN elsewhere."""
     share = np.full(world.at.shape, np.nan)
     for held in world.held:
         if held.began <= moment < held.ended:
@@ -65,7 +65,7 @@ def _held(world: World, moment: float) -> Floats:
 
 
 def _count_traffic(world: World, fetched: Floats, gained: Floats) -> None:
-    """Add to the brokers' counters what was produced and replicated; consumers read all that is produced twice."""
+    """Add produced and replicated bytes to the counters of brokers; consumers read every record twice."""
     count, record, leaders = world.counted, world.record, np.maximum(world.leaders(), 0)
     produced, copied = gained * record, fetched * record[:, None]
     np.add.at(count["bytes_in_total"], leaders, produced)
@@ -85,7 +85,7 @@ def _change_isr(world: World, until: float, leads: Bools, caught: Bools) -> None
 
 
 def elect(world: World, moment: float) -> None:
-    """Lead by a replica in sync where the leader is gone; by the preferred one again when leaders are rebalanced."""
+    """Elect an in-sync replica if the leader is down, and the preferred one when leaders are rebalanced."""
     able = world.isr & world.alive() & ~world.adding
     lost = (world.lead < 0) | ~world.alive()[np.arange(world.partitions), np.maximum(world.lead, 0)]
     chosen = np.where(able.any(axis=1), able.argmax(axis=1), NO_REPLICA)
@@ -93,15 +93,15 @@ def elect(world: World, moment: float) -> None:
     changed = np.where(lost, world.lead != chosen, turned & able[:, 0] & (world.lead != 0))
     world.lead = np.where(changed, np.where(lost, chosen, 0), world.lead).astype(np.int32)
     world.epoch = world.epoch + (changed & (world.lead >= 0)).astype(np.int32)
-    # What a new leader lacks of the old log was never committed, and is produced again.
+    # Records that a new leader lacks were never committed, and are produced again.
     world.at = np.where(world.leading() & changed[:, None], world.end[:, None], world.at)
     world.caught_at = np.where(world.leading() & changed[:, None], moment, world.caught_at)
 
 
 def expire(world: World) -> None:
-    """Delete whole segments that retention has passed by; compacted logs keep their start.
+    """Delete whole segments that are past retention; compacted logs keep their start.
 
-    Retention goes by bytes, those of its time on a usual day: what a burst brings pushes out what is old.
+    Retention is by bytes, those of its time on a usual day: a burst deletes older records.
     """
     least = np.array([KEPT_BYTES / each.record for each in world.topics])[world.topic]
     rate = np.array([each.bytes_in / each.record for each in world.topics])[world.topic]

@@ -1,4 +1,4 @@
-"""When what happens to a cluster: each trouble in a slot of its own, so that truth and cause are plain."""
+"""The times of all events: each fault has its own slot, so its cause is clear."""
 
 import math
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ LONG: Final = 60.0
 """Minutes of a fault, at least and at most."""
 
 BURST_RECORDS: Final = (60_000.0, 200_000.0)
-"""A second to one partition: some 9,000 records on their way, above any threshold that goes by messages."""
+"""Records per second to one partition: a lag of about 9,000 records, above any threshold in messages."""
 
 BURST_BYTES: Final = 40e6
-"""A second to one partition, at most."""
+"""Bytes per second to one partition, at most."""
 
 RESTART: Final = 90.0
-"""Seconds that a broker is away in a rolling restart."""
+"""Seconds that a broker is down in a rolling restart."""
 
 AFTER: Final = 0.1
 """Seconds, more than a poll is ever late."""
 
 IDLE: Final = 0.01
-"""Of the mean: topics to which less is produced are quiet, and few messages are missing however long it lasts."""
+"""Share of the mean rate: topics below it are quiet, and a stuck follower of them lacks few messages."""
 
 IDLE_STUCK: Final = 0.4
-"""Of the followers that get stuck, those that are of a quiet topic on purpose."""
+"""Share of stuck followers that are of a quiet topic on purpose."""
 
 BETWEEN: Final = 240.0
 """Seconds from one broker's return to the next one's restart."""
@@ -45,14 +45,14 @@ BETWEEN: Final = 240.0
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A time of one cluster that belongs to one trouble. Unix seconds."""
+    """A time slot of one cluster for one fault. Unix seconds."""
 
     began: float
     seconds: float
 
 
 def schedule(world: World) -> list[Planned]:
-    """Put faults, bursts and restarts into a cluster, and return its moves."""
+    """Add faults, bursts and restarts to a cluster, and return its moves."""
     settings = world.settings
     luck = chance(settings, world.cluster.number, "schedule")
     counts = {name: _count(world, getattr(settings, name)) for name in ("faults", "restarts", "moves")}
@@ -78,7 +78,7 @@ def _count(world: World, of_week: float) -> int:
 
 
 def _after_poll(world: World, moment: float) -> float:
-    """Bring a moment to just after a poll: what begins there is whole in the next one."""
+    """Round a moment to just after a poll: the next poll shows an event from there completely."""
     settings = world.settings
     polls = math.floor((moment - settings.start) / settings.interval)
     return settings.start + polls * settings.interval + min(AFTER, settings.interval / 10)
@@ -113,7 +113,7 @@ def _fault(world: World, slot: _Slot, kind: str, luck: np.random.Generator) -> N
 
 
 def _stick(world: World, began: float, ended: float, luck: np.random.Generator) -> None:
-    """Stop one follower of one partition, which no move takes away (`Mover`)."""
+    """Stop one follower of one partition; moves leave it in place (`Mover`)."""
     usual = np.array([topic.bytes_in for topic in world.topics])[world.topic]
     quiet = np.flatnonzero(usual < IDLE * world.settings.bytes_in)
     rows = quiet if len(quiet) and luck.random() < IDLE_STUCK else np.arange(world.partitions)

@@ -1,4 +1,4 @@
-"""What a poll sees of a cluster: a `Snapshot`, as the poller makes it."""
+"""The `Snapshot` of a simulated cluster, as the poller makes it."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -38,7 +38,7 @@ PORT: Final = 9092
 
 
 def see(world: World, campaign: Campaign | None, clock: float, config: BrokerConfig) -> Snapshot:
-    """Look at a cluster as it is now; `clock` is the monotonic time of the sidecar, in seconds."""
+    """Make the snapshot of now; `clock` is the monotonic time of the sidecar, in seconds."""
     _measure(world, clock)
     brokers = world.cluster.brokers.tolist()
     up = [broker for broker in brokers if world.up[broker]]
@@ -71,14 +71,14 @@ def see(world: World, campaign: Campaign | None, clock: float, config: BrokerCon
 
 
 def _measure(world: World, clock: float) -> None:
-    """Read the log sizes of every broker that runs."""
+    """Read the log sizes of every running broker."""
     alive = world.alive()
     world.sized = np.where(alive, world.sizes().astype(np.int64), world.sized)
     world.sized_at = np.where(alive, clock, world.sized_at)
 
 
 def _slots(world: World) -> tuple[np.ndarray, np.ndarray]:
-    """Find rows and columns of the slots that hold a replica, partition by partition."""
+    """Find rows and columns of the slots with a replica, partition by partition."""
     rows, columns = np.nonzero(world.broker > 0)
     return rows, columns
 

@@ -1,4 +1,4 @@
-"""What a fleet is like. Seconds, bytes and bytes per second."""
+"""Settings of a fleet. Seconds, bytes and bytes per second."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -30,28 +30,28 @@ class Settings:
     start: float = MONDAY
     """Unix time of the first poll."""
     bytes_in: float = 200_000.0
-    """Mean of what is produced to a partition, bytes per second."""
+    """Mean produce rate of a partition, bytes per second."""
     faults: float = 12.0
-    """Of a week, per cluster: slow and stuck followers, and brokers that are down."""
+    """Per week and cluster: slow and stuck followers, and brokers that are down."""
     bursts: float = 20.0
-    """Of a week, per cluster."""
+    """Per week and cluster."""
     restarts: float = 1.0
-    """Rolling restarts of a week, per cluster."""
+    """Rolling restarts per week and cluster."""
     moves: float = 12.0
-    """Reassignments of a week, per cluster; a quarter of them gets stuck."""
+    """Reassignments per week and cluster; a quarter of them gets stuck."""
     sidecar_restarts: float = 0.0
-    """Of a week, per cluster: each begins another run."""
+    """Per week and cluster: each starts a new run."""
     partition_growth: float = 0.0
-    """Partitions that are made in a day, per cluster."""
+    """New partitions per day and cluster."""
     bytes_growth: float = 0.0
-    """Part of what is produced on the first day that is added in a day."""
+    """Growth of the produce rate per day, as a share of the first day."""
     horizon: float = 90.0
-    """Days in which limits are reached where something grows."""
+    """Days in which growth reaches the limits."""
     blog: bool = False
-    """The example of `fleet/blog.py` in place of all this."""
+    """The example of `fleet/blog.py` instead of these settings."""
 
     def __post_init__(self) -> None:
-        """Refuse what no cluster can be.
+        """Refuse impossible settings.
 
         Raises:
             ValueError: which option, and what it has to be.
@@ -74,5 +74,5 @@ class Settings:
 
 
 def chance(settings: Settings, cluster: int, concern: str) -> np.random.Generator:
-    """Make the random numbers of one concern of one cluster: what one draws does not change another's."""
+    """Make the random numbers of one subject of one cluster, independent of other subjects."""
     return np.random.default_rng([settings.seed, cluster, *concern.encode()])

@@ -1,4 +1,4 @@
-"""What a move needs of its throttle, and how its partitions share what is copied."""
+"""The throttle that a move needs, and how its partitions share the copied bytes."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ from fleet.world import World
 from kafka_warden.model import Floats, Longs
 
 WAITS: Final = 0.8
-"""What the law lets through of a limit, and some room: docs/throttle-law.md divides by it, too."""
+"""Usable share of a limit by the law, with a margin: docs/throttle-law.md divides by it, too."""
 
 
 def floors(world: World, rows: Longs) -> Floats:
-    """(B + 1,) what in-sync followers of some partitions fetch from each broker, bytes a second."""
+    """(B + 1,) rate at which in-sync followers of some partitions fetch from each broker, bytes per second."""
     found = np.zeros(len(world.up))
     np.add.at(found, world.leaders()[rows], world.rate[rows] * (world.isr[rows].sum(axis=1) - 1))
     return found
@@ -25,7 +25,7 @@ def enough(world: World, rows: Longs, left: float, seconds: float) -> float:
 
 
 def spread(world: World, rows: Longs, budget: float) -> float:
-    """Give bytes to partitions by turns; what one does not need goes to the others. Returns what was given."""
+    """Distribute bytes to partitions; the rest of one goes to the others. Returns the bytes of each."""
     slot, record = world.broker.shape[1] - 1, world.record[rows]
     lacks = np.maximum(world.end[rows] - world.at[rows, slot], 0.0) * record
     given = np.zeros(len(rows))

@@ -23,14 +23,14 @@ JITTER: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one poll sees, and whether a sidecar begins with it."""
+    """The snapshot of one poll, and whether a sidecar starts with it."""
 
     snapshot: Snapshot
     begins: bool = False
 
 
 class Simulation:
-    """What happens to one cluster of a fleet; `world.truth` is whole once all of `sights` was taken."""
+    """The simulation of one cluster of a fleet; `world.truth` is complete after all of `sights` is read."""
 
     def __init__(self, settings: Settings, number: int) -> None:
         cluster = make_cluster(settings, number)
@@ -48,7 +48,7 @@ class Simulation:
         return len(self._begins)
 
     def sights(self) -> Iterator[Sight]:
-        """Let time pass, and look at the cluster in every poll."""
+        """Advance the time, and yield the snapshot of every poll."""
         began, config = self.settings.start, BrokerConfig()
         for poll in range(self.settings.polls):
             moment = self._moment(poll)
@@ -64,7 +64,7 @@ class Simulation:
         return round(self.settings.start + poll * self.settings.interval + late, 6)
 
     def _beginnings(self) -> frozenset[int]:
-        """Draw the polls with which a sidecar begins, the first one among them."""
+        """Draw the polls at which a sidecar starts, including the first one."""
         luck = chance(self.settings, self.world.cluster.number, "sidecar")
         count = round(self.settings.sidecar_restarts * (self.settings.end - self.settings.start) / WEEK)
         drawn = luck.integers(1, max(self.settings.polls, 2), count)

@@ -1,4 +1,4 @@
-"""Brokers, topics and where their replicas lie."""
+"""Brokers, topics and the assignment of their replicas."""
 
 import base64
 import math
@@ -17,18 +17,18 @@ NAMES: Final = (
 )  # fmt: skip
 CONTROLLERS: Final = (1001, 1002, 1003)
 SKEW: Final = 1.1
-"""Exponent of Zipf's law between a topic's rank and what is produced to it."""
+"""Exponent of Zipf's law between a topic's rank and its produce rate."""
 
 QUIET_EACH: Final = 5
-"""One of so many topics is quiet."""
+"""One of this number of topics is quiet."""
 
 QUIET: Final = 1 / 2000
-"""What is produced to such a topic, of what its rank would have: a record now and then."""
+"""Produce rate of such a topic, as a share of its rank's rate: a record from time to time."""
 
 MIB: Final = 1 << 20
 
 KEPT_BYTES: Final = 64 * MIB
-"""That retention leaves of every log: more than followers are behind in a burst."""
+"""Bytes that retention leaves in every log: more than the lag of followers in a burst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Topic:
     retention: float
     """Seconds; infinite where nothing is deleted."""
     phase: float
-    """Seconds by which its day is late."""
+    """Seconds by which its daily cycle is shifted."""
     swing: float
-    """Part of its mean by which a day goes up and down."""
+    """Amplitude of its daily cycle, as a share of its mean."""
     compacted: bool = False
 
     @property
@@ -59,7 +59,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What does not change in a cluster."""
+    """The constant part of a cluster."""
 
     number: int
     id: str
@@ -70,14 +70,14 @@ class Cluster:
 
 
 def make_cluster(settings: Settings, number: int) -> Cluster:
-    """Make the brokers of one cluster, spread over racks by turns."""
+    """Make the brokers of one cluster, distributed over racks."""
     racks = tuple(f"rack-{chr(ord('a') + index % settings.racks % 26)}" for index in range(settings.brokers))
     brokers = np.arange(1, settings.brokers + 1, dtype=np.int32)
     return Cluster(number, _id(settings, number, "cluster"), brokers, racks, settings.replication_factor)
 
 
 def make_topics(settings: Settings, number: int) -> tuple[Topic, ...]:
-    """Make topics of skewed sizes that have the wanted partitions together, `__consumer_offsets` among them."""
+    """Make topics of skewed sizes with this number of partitions in total, including `__consumer_offsets`."""
     luck = chance(settings, number, "topics")
     left, sizes = settings.partitions, list[int]()
     offsets = max(settings.partitions // 20, 1) if settings.partitions > 1 else 0
@@ -98,7 +98,7 @@ def make_topics(settings: Settings, number: int) -> tuple[Topic, ...]:
 
 
 def draw_topic(settings: Settings, number: int, index: int, partitions: int, weight: float) -> Topic:
-    """Draw the load of a topic; `weight` is what is produced to a partition of it, of the mean."""
+    """Draw the load of a topic; `weight` is the produce rate of a partition of it, as a multiple of the mean."""
     luck = chance(settings, number, f"topic {index}")
     name = f"{NAMES[index % len(NAMES)]}-{index // len(NAMES) + 1:04d}"
     return Topic(
@@ -120,14 +120,14 @@ def place(cluster: Cluster, first: int, partitions: int) -> Ints:
     """
     count, racks, factor = len(cluster.brokers), len(set(cluster.racks)), cluster.replication_factor
     rows, step = np.arange(first, first + partitions)[:, None], np.arange(factor)[None, :]
-    # Followers are further away with every round, so that what a dead broker led does not all go to its neighbour.
+    # The distance of followers grows with every round, so the leaders of a dead broker go to several brokers.
     shift = racks * (rows // count % ((count - factor) // racks + 1))
     chosen: Ints = cluster.brokers[(rows + step + np.where(step > 0, shift, 0)) % count]
     return chosen
 
 
 def per_partition(topics: tuple[Topic, ...], topic: Ints, field: str) -> Floats:
-    """(P,) a number of the topic of each partition."""
+    """(P,) the numeric field of the topic of each partition."""
     return np.array([float(getattr(each, field)) for each in topics])[topic]
 
 

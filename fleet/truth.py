@@ -1,4 +1,4 @@
-"""What really happened: beside the history, never inside it, one JSON object a line."""
+"""The true events: beside the history, never inside it, one JSON object per line."""
 
 import json
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something that happened to a cluster, a broker, or a replica. Times are Unix seconds."""
+    """An event of a cluster, a broker, or a replica. Times are Unix seconds."""
 
     kind: str
     began: float
     ended: float
-    """When its cause was gone; catching up comes after."""
+    """When its cause ended; catching up comes after."""
     topic: str | None = None
     partition: int | None = None
     broker: int | None = None
@@ -22,7 +22,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The life of one adding replica. Times are Unix seconds; `ended` is null while it goes on."""
+    """The move of one adding replica. Times are Unix seconds; `ended` is null while it is in progress."""
 
     topic: str
     topic_id: str
@@ -35,17 +35,17 @@ class Moved:
     """`completed`, `cancelled` or `running`."""
     bytes_at_start: float
     limit: float
-    """Bytes per second that its throttle was set to at first."""
+    """Its first throttle, bytes per second."""
     raised_to: float | None
-    """And later, where somebody raised it."""
+    """Its raised throttle, if it was raised."""
     raised_at: float | None
     cause: str | None
-    """Why it got stuck, where it did."""
+    """Why it was stuck, if it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """When something that grows reaches its limit. `None` is not within the years that were looked at."""
+    """When a growing value reaches its limit. `None`: not within the simulated time."""
 
     subject: str
     """`cluster` or a broker id."""
@@ -59,12 +59,12 @@ class Reached:
 
 @dataclass(slots=True)
 class Truth:
-    """All of one cluster."""
+    """The truth of one cluster."""
 
     cluster_id: str
     faults: list[Happened] = field(default_factory=list)
     calm: list[Happened] = field(default_factory=list)
-    """What looks like a fault and is none: bursts, rolling restarts."""
+    """Events that look like faults but are not: bursts, rolling restarts."""
     moves: list[Moved] = field(default_factory=list)
     growth: list[Reached] = field(default_factory=list)
 

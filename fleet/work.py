@@ -1,4 +1,4 @@
-"""Work that is done side by side, and how far it is."""
+"""Parallel work, with its progress."""
 
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 GLANCE: Final = 0.5
-"""Seconds between two looks at how far the work is."""
+"""Seconds between two reports of progress."""
 
 _done: Any = None
 
@@ -24,7 +24,7 @@ class Task(Generic[Input, Output]):
 
 
 def run_all(tasks: Sequence[Task[Input, Output]], workers: int, report: Callable[[int], None]) -> Iterator[Output]:
-    """Do tasks in processes, or here where there is one worker; yield the results in the order of the tasks."""
+    """Do tasks in processes, or in this one if there is one worker; yield the results in the order of the tasks."""
     if min(workers, len(tasks)) <= 1:
         yield from _run_here(tasks, report)
         return

@@ -1,4 +1,4 @@
-"""A cluster at one moment. Everything else in this package changes it or looks at it."""
+"""A cluster at one moment. All other modules of this package change it or read it."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ NO_REPLICA: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """A broker that is not there for a while. Unix seconds."""
+    """A time during which a broker is down. Unix seconds."""
 
     broker: int
     began: float
@@ -28,26 +28,26 @@ class Down:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Fetching that is held up: of all that a broker follows, or of one replica. Unix seconds."""
+    """Slow or stopped fetches of all replicas of a broker, or of one replica. Unix seconds."""
 
     broker: int
     began: float
     ended: float
     share: float
-    """Of what is produced that still gets through."""
+    """Share of the inbound rate that it still fetches."""
     topic: str | None = None
     partition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Produced to one topic on top of the rest."""
+    """A burst: additional records to one topic."""
 
     topic: str
     began: float
     ended: float
     records: float
-    """A second, to each partition."""
+    """Per second, to each partition."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class World:
     rate: Floats
     """(P,) produced, bytes per second."""
     noise: Floats
-    """(P,) logarithm of what is produced of the usual; alike for all partitions of a topic."""
+    """(P,) logarithm of the noise of the produce rate; equal for all partitions of a topic."""
     broker: Ints
     """(P, W)"""
     isr: Bools
@@ -95,16 +95,16 @@ class World:
     answered_at: Floats
     """(B + 1,) Unix time of its last answer, 0 before."""
     counted: dict[str, Floats]
-    """Name of a bean that counts to (B + 1,) its values."""
+    """Values (B + 1,) by name of a counter bean."""
     catching_up: Floats
     """(B + 1, 2) bytes a second that adding replicas copy from, and to, each broker."""
     downs: list[Down] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     bursts: list[Burst] = field(default_factory=list)
     tokens: float = 22.0
-    """Of the client that makes topics, KIP-599."""
+    """Tokens of the client that creates topics, KIP-599."""
     made: int = 0
-    """Creations that are there."""
+    """Topics that were created so far."""
 
     @property
     def partitions(self) -> int:
@@ -142,7 +142,7 @@ class World:
         return found
 
     def sizes(self) -> Floats:
-        """(P, W) bytes of each local log; a compacted one is cleaned down to a quarter of a day again and again."""
+        """(P, W) bytes of each local log; a compacted one is repeatedly cleaned down to a quarter of a day."""
         kept = np.maximum(self.at - self.start[:, None], 0) * self.record[:, None]
         compacted = per_partition(self.topics, self.topic, "compacted")[:, None] > 0
         bottom = 21_600 * per_partition(self.topics, self.topic, "bytes_in")[:, None]
@@ -162,7 +162,7 @@ COUNTERS: Final = (
 
 
 def make_world(settings: Settings, cluster: Cluster, plan: Plan) -> World:
-    """Make a cluster as it stands at the first poll: healthy, and with logs as old as their retention."""
+    """Make a cluster as it is at the first poll: healthy, and with logs as old as their retention."""
     brokers, width = len(cluster.brokers) + 1, cluster.replication_factor + 1
     flat, wide = np.zeros(0), np.zeros((0, width))
     world = World(
@@ -206,7 +206,7 @@ WIDE: Final = ("broker", "isr", "adding", "removing", "at", "caught_at", "sized"
 
 
 def add_topic(world: World, creation: Creation, now: float) -> None:
-    """Make a topic; those of the first day have logs already."""
+    """Make a topic; topics of the first day already have logs."""
     topic, count = creation.topic, creation.topic.partitions
     names = sorted([*world.topics, topic], key=lambda each: each.name)
     place = names.index(topic)

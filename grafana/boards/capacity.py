@@ -251,6 +251,6 @@ CAPACITY: Final = Board(
         Section("How much room?", NOW),
         Section("Partitions", PARTITIONS),
         Section("Bytes on disk", DISKS),
-        Section("Who writes", TRAFFIC),
+        Section("Inbound and outbound traffic", TRAFFIC),
     ],
 )

@@ -241,7 +241,7 @@ CONTROLLER: Final = Board(
     "Which client is limited by its mutation quota, for how long, and which one is next?",
     ("broker",),
     [
-        Section("Is anybody held back?", NOW),
+        Section("Is a client throttled?", NOW),
         Section("Which client?", CLIENTS),
         Section("The controller itself", ITSELF),
     ],

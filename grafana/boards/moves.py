@@ -67,7 +67,7 @@ OVERVIEW: Final = (
                     "The lowest throttle for all brokers that ends the moves within the option moves.deadline, inside "
                     "the bounds of KIP-73.",
                     runbooks=("KafkaReassignmentWillMissItsTime",),
-                    no_value="none fits, or nothing moves",
+                    no_value="no throttle is enough, or nothing moves",
                 ),
                 most("replication_throttle_recommended_bytes_per_second"),
                 looks.BYTES_PER_SECOND,
@@ -235,6 +235,6 @@ MOVES: Final = Board(
         Section("Will they end?", OVERVIEW),
         Section("Each replica", REPLICAS),
         Section("Speed against throttle", LIMITS),
-        Section("What is set", SETTINGS),
+        Section("Throttles and assignments", SETTINGS),
     ],
 )

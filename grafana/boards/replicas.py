@@ -128,7 +128,7 @@ EACH: Final = (
                     "Under-replicated partitions, with age",
                     "The longest first. Replicas that a move is adding do not count.",
                     runbooks=("KafkaPartitionUnderReplicated",),
-                    no_value="no partition is",
+                    no_value="no partition is under-replicated",
                 ),
                 {"topic": "Topic", "partition": "Partition"},
                 [
@@ -285,7 +285,7 @@ REPLICAS: Final = Board(
     "Which replicas are out of sync, why and since when, and which partitions are no longer safe?",
     ("broker", "topic"),
     [
-        Section("What is safe?", SAFETY),
+        Section("Which partitions are not safe?", SAFETY),
         Section("Which replicas?", EACH),
         Section("Which broker?", BROKERS),
     ],

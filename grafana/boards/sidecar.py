@@ -128,7 +128,7 @@ SOURCES: Final = (
                     "Failed requests",
                     "Failed requests by reason. Empty before the first failure.",
                     runbooks=UNREACHABLE,
-                    no_value="none ever failed",
+                    no_value="no request ever failed",
                 ),
                 [
                     Query(
@@ -255,7 +255,7 @@ HISTORY: Final = (
                     "Rows of history lost",
                     "Lost rows by reason. Empty before the first loss.",
                     runbooks=LOST,
-                    no_value="none ever was",
+                    no_value="no row was ever lost",
                 ),
                 [
                     Query(
@@ -275,9 +275,9 @@ SIDECAR: Final = Board(
     "Are the numbers on the other dashboards complete and current?",
     ("instance",),
     [
-        Section("Can they?", NOW),
-        Section("Who does not answer?", SOURCES),
-        Section("The page", PAGE),
+        Section("Are the data complete and current?", NOW),
+        Section("Which requests are not answered?", SOURCES),
+        Section("The snapshot", PAGE),
         Section("History", HISTORY),
     ],
 )

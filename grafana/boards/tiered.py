@@ -248,7 +248,7 @@ TIERED: Final = Board(
     [
         Section("Does it keep up?", NOW),
         Section("Against the quotas", QUOTAS),
-        Section("What is behind", BEHIND),
+        Section("What is overdue?", BEHIND),
         Section("Traffic and errors", TRAFFIC),
     ],
 )
