@@ -43,7 +43,7 @@ def at(number: int, listed: Move, free: Move, limits: Mapping[int, float], **fie
 
 
 def seen(listed: Move, free: Move, limits: Mapping[int, float], **fields: Any) -> list[Derived]:
-    """Judge all polls."""
+    """Derive all polls."""
     return judge_each(*(at(number, listed, free, limits, **fields) for number in range(POLLS)))
 
 

@@ -34,7 +34,7 @@ def poll(*partitions: Partition, clock: float = 0.0, rate: float | None = None, 
 
 
 def twice(*partitions: Partition, **fields: Any) -> Derived:
-    """Judge two equal polls, 10 s apart."""
+    """Derive two equal polls, 10 s apart."""
     return judge(*(poll(*partitions, clock=clock, **fields) for clock in (0.0, 10.0)))
 
 

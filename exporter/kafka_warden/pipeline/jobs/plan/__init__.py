@@ -40,18 +40,18 @@ IMPOSSIBLE: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user asks of a plan. None stands for the value in the history."""
+    """What the user asks of a plan. None means the value in the history."""
 
     reassignment: Path
     deadline: float | None = None
     """Seconds."""
     max_network_share: float | None = None
-    """Of the network of one broker."""
+    """Share of the network of one broker."""
     network: float | None = None
     """Bytes per second of one broker."""
     max_broker_partitions: int | None = None
     percentile: float = 0.95
-    """The plan that is printed in full."""
+    """Share of the polls, for the plan that is printed in full."""
     cluster: str | None = None
     """Its id."""
     rollback: Path | None = None
