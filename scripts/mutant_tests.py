@@ -12,8 +12,10 @@ import pytest
 from coverage import Coverage
 
 import sandbox  # noqa: F401  # the same: it imports the Kafka clients
+from tests.support.suite import SHARDS
 
-MARKERS: Final = "not (full_kafka or full_pipeline or full_alerts or cluster or spark)"
+MARKERS: Final = f"not ({' or '.join((*SHARDS, 'cluster', 'spark'))})"
+"""The tests of `make unit`."""
 GIGABYTES: Final = 4
 """Of memory that a mutant may take: an endless loop can allocate without end."""
 
