@@ -1,6 +1,7 @@
 """Runs tests in processes of their own, for `mutants.py`: some of them, on a copy of the package, and with bounds."""
 
 import os
+import re
 import resource
 import sys
 from collections.abc import Collection, Mapping
@@ -12,12 +13,16 @@ import pytest
 from coverage import Coverage
 
 import sandbox  # noqa: F401  # the same: it imports the Kafka clients
-from tests.support.suite import SHARDS
 
-MARKERS: Final = f"not ({' or '.join((*SHARDS, 'cluster', 'spark'))})"
-"""The tests of `make unit`."""
+MAKEFILE: Final = Path(__file__).parents[1] / "Makefile"
+MARKERS: Final = f"{re.findall('^CORE := (.+)$', MAKEFILE.read_text(), re.MULTILINE)[0]} and not cluster and not spark"
+"""Of the tests of `make unit`."""
 GIGABYTES: Final = 4
 """Of memory that a mutant may take: an endless loop can allocate without end."""
+
+GRACE: Final = 10.0
+"""Seconds that a test may take besides `SLOWER` times what all tests of its file took without a change."""
+SLOWER: Final = 5.0
 
 
 class Recorder:
@@ -49,13 +54,18 @@ class Chosen:
         self._seconds = seconds
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Select and sort."""
+        """Select and sort, and limit the time of each test: a mutant can wait for ever."""
         files: dict[str, float] = {}
         for test, seconds in self._seconds.items():
             files[file_of(test)] = files.get(file_of(test), 0.0) + seconds
         chosen = {item.nodeid: item for item in items if item.nodeid in self._seconds}
         order = sorted(chosen, key=lambda test: (files[file_of(test)], file_of(test), self._seconds[test]))
         items[:] = [chosen[test] for test in order]
+        for item in items:
+            limit = (
+                GRACE + SLOWER * files[file_of(item.nodeid)]
+            )  # a fixture of the file may be part of any of its tests
+            item.add_marker(pytest.mark.timeout(limit, method="thread"), append=False)
 
 
 def file_of(test: str) -> str:
