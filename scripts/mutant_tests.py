@@ -8,8 +8,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
-import numpy as np  # noqa: F401  # slow to import, and the processes of the mutants inherit it
+import hypothesis  # noqa: F401  # slow to import, and the processes of the mutants inherit it
+import numpy as np  # noqa: F401  # the same
 import pytest
+import structlog  # noqa: F401  # the same
 from coverage import Coverage
 
 import sandbox  # noqa: F401  # the same: it imports the Kafka clients
@@ -75,7 +77,19 @@ def file_of(test: str) -> str:
 
 def run_tests(arguments: Collection[str], copy: Path, plugin: object) -> int:
     """Run tests on a copy of the package; return pytest's exit status."""
-    options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", MARKERS)
+    options = (
+        "-q",
+        "-x",
+        "--assert=plain",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-m",
+        MARKERS,
+    )
     override = ("-o", "addopts=--import-mode=importlib", "-o", f"pythonpath={copy} .")
     os.environ["PYTHONPATH"] = str(copy)
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"

@@ -141,6 +141,7 @@ def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
     """When partitions come and go the state moves with them; a new row is a first sample."""
     state, _ = run([log(1000, 1, 100_000, 1)])
     state = realign(state, np.array([U, 0], dtype=np.int32))
+    assert state.unpaced.tolist() == [False, True]
     two = replace(
         log(1000, 10),
         **{

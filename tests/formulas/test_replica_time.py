@@ -89,6 +89,7 @@ def test_behind_starts_with_the_first_sight() -> None:
         ("the window is conclusive for the first time", NAN, 30, False, False, 30, 70),
         ("the window is conclusive, and the end has moved since", 80, 30, False, True, 30, 70),
         ("the window was thinned: the earlier time is kept", 80, 30, False, False, 20, 80),
+        ("the same within a second", 99.25, 0.5, False, False, 0.75, 99.25),
         ("the window has forgotten it", 10, 60, True, False, 90, 10),
         ("forgotten, and it has moved since", 10, 60, True, True, 60, 40),
         ("never known before", NAN, 60, True, False, 60, 40),

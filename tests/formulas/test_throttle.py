@@ -83,9 +83,8 @@ def test_floors(
     why: str, replicas: Replicas, bytes_in: list[float], leader: list[float], follower: list[float]
 ) -> None:
     """In-sync traffic of listed partitions counts against the limits of both sides."""
-    brokers, rates = len(leader), np.array(bytes_in)
-    np.testing.assert_allclose(throttle.leader_floor(replicas, rates, brokers).values, leader, err_msg=why)
-    np.testing.assert_allclose(throttle.follower_floor(replicas, rates, brokers).values, follower, err_msg=why)
+    found = throttle.floors(replicas, np.array(bytes_in), len(leader))
+    np.testing.assert_allclose(found, (leader, follower), err_msg=why)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 judgement.md 3. Arrays have one row per partition (P rows); NaN is unknown.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 import numpy as np
 
 from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
+from kafka_warden.formulas.rows import carry
 
 DOWNWARD_WEIGHT = 0.1
 """How fast the bytes per appended offset of a compacted topic follow a lower reading, which cleaning may cause."""
@@ -137,7 +138,7 @@ def step(state: BytesIn, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Fl
     pace = _over(offsets_gained(state.previous, now), now.ended_at - state.previous.ended_at)
     learned, unpaced = learn_bytes_per_offset(state, now, pace)
     appended = learn_appended(state.appended, learned, state.sized, now, compacted)
-    rates = bytes_in_rate(BytesIn(state.previous, state.sized, learned, appended, unpaced), now, compacted)
+    rates = bytes_in_rate(replace(state, appended=appended), now, compacted)
     fresh = (now.size != UNKNOWN) & (now.sized_at > state.sized.sized_at)
     return BytesIn(now, _choose(fresh, now, state.sized), learned, appended, unpaced), rates
 
@@ -150,27 +151,21 @@ def blank(rows: int) -> BytesIn:
     return BytesIn(logs, logs, np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, bool))
 
 
-def realign(state: BytesIn, rows: Ints | Longs) -> BytesIn:
+def realign(state: BytesIn, rows: Longs) -> BytesIn:
     """The state with row i taken from the old row `rows[i]`, all unknown where that is `UNKNOWN` (a new partition).
 
     A topic that was created again under an old name is a new one: rows are matched by topic id.
     """
-    new = rows == UNKNOWN
-    kept = np.where(new, 0, rows)
-    per_offset, appended = (
-        np.where(new, np.nan, old[kept] if len(old) else np.nan) for old in (state.per_offset, state.appended)
+    per_offset, appended = (carry(old, rows, np.nan) for old in (state.per_offset, state.appended))
+    return BytesIn(
+        _take(state.previous, rows), _take(state.sized, rows), per_offset, appended, carry(state.unpaced, rows, 0)
     )
-    unpaced = ~new & (state.unpaced[kept] if len(state.unpaced) else False)
-    return BytesIn(_take(state.previous, kept, new), _take(state.sized, kept, new), per_offset, appended, unpaced)
 
 
-def _take(logs: LeaderLogs, rows: Ints | Longs, new: Bools) -> LeaderLogs:
-    columns = {}
-    for column in fields(LeaderLogs):
-        old = getattr(logs, column.name)
-        blank = 0.0 if column.name in {"ended_at", "sized_at"} else UNKNOWN
-        columns[column.name] = np.where(new, blank, old[rows] if len(old) else blank).astype(old.dtype)
-    return LeaderLogs(**columns)
+def _take(logs: LeaderLogs, rows: Longs) -> LeaderLogs:
+    missing = {"ended_at": 0.0, "sized_at": 0.0}
+    names = [column.name for column in fields(LeaderLogs)]
+    return LeaderLogs(**{name: carry(getattr(logs, name), rows, missing.get(name, UNKNOWN)) for name in names})
 
 
 def _choose(condition: Bools, then: LeaderLogs, otherwise: LeaderLogs) -> LeaderLogs:

@@ -211,6 +211,6 @@ def _watched(layout: Layout, answers: LastAnswers) -> Bools:
     reassigning, _, _ = mark_moves(layout, answers.reassignments)
     partitions = np.isin(layout.topic, listed) | reassigning
     between_dirs = {(moving.topic, moving.partition) for futures in answers.future.values() for moving in futures}
-    partitions[partition_rows(layout, between_dirs)] = True
+    partitions[list(partition_rows(layout, between_dirs).values())] = True
     watched: Bools = partitions[layout.partition]
     return watched

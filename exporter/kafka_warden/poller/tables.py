@@ -113,11 +113,8 @@ def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Boo
     adding, removing = np.zeros(len(layout.partition), bool), np.zeros(len(layout.partition), bool)
     if not reassignments:
         return reassigning, adding, removing
-    index = {name: position for position, name in enumerate(layout.topics)}
-    for (topic, number), change in reassignments.items():
-        row = _partition_row(layout, index.get(topic, len(index)), number)
-        if row is None:
-            continue
+    for partition, row in partition_rows(layout, reassignments).items():
+        change = reassignments[partition]
         reassigning[row] = True
         first, last = np.searchsorted(layout.partition, [row, row + 1])
         adding[first:last] = np.isin(layout.broker[first:last], list(change.adding))
@@ -127,31 +124,28 @@ def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Boo
 
 def recently_finished(layout: Layout, before: Reassignments, now: Reassignments) -> Reassignments:
     """Return reassignments that ended after the layout was read. It still shows them, so they count for this poll."""
-    index = {name: position for position, name in enumerate(layout.topics)}
     kept: Reassignments = {}
-    for (topic, number), change in before.items():
-        row = _partition_row(layout, index.get(topic, len(index)), number) if (topic, number) not in now else None
-        if row is None:
-            continue
+    for partition, row in partition_rows(layout, before.keys() - now.keys()).items():
+        change = before[partition]
         first, last = np.searchsorted(layout.partition, [row, row + 1])
         replicas = set(layout.broker[first:last].tolist())
         in_sync = set(layout.broker[first:last][layout.in_isr[first:last]].tolist())
         if replicas >= change.adding | change.removing and not in_sync >= change.adding:
-            kept[topic, number] = change
+            kept[partition] = change
     return kept
 
 
-def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> list[int]:
+def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
     """Find the rows of some partitions, given by topic name and number; unknown ones are left out."""
     index = {name: position for position, name in enumerate(layout.topics)}
-    rows = (_partition_row(layout, index[topic], number) for topic, number in partitions if topic in index)
-    return [row for row in rows if row is not None]
-
-
-def _partition_row(layout: Layout, topic: int, number: int) -> int | None:
-    first, last = np.searchsorted(layout.topic, [topic, topic + 1])
-    row = int(first + np.searchsorted(layout.number[first:last], number))
-    return row if row < last and layout.number[row] == number else None
+    rows: dict[tuple[str, int], int] = {}
+    for name, number in partitions:
+        if name in index:
+            first, last = np.searchsorted(layout.topic, [index[name], index[name] + 1])
+            row = int(first + np.searchsorted(layout.number[first:last], number))
+            if row < last and layout.number[row] == number:
+                rows[name, number] = row
+    return rows
 
 
 def in_order(layout: Layout, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]) -> Longs:
