@@ -193,7 +193,14 @@ def test_large_numbers_are_as_good_as_small_ones() -> None:
 
 @pytest.mark.parametrize(
     ("level", "slope", "limit", "day"),
-    [(0.0, 1.0, 10.0, 10), (0.0, 3.0, 10.0, 6), (0.0, 0.0, 10.0, None), (0.0, -1.0, 10.0, None), (20.0, 0.0, 10.0, 6)],
+    [
+        (0.0, 1.0, 10.0, 10),
+        (0.0, 1.0, 7.0, 7),
+        (0.0, 3.0, 10.0, 6),
+        (0.0, 0.0, 10.0, None),
+        (0.0, -1.0, 10.0, None),
+        (20.0, 0.0, 10.0, 6),
+    ],
 )
 def test_where_a_line_crosses(level: float, slope: float, limit: float, day: int | None) -> None:
     """On the first whole day at or above, after day 5."""

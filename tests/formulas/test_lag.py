@@ -78,6 +78,7 @@ def test_lag_bytes_by_size(size: int, leader_size: int, expected: float) -> None
         ("the leader cleaned 50, of which 30 were to be copied", 40, 100, 40, 50, 0.0, 20.0),
         ("and all of them where all was", 0, 100, 0, 50, 0.0, 0.0),
         ("and none where nothing was", 100, 100, 100, 50, 0.0, 50.0),
+        ("what cleaning changed before counts as to be copied", 40, 100, 40, 50, 15.0, 27.5),
         ("both deleted their oldest segment", 40, 100, 30, 90, 5.0, 5.0),
         ("nothing was compared before", U, U, 50, 110, 0.0, 0.0),
         ("the leader was empty", 0, 0, 0, 10, 0.0, 0.0),

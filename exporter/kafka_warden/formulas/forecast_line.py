@@ -23,4 +23,4 @@ def crossing(level: float, slope: float, limit: float, after: int) -> int | None
         return after + 1
     if slope <= 0 or math.isinf(limit):
         return None
-    return max(math.ceil((limit - level) / slope - ROUNDING), after + 1)
+    return math.ceil((limit - level) / slope - ROUNDING)
