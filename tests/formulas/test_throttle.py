@@ -127,6 +127,7 @@ def test_a_network_too_small_leaves_nothing() -> None:
         ("KIP-73: 5 nodes, 1 MB/s, 10 s, on gigabit", 1 * MB, 5, 10, 125 * MB, 10 * MB),
         ("KIP-73: 500 nodes on 100 MB/s, 10 s", 1 * MB, 500, 10, 100 * MB, 2 * MB),
         ("no network configured", 1 * MB, 500, 10, math.inf, 10 * MB),
+        ("no broker fetches", 1 * MB, 0, 10, math.inf, math.inf),
         ("10 MiB in 11 s need 953,251 B/s", 953_251, 3, 11, math.inf, 953_251 * 11),
     ],
 )

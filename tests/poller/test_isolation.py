@@ -49,6 +49,25 @@ def test_a_broker_that_hangs_costs_its_own_numbers_only(polled: Polling, broker:
     assert polled.down() == {}
 
 
+def test_a_broker_that_fails_at_its_followers_is_asked_nothing_more(polled: Polling) -> None:
+    """Neither for its log directories nor for its configuration, which are due."""
+    polled.brokers.rule(2, "ListOffsets", side="followers", drop=True)
+    polled.poll(MINUTE)
+    assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
+
+
+def test_brokers_that_hang_for_the_metadata_are_asked_last(polled: Polling) -> None:
+    """More of them than one poll can ask, so that the others are asked in the next one."""
+    polled.brokers.brokers(*({"id": broker} for broker in range(4, 12)))
+    lead_of(polled)
+    for broker in range(1, 11):
+        polled.brokers.rule(broker, hang=True)
+    polled.poll()
+    assert "metadata" in polled.down()
+    polled.poll()
+    assert "metadata" not in polled.down()
+
+
 @pytest.mark.parametrize("broker", [1, 3])
 def test_a_broker_that_refuses_connections_costs_its_own_numbers_and_no_time(polled: Polling, broker: int) -> None:
     """It is asked again in every poll, so that the first one after its return has its numbers."""

@@ -29,7 +29,7 @@ def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(
     """Then it is forgotten with all its sources."""
     polled.brokers.do("remove_brokers", brokers=[3])
     snapshot = polled.poll()
-    assert snapshot.brokers[3].gone
+    assert (snapshot.brokers[3].gone, snapshot.brokers[3].fenced) == (True, False)
     assert sources_of(polled, 3) == {"offsets", "log_dirs", "configs"}
     assert set(polled.down().values()) == {"fenced"}
 

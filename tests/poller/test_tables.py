@@ -7,7 +7,15 @@ import pytest
 
 from kafka_warden.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
-from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, partition_table, recently_finished
+from kafka_warden.poller.tables import (
+    Columns,
+    Rows,
+    in_order,
+    log_gaps,
+    partition_rows,
+    partition_table,
+    recently_finished,
+)
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.reassignments import Reassignment
 from tests.building import Partition, layout
@@ -103,8 +111,16 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
     """Those of a partition without a leader are unknown."""
     seen = layout({"t": [Partition(replicas=(1, 2), leader=2), Partition(replicas=(1, 2), leader=UNKNOWN)]})
     table = partition_table(seen, Columns.unknown(4), np.array([1, 2, 3, 4]), np.zeros(2, bool))
+    assert all(getattr(table, name) is getattr(seen, name) for name in ("topic", "number", "leader", "leader_epoch"))
     assert table.tiered.tolist() == [2, UNKNOWN]
     assert table.start.tolist() == [UNKNOWN, UNKNOWN]
+
+
+def test_a_follower_that_answers_after_its_leader_was_asked_has_no_end() -> None:
+    """It may be above the end of the leader, which itself keeps its end."""
+    seen = layout({"t": [Partition(replicas=(1, 2, 3))]})
+    ends = in_order(seen, np.array([10, 10, 11]), {1: 7.0, 2: 5.0, 3: 7.0}, {1: 6.0, 2: 6.0})
+    assert ends.tolist() == [10, 10, UNKNOWN]
 
 
 def answer(*stray: tuple[str, int], online: bool = True) -> LogDirs:

@@ -101,7 +101,7 @@ class BrokerQuestions:
                 self.context.note(source, str(broker), self.context.now(), fault)
 
     async def _followed(self, broker: int, link: BrokerLink, until: float) -> bool:
-        wanted = self.rows.followed.get(broker, RowIndex())
+        wanted = self.rows.followed[broker]
         if not await self._ends(broker, link, wanted, until):
             return False
         self.context.followers_at[broker] = self.context.now()
@@ -109,7 +109,7 @@ class BrokerQuestions:
 
     async def _led(self, broker: int, link: BrokerLink, until: float) -> bool:
         self.context.leaders_asked_at[broker] = self.context.now()
-        if not await self._ends(broker, link, self.rows.led.get(broker, RowIndex()), until):
+        if not await self._ends(broker, link, self.rows.led[broker], until):
             return False
         self.context.offsets_at[broker] = self.context.now()
         return True
@@ -146,7 +146,7 @@ class BrokerQuestions:
 
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
         answers = self.context.state.answers
-        known = self.rows.hosted.get(broker, RowIndex())
+        known = self.rows.hosted[broker]
         sizes, begins = (np.full(len(answers.columns.size), UNKNOWN, np.int64) for _ in range(2))
         starts = self._start_rows(broker) if wanted is None else wanted
 
@@ -179,7 +179,7 @@ class BrokerQuestions:
     def _start_rows(self, broker: int) -> RowIndex:
         watched = self.context.watched(self.layout)
         if not watched.any():
-            return self.rows.led.get(broker, RowIndex())
+            return self.rows.led[broker]
         wanted = self.rows.leading | watched
         return index_rows(self.layout, np.flatnonzero(wanted & (self.layout.broker == broker)))
 

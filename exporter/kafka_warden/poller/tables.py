@@ -1,5 +1,6 @@
 """The columns that outlive a poll, and how they follow when partitions come, go or move."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -81,9 +82,8 @@ class Rows:
         leading = np.zeros(len(layout.partition), dtype=bool)
         leading[layout.leader_row[layout.leader_row >= 0]] = True
         self.leading = leading
-        self.followed: dict[int, RowIndex] = {}
-        self.led: dict[int, RowIndex] = {}
-        self.hosted: dict[int, RowIndex] = {}
+        # A broker may have none: a default one is empty.
+        self.followed, self.led, self.hosted = (defaultdict[int, RowIndex](RowIndex) for _ in range(3))
         for broker in np.unique(layout.broker).tolist():
             rows = np.flatnonzero(layout.broker == broker)
             self.hosted[broker] = index_rows(layout, rows)
