@@ -48,6 +48,11 @@ def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle:
     assert shown(cycle, "snapshot_timestamp_seconds") == {"": polled.clock.time()}
     assert shown(cycle, LAG) == {'broker="1"': 0.0, 'broker="2"': 10.0, 'broker="3"': 0.0}
 
+    polled.brokers.do("clear")
+    with capture_logs() as logs:
+        cycle.once()
+    assert logs == [{"event": "source answers again", "source": "reassignments", "broker": "", "log_level": "info"}]
+
 
 def test_a_broker_that_hangs_leaves_the_numbers_of_the_others(polled: Polling, cycle: Cycle) -> None:
     """Lag behind a leader on it is unknown, and so is each sum with such a part. Its own lag is the last known."""
