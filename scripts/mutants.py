@@ -46,14 +46,16 @@ ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
     "formulas": ("tests/formulas",),
     "derive": ("tests/derive",),
     "poller": ("tests/poller", "tests/scheduling"),
-    "clients": ("tests/clients", "--ignore=tests/clients/test_jmx_memory.py"),
+    "clients": ("tests/clients", "tests/poller/test_login.py", "--ignore=tests/clients/test_jmx_memory.py"),
 }
 """Rooms and pytest's arguments for their tests. The memory of the JMX child is nothing that a mutant shows."""
 
-IN_CHILD: Final = {"child.py", "jvm.py", "session.py"}
-"""Files of `clients/jmx/` that run in the child process only, where no lines are recorded."""
-
-CHILD_TESTS: Final = ("tests/clients/test_jmx_child.py", "tests/clients/test_jmx_session.py")
+CHILD: Final = tuple(f"tests/clients/test_jmx_{name}.py" for name in ("child", "session", "security"))
+TESTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("child.py", "jvm.py", "reader.py"), CHILD),
+    "bounds.py": ("tests/clients/test_bounds.py",),
+}
+"""File to the tests of all its lines, which are not recorded in the JMX child, or run once in a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +136,13 @@ class Record:
 
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
         """Seconds by test that executes the line of a mutant; or its function; or its file."""
+        if files := TESTS.get(mutant.path.name):
+            return {test: seconds for test, seconds in self.seconds.items() if test.startswith(files)}
         contexts = self.data.contexts_by_lineno(str(mutant.place(self.copies[0])))
         for lines in ((mutant.line,), mutant.function, contexts):
             found = {context for line in lines for context in contexts.get(line, ())}
             if tests := {test: time for test, time in self.seconds.items() if {test, file_of(test)} & found}:
                 return tests
-        if mutant.path.name in IN_CHILD:
-            return {test: seconds for test, seconds in self.seconds.items() if test.startswith(CHILD_TESTS)}
         return {}
 
 
