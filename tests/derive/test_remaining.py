@@ -207,6 +207,16 @@ def test_another_leader_restarts_the_clock(silent: bool) -> None:
     assert seen[ODD + 2].moves[0].stalled == 0.0
 
 
+def test_another_leader_restarts_no_other_clock() -> None:
+    """A move of another flow that stands still stays stuck."""
+    still = replace(
+        led_by(1, 0, 0), replicas=(1, 4), adding=(4,), lag={4: 600_000}, sizes={1: 100_000_000, 4: 40_000_000}
+    )
+    topics = ({"t": [led_by(1 if number < ODD else 3, number, int(number >= ODD))], "u": [still]} for number in POLLS)
+    seen = judge_each(*(poll(each, STEP * number) for number, each in enumerate(topics)))
+    assert [each.moves[1].stuck is not None for each in seen[ODD - 1 :]] == [True] * len(seen[ODD - 1 :])
+
+
 def test_a_new_epoch_of_the_same_leader_is_no_progress() -> None:
     """Its log is the same one; a follower that flaps must not hide that a move stands still."""
     seen = judged(lambda number: poll({"t": [led_by(1, number, number, gained=0)]}, STEP * number))

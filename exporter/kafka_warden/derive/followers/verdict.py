@@ -106,7 +106,7 @@ def derive_replicas(
     followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
     restarted = _restarted(indexed, known_end, memory.restarted)
-    samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES).astype(np.int8)
+    samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES)
     since = _evaluated_since(indexed, lag, known_end, memory)
     inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, samples, since)
     shown, candidate = debounce(memory.shown, memory.candidate, evaluate_states(inputs))

@@ -56,7 +56,7 @@ class StuckInputs:
         flow = self.flows.get(key)
         if flow is None:
             return law.Verdict.UNKNOWN
-        rate, seconds = self.measured.get(key, Measured()).recent or (None, 0.0)
+        rate, seconds = self.measured[key].recent or (None, 0.0)
         return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
 
     def never(self, key: FlowKey, remaining: float | None) -> bool | None:
@@ -72,7 +72,7 @@ class StuckInputs:
 
     def gross(self, key: FlowKey) -> float | None:
         """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
-        flow, steady = self.flows.get(key), self.measured.get(key, Measured()).steady
+        flow, steady = self.flows.get(key), self.measured[key].steady
         return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
 
     def flow_eta(self, key: FlowKey) -> float | None:
@@ -80,7 +80,7 @@ class StuckInputs:
         if key not in self._etas:
             flow = self.flows[key]
             total = sum_known([self.remaining.get(row) for row in flow.rows.tolist()])
-            eta = flow_eta(flow, total, self.measured.get(key, Measured()).steady)
+            eta = flow_eta(flow, total, self.measured[key].steady)
             self._etas[key] = None if eta is None else as_finite(eta)
         return self._etas[key]
 
