@@ -13,7 +13,7 @@ import pytest
 from kafka_warden.clients.jmx import jvm
 from kafka_warden.clients.jmx.protocol import Hello, Request, encode
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
-from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
+from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError, UnsupportedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK
 from tests.building import known
@@ -137,6 +137,12 @@ def test_the_child_ends_with_its_input(servers: Servers) -> None:
             assert child.wait(5.0) == 0
 
 
+def test_a_jvm_that_starts_is_not_waited_for(session: JmxSession, servers: Servers) -> None:
+    """The first ask ends with its deadline and says so."""
+    answer = session.ask((servers[0].target(),), time.monotonic() + 0.001)["one"]
+    assert (type(answer), str(answer)) == (AnswerTimeoutError, "the JVM for JMX is still starting")
+
+
 def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> None:
     """The error says what to look at, arrives at once the second time, and no child is started again for a while."""
     session = make_session(java_options=("-Xmx1k",))
@@ -148,6 +154,7 @@ def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> No
     assert time.monotonic() - started < 0.1
     assert first is second
     assert isinstance(first, UnsupportedError)
+    assert str(first).startswith("the JMX child does not start: it ended with code 1: ")
     assert session.pid is None
 
 
@@ -170,6 +177,7 @@ def test_what_is_missing_is_named(broken: str, advice: str) -> None:
         "except jvm.JvmError as error: print(error)\n"
     )
     printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert printed.startswith("JMX needs ")
     assert advice in printed
     assert len(printed.splitlines()) == 1
 

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.errors import RefusedError, TlsError
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import NUMBERS, JmxServer, MakeSession, Servers, ask_one, number
+from tests.clients.jmx_server import NUMBERS, MakeSession, Servers, ask_one, number
 
 WARM_UP, READINGS = 1000, 500
 LIMIT = 4 << 10
@@ -45,29 +43,6 @@ def test_a_missing_certificate_leaks_nothing(make_session: MakeSession, servers:
     session = make_session(tls=TlsFiles(str(tmp_path / "missing.pem")), java_options=SMALL_HEAP)
     assert isinstance(ask_one(session, servers[0].target()), TlsError)
     assert _growth(session, servers[0].target()) < LIMIT
-
-
-def test_a_child_that_is_too_large_is_replaced(make_session: MakeSession, servers: Servers) -> None:
-    """Above the limit the next ask has another child and its answer; below it the child stays."""
-    kept, replaced = make_session(), make_session(memory_limit=1)
-    children = []
-    for session in (kept, replaced, kept, replaced):
-        assert number(ask_one(session, servers[0].target())) == 1
-        children.append(session.pid)
-    assert children[0] == children[2]
-    assert children[1] != children[3]
-
-
-@pytest.mark.parametrize(("recheck", "found"), [(0.0, True), (3600.0, False)])
-def test_a_bean_that_appears_later(make_session: MakeSession, classes: Path, recheck: float, found: bool) -> None:
-    """An absent bean is looked for again after the time for that, and not before."""
-    late = BeanQuery("test:type=Late", ("Number",))
-    maker = BeanQuery("test:type=Maker", ("Tokens",))
-    session = make_session(Question((late, maker)), absent_recheck=recheck)
-    with JmxServer(classes, number=5) as server:
-        first, second = (ask_one(session, server.target()).values for _ in range(2))  # type: ignore[union-attr]  # else it fails
-    assert first == {("test:type=Maker", "Tokens"): 5.0}
-    assert (second.get(("test:type=Late", "Number")) == 5) is found
 
 
 def _growth(session: JmxSession, target: JmxTarget) -> float:

@@ -2,14 +2,16 @@
 
 import json
 import math
+import os
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_warden.clients.jmx import process
 from kafka_warden.clients.jmx.failures import CONNECT_TIMED_OUT, Chain, classify
-from kafka_warden.clients.jmx.process import ChildProcess
 from kafka_warden.clients.jmx.protocol import (
     BeanQuery,
     BeanRow,
@@ -25,7 +27,9 @@ from kafka_warden.clients.jmx.protocol import (
     encode,
     result,
 )
+from kafka_warden.clients.jmx.slots import Slot
 from kafka_warden.errors import REASONS, ProtocolError, RefusedError
+from kafka_warden.settings.secrets import Secret
 
 QUESTION = Question((BeanQuery("a:type=B", ("x", "y")),), (BeanQuery("a:*", ("z",)),))
 text = st.text()
@@ -93,22 +97,50 @@ def test_a_reply_becomes_an_answer_or_an_error() -> None:
     assert type(result(Reply(1, reason="new"), 3.0)) is ProtocolError
 
 
-def test_a_child_that_says_gibberish_is_ended() -> None:
+@pytest.mark.parametrize(
+    ("program", "ended"),
+    [
+        ("print('gibberish', flush=True); input(); input()", "it wrote a line that is not a message: JSONDecodeError"),
+        (
+            "import sys; print('one', 'two', 'three', sep='\\n', file=sys.stderr); sys.exit(3)",
+            "it ended with code 3: three",
+        ),
+        ("import os; print('{\"failed\": \"%s\"}' % os.environ['PYTHONPATH'].split(':')[0])", "it ended with code 0"),
+    ],
+)
+def test_the_end_of_a_child_has_a_reason(monkeypatch: pytest.MonkeyPatch, program: str, ended: str) -> None:
     """What is no message ends the child, so that the next poll has another one."""
     changed = threading.Condition()
-
-    def on_reply(_: ChildProcess, body: dict[str, object]) -> None:
-        decode_reply(body)
-
-    child = ChildProcess(encode(Hello({})), changed, on_reply)
-    with changed:
-        assert changed.wait_for(lambda: child.ready or child.over, 60)
+    monkeypatch.setattr(process, "_PROGRAM", ("-c", program))
+    child = process.ChildProcess(encode(Hello({})), changed, lambda _, body: print(decode_reply(body)))
     try:
-        assert "not a message" in (child._listen([b"gibberish\n"]) or "")
         with changed:
-            assert changed.wait_for(lambda: child.over, 60)
+            assert changed.wait_for(lambda: child.ended is not None, 60)
     finally:
         child.end()
+    assert (child.ended or "").startswith(ended)
+    assert child.failed in {None, str(Path(process.__file__).resolve().parents[3])}
+    assert child.over
+    assert not child.ready
+
+
+def test_a_refused_password_is_held_back_for_a_minute() -> None:
+    """Unless it changes."""
+    slot = Slot(("one", "127.0.0.1", 9999), used=0.0, outstanding=1, password=Secret("wrong"))
+    slot.take(Reply(1, reason="auth"), 10.0)
+    assert [slot.held_back(now, Secret("wrong")) for now in (69.0, 71.0)] == [True, False]
+    assert not slot.held_back(69.0, Secret("another"))
+
+
+def test_writes_to_the_child_never_wait() -> None:
+    """Its input has room for a mebibyte and refuses what does not fit."""
+    reader, writer = os.pipe()
+    try:
+        process._never_wait(writer)
+        assert os.write(writer, bytes(2 << 20)) == 1 << 20
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 WRAPPED = ("java.rmi.UnmarshalException", "x")
@@ -153,5 +185,6 @@ def test_failures_have_a_reason_and_an_advice(chain: Chain, reason: str, says: s
 def test_a_server_that_wants_a_client_certificate_is_understood() -> None:
     """TLS 1.3 says no by closing: only without a certificate of ours is that taken for a matter of TLS."""
     closed = [("java.rmi.MarshalException", "x"), ("java.net.SocketException", "Broken pipe")]
-    assert classify(closed, "h:1", anonymous_tls=True).reason == "tls"
+    failure = classify(closed, "h:1", anonymous_tls=True)
+    assert (failure.reason, "client certificate" in failure.message) == ("tls", True)
     assert classify(closed, "h:1").reason == "refused"

@@ -13,7 +13,7 @@ from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK, Ports
-from tests.clients.jmx_server import NUMBERS, TIME_LIMIT, JmxServer, MakeSession, Servers, ask, number
+from tests.clients.jmx_server import NUMBERS, TIME_LIMIT, JmxServer, MakeSession, Servers, ask, ask_one, number
 
 
 def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: Servers) -> None:
@@ -53,7 +53,10 @@ def test_beans_past_the_limit_are_counted_and_logged_once(
         answer = ask(session, servers[0].target())["one"]
         assert isinstance(answer, RawBeans)
         assert (len(answer.rows[pattern]), answer.left_out) == (1000, 5)
-    assert [record.getMessage().count("5 are not read") for record in caplog.records] == [1]
+    logged = (
+        f"JMX of one at {LOOPBACK}:{servers[0].port} has too many beans of clients: 5 are not read, see dropped_series"
+    )
+    assert [record.getMessage() for record in caplog.records] == [logged]
 
 
 def test_a_stopped_target_delays_no_other(session: JmxSession, servers: Servers) -> None:
@@ -199,9 +202,37 @@ def test_a_port_that_does_not_speak_rmi(session: JmxSession) -> None:
 
 
 def test_a_slow_target_is_given_up(make_session: MakeSession, classes: Path) -> None:
-    """Calls that each keep the time-out may still not take for ever together."""
-    slow = Question(tuple(BeanQuery(f"test:type=Slow,number={k}", ("Number",)) for k in range(60)))
+    """Calls that each keep the time-out may still not take for ever together; two of them may."""
+    queries = tuple(BeanQuery(f"test:type=Slow,number={k}", ("Number",)) for k in range(60))
+    slow, some = Question(queries), Question(queries[:2])
     with JmxServer(classes, pause=0.3) as server:
+        assert isinstance(ask(make_session(some, timeout=2.0), server.target())["one"], RawBeans)
         answer = ask(make_session(slow, timeout=0.5), server.target())["one"]
     assert isinstance(answer, AnswerTimeoutError)
     assert "did not answer in time" in str(answer)
+
+
+def test_a_child_that_is_too_large_is_replaced(
+    make_session: MakeSession, servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Above the limit the next ask has another child and its answer, and the log says so; below it the child stays."""
+    kept, replaced = make_session(), make_session(memory_limit=1)
+    children = []
+    for session in (kept, replaced, kept, replaced):
+        assert number(ask_one(session, servers[0].target())) == 1
+        children.append(session.pid)
+    assert children[0] == children[2]
+    assert children[1] != children[3]
+    assert [record.getMessage().startswith("the JMX child is replaced: it uses") for record in caplog.records] == [True]
+
+
+@pytest.mark.parametrize(("recheck", "found"), [(0.0, True), (3600.0, False)])
+def test_a_bean_that_appears_later(make_session: MakeSession, classes: Path, recheck: float, found: bool) -> None:
+    """An absent bean is looked for again after the time for that, and not before."""
+    late = BeanQuery("test:type=Late", ("Number",))
+    maker = BeanQuery("test:type=Maker", ("Tokens",))
+    session = make_session(Question((late, maker)), absent_recheck=recheck)
+    with JmxServer(classes, number=5) as server:
+        first, second = (ask_one(session, server.target()).values for _ in range(2))  # type: ignore[union-attr]  # else it fails
+    assert first == {("test:type=Maker", "Tokens"): 5.0}
+    assert (second.get(("test:type=Late", "Number")) == 5) is found

@@ -60,7 +60,7 @@ def test_a_request_timeout_is_a_limit_for_each_request(client: Client, limit: st
     client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
     client.brokers.rule(1, request_, hang=True)
     limits: dict[str, Any] = {f"{limit}.timeout.ms": "100"}
-    client.fail(client.link(secret=Secret("secret"), **limits, **SASL), AnswerTimeoutError)
+    client.fail(client.link(secret=Secret("secret"), **limits, **SASL), AnswerTimeoutError, "did not answer in time")
     assert client.took == pytest.approx(0.1)
 
 
@@ -101,6 +101,7 @@ def test_an_ipv6_address_is_connected_to(client: Client) -> None:
     """As a host without brackets, which is how metadata has it."""
     client.brokers.brokers({"id": 4, "host": "::1"})
     assert client.ask(client.link(4, "::1")) == CLUSTER
+    assert len(client.network.run(lambda: client.network.resolve("::1", 1))) == 1
 
 
 def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
@@ -161,20 +162,27 @@ def test_an_old_broker_is_asked_for_its_versions_again(client: Client) -> None:
     asked = [(each["request"], each["version"]) for each in client.brokers.seen()[1:]]
     assert asked == [("ApiVersions", 4), ("ApiVersions", 1), ("Metadata", 5)]
     assert link.kafka_version == "1.0"
+    client.brokers.rule(1, "ApiVersions", body=b"\0\x23\0\0\0\0", times=1)  # error 35 without a list, as before KIP-511
+    client.brokers.do("forget")
+    assert client.ask(client.link()) == CLUSTER
+    assert [each["version"] for each in client.brokers.seen("ApiVersions")] == [4, 0]
 
 
 @pytest.mark.parametrize(
-    ("request_", "error"),
-    [(DescribeQuorumRequest(topics=[]), UnsupportedError), (DeleteTopicsRequest(topics=[]), ForbiddenRequestError)],
+    ("request_", "error", "message"),
+    [
+        (DescribeQuorumRequest(topics=[]), UnsupportedError, "does not know this request"),
+        (DeleteTopicsRequest(topics=[]), ForbiddenRequestError, "DeleteTopicsRequest is not a read-only request"),
+    ],
 )
 def test_a_request_that_is_not_sent_costs_no_connection(
-    client: Client, request_: Any, error: type[KafkaWardenError]
+    client: Client, request_: Any, error: type[KafkaWardenError], message: str
 ) -> None:
     """The broker does not know it, or it does more than read."""
     client.brokers.do("versions", broker=1, versions={"DescribeQuorum": (0, -1)})
     link = client.link()
     for _ in range(2):
-        client.fail(link, error, request=request_)
+        client.fail(link, error, message, request=request_)
         client.ask(link)
     assert [each["request"] for each in client.brokers.seen()] == [CONNECTED, "ApiVersions", "Metadata", "Metadata"]
 
@@ -187,7 +195,7 @@ def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client, req
     link = client.link(secret=Secret("secret"), **SASL)
     if request_ == "Metadata":
         client.ask(link)
-    client.fail(link, AnswerTimeoutError, "throttle_time_ms")
+    client.fail(link, AnswerTimeoutError, r"longer than the poll may take; raise the request quota .*poll\.interval$")
     assert client.took == 0.0
     assert len(client.brokers.seen()) == sent
     assert (link.take_throttle_time(), link.take_throttle_time()) == (60.0, None)
@@ -217,7 +225,7 @@ def test_a_changed_password_is_used_for_the_next_connection(client: Client, tmp_
     client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "second"})
     assert client.ask(link) == CLUSTER
     client.close()
-    client.fail(link, AuthenticationError, "refused user name or password")
+    client.fail(link, AuthenticationError, rf"^{link.address} refused user name or password \(Authentication failed\)")
     file.write_text("second")
     assert client.ask(link) == CLUSTER
 
@@ -227,6 +235,13 @@ def test_a_changed_password_is_used_for_the_next_connection(client: Client, tmp_
     client.brokers.do("accounts", mechanism="GSSAPI", users={})
     client.close()
     client.fail(link, AuthenticationError, "offers: GSSAPI")
+
+
+def test_a_broker_that_is_too_old_for_sasl_is_not_asked_for_it(client: Client) -> None:
+    """It does not list the request."""
+    client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
+    client.brokers.do("versions", broker=1, versions={"SaslHandshake": (0, -1)})
+    client.fail(client.link(secret=Secret("secret"), **SASL), UnsupportedError, "too old for SASL")
 
 
 def test_a_network_that_is_closed_ends_the_calls_that_wait() -> None:
@@ -245,8 +260,10 @@ def test_a_network_that_is_closed_ends_the_calls_that_wait() -> None:
     waiting = threading.Thread(target=run)
     waiting.start()
     wait_until(lambda: bool(asyncio.all_tasks(network._loop)))
+    assert {thread.daemon for thread in threading.enumerate() if thread.name == "network"} == {True}
     network.close()
     waiting.join(REAL_DEADLINE)
-    assert len(failures) == 1
-    with pytest.raises(PollAbandonedError):
+    assert [str(failure) for failure in failures] == ["the network was closed"]
+    network.close()
+    with pytest.raises(PollAbandonedError, match="the network was closed"):
         network.run(wait_for_ever)

@@ -131,6 +131,8 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         ({"security.protocol": "SSL", "ssl.key.location": "/key.pem"}, "set kafka.ssl.certificate.location, too"),
         ({"security.protocol": "SSL", "ssl.key.pem": CANARY}, "set kafka.ssl.key.location"),
         ({"security.protocol": "SSL", "ssl.ca.pem": "nonsense"}, "no usable certificate authorities"),
+        ({"security.protocol": "SSL", "ssl.truststore.certificates": "nonsense"}, "no usable certificate authorities"),
+        ({"security.protocol": "SSL", "ssl.crl.location": "/missing.pem"}, "cannot read the revocation list"),
         ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1"}, "expected TLSv1.2, TLSv1.3 or both"),
         ({"security.protocol": "SSL", "ssl.cipher.suites": "TLS_NULL"}, "unknown or unsafe cipher suite"),
         ({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "http"}, "expected https or none"),
@@ -146,6 +148,13 @@ def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("password", ['"a \\" b"', "'a \" b'", "a"])
+def test_jaas_takes_quotes_of_both_kinds_and_none(password: str) -> None:
+    """As Java does."""
+    login = translate(SASL, {"sasl.jaas.config": Secret(f"PlainLoginModule required username=u password={password};")})
+    assert _login(login) == ("u", "a" if password == "a" else 'a " b')
 
 
 def test_known_properties_without_effect_are_ignored() -> None:
@@ -221,6 +230,7 @@ def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: P
         "ssl.keystore.location": str(store),
         "ssl.endpoint.identification.algorithm": "",
         "ssl.enabled.protocols": "TLSv1.2",
+        "ssl.cipher.suites": "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384",
         "request.timeout.ms": "3000",
         "default.api.timeout.ms": "1",
     }
@@ -230,6 +240,8 @@ def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: P
     assert options["sasl.password"] == 'canary "quoted" ; Tr0ub4dor'
     assert options["ssl.endpoint.identification.algorithm"] == "none"
     assert options["socket.timeout.ms"] == "3000"
+    assert options["ssl.key.location"] == str(store)
+    assert options["ssl.cipher.suites"] == properties["ssl.cipher.suites"]
     confluent_kafka.admin.AdminClient(dict(options))
 
 

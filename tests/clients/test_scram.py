@@ -81,16 +81,17 @@ def test_a_wrong_signature_is_an_authentication_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "says"),
     [
-        b"\xff\xfe",
-        SERVER_FIRST.replace(b"4096", b"many"),
-        SERVER_FIRST.replace(b"4096", "\u0664\u0660\u0669\u0666".encode()),
-        SERVER_FIRST.replace(b"4096", b"9" * 5000),
-        SERVER_FIRST.replace(b"W22", b"***"),
+        (b"\xff\xfe", "^the broker's SCRAM message is not UTF-8$"),
+        (SERVER_FIRST.replace(b"4096", b"many"), "are no number"),
+        (SERVER_FIRST.replace(b",i=4096", b""), "are no number"),
+        (SERVER_FIRST.replace(b"4096", "\u0664\u0660\u0669\u0666".encode()), "are no number"),
+        (SERVER_FIRST.replace(b"4096", b"9" * 5000), "are no number"),
+        (SERVER_FIRST.replace(b"W22", b"***"), "^the broker's SCRAM message has a value that is not base 64$"),
     ],
 )
-def test_a_message_that_is_no_scram_is_a_protocol_error(message: bytes) -> None:
+def test_a_message_that_is_no_scram_is_a_protocol_error(message: bytes, says: str) -> None:
     """Not UTF-8, no number, no base 64."""
-    with pytest.raises(ProtocolError):
+    with pytest.raises(ProtocolError, match=says):
         final(client(), message)

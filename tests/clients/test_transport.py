@@ -52,7 +52,7 @@ def length(size: int) -> bytes:
         (length(-1), ProtocolError),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", TooLargeError),
         (length(512 * 1024) + b"\xff" * (512 * 1024), ProtocolError),
-        (b"\0\0\0\4\0\0\0\1more", ProtocolError),
+        (b"\0\0\0\4\0\0\0\1m", ProtocolError),
         (length(0), ProtocolError),
     ],
     ids=["huge", "too large", "negative", "http", "large", "surplus", "empty"],
@@ -74,6 +74,19 @@ def test_a_reply_may_be_as_large_as_configured(client: Client) -> None:
     for size, error, message in ((1_999_995, ProtocolError, "decoded"), (1_999_996, TooLargeError, "2000000")):
         client.brokers.rule(1, "Metadata", body=b"\xff", repeat=size)
         client.fail(link, error, message)
+
+
+def test_requests_carry_the_name_of_the_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`client.id` in all of them, and the name of the software in ApiVersions."""
+    sent, exchange = list[bytes](), Frames.exchange
+
+    async def record(frames: Frames, frame: bytes) -> bytes:
+        sent.append(frame)
+        return await exchange(frames, frame)
+
+    monkeypatch.setattr(Frames, "exchange", record)
+    client.ask(client.link(client_id="me"))
+    assert ([b"\0\2me" in frame for frame in sent], b"\x0dkafka-warden\x08unknown" in sent[0]) == ([True, True], True)
 
 
 def test_a_reply_that_belongs_to_another_request_ends_the_connection(client: Client) -> None:
@@ -98,6 +111,16 @@ def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() 
         return await reply
 
     assert asyncio.run(exchange()) == b"no"
+
+
+def test_bytes_without_a_request_end_the_connection() -> None:
+    """Also before the first one."""
+    aborted: list[bool] = []
+    transport: Any = SimpleNamespace(abort=lambda: aborted.append(True))
+    frames = Frames()
+    frames.connection_made(transport)
+    frames.data_received(length(2) + b"no")
+    assert aborted == [True]
 
 
 def test_authorities_and_names_are_verified(client: Client, authority: Authority, tmp_path: Path) -> None:

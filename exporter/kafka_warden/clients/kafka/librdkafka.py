@@ -46,7 +46,7 @@ def librdkafka(properties: Mapping[str, str], secrets: Mapping[str, SecretSource
     if known.get("ssl.keystore.location"):
         # A PEM keystore holds both.
         result.setdefault("ssl.key.location", known["ssl.keystore.location"])
-    if not result.get("ssl.endpoint.identification.algorithm", "https"):
+    if result.get("ssl.endpoint.identification.algorithm") == "":
         result["ssl.endpoint.identification.algorithm"] = "none"
     if settings.tls and settings.tls.files.ciphers:
         result["ssl.cipher.suites"] = settings.tls.files.ciphers
