@@ -92,7 +92,8 @@ def test_too_little_history_says_nothing() -> None:
 
     assert (found.outcome, found.history_days, found.now) == (Outcome.TOO_SHORT, LEAST_DAYS - 1, 124.0)
     assert (*days_of(found), found.baseline_day, found.growth_per_day, found.band) == (None,) * 6
-    assert said(LINE[: len(few)], 110.0, days=few).outcome is Outcome.REACHED
+    over = said(LINE[: len(few)], 110.0, days=few)
+    assert (over.outcome, days_of(over)) == (Outcome.REACHED, (12, 12, 12))
     nothing = said(np.zeros(0), 10.0, days=DAYS[:0])
     assert (nothing.outcome, nothing.history_days, nothing.now) == (Outcome.TOO_SHORT, 0, None)
 
@@ -142,11 +143,12 @@ def test_a_topic_that_was_deleted_is_a_step_and_no_slope() -> None:
     assert straight_line(DAYS, values)[1] < 5
 
 
-def test_a_burst_of_one_day_is_a_spike() -> None:
-    """It stands alone, and the day after knows nothing of it."""
-    values = 1000.0 + 10 * DAYS + noise(deviation=2) + 400.0 * (DAYS == 20)
+@pytest.mark.parametrize("day", [20, 40, 41])
+def test_a_burst_of_one_day_is_a_spike(day: int) -> None:
+    """It stands alone, and the day after knows nothing of it; on the last days a step looks the same."""
+    values = 1000.0 + 10 * DAYS + noise(deviation=2) + 400.0 * (day == DAYS)
     shocks, _ = find(DAYS, values, Kind.FLOW, 1.0)
-    assert list(zip(shocks.at.tolist(), shocks.stays.tolist(), strict=True)) == [(20, False)]
+    assert list(zip(shocks.at.tolist(), shocks.stays.tolist(), strict=True)) == [(day, False)]
 
 
 def test_ordinary_noise_has_no_shocks() -> None:

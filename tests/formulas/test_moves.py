@@ -64,6 +64,12 @@ def test_slope(why: str, times: list[float], values: list[float], expected: tupl
         assert seen == pytest.approx(expected, rel=1e-6), why
 
 
+@pytest.mark.parametrize(("oldest", "expected"), [(-1.0, 0), (0.0, 0), (9.0, 0), (10.0, 1), (99.0, 2)])
+def test_first_kept(oldest: float, expected: int) -> None:
+    """The last sample that is not later, or the first one."""
+    assert moves.first_kept([0.0, 10.0, 20.0], oldest) == expected
+
+
 @pytest.mark.parametrize(
     ("why", "times", "values", "expected"),
     [
@@ -214,6 +220,24 @@ def test_a_move_outside_the_bound_ends() -> None:
     gained = net(gross(NUMBERS, 10 * MB, 1 * MB), 1 * MB)
     assert moves.move_time(NUMBERS, 0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
     assert moves.eta(NUMBERS, 1000 * MB, gained) < 150
+
+
+@pytest.mark.parametrize(
+    ("why", "sizes", "bytes_in", "brokers", "expected"),
+    [
+        ("broker 1 leads two: half of 4000 bytes at 10 less 7", [1000, 3000], [1.0, 4.0, 3.0], 2, 2000 / 3),
+        ("a size is unknown", [1000, -1], [1.0, 4.0, 3.0], 2, None),
+        ("a rate is unknown", [1000, 3000], [1.0, math.nan, 3.0], 2, None),
+        ("no broker", [], [0.0, 0.0, 0.0], 0, None),
+    ],
+)
+def test_move_time_of_cluster(
+    why: str, sizes: list[int], bytes_in: list[float], brokers: int, expected: float | None
+) -> None:
+    """From the whole of the replicas, and from the leader of the most bytes in."""
+    led_by, found = np.array([0, 1, 1]), np.array(bytes_in)
+    seen = moves.move_time_of_cluster(0.5, 10.0, np.array(sizes, np.int64), led_by, found, brokers)
+    assert seen == (expected if expected is None else pytest.approx(expected)), why
 
 
 def test_needed_limit() -> None:

@@ -97,6 +97,7 @@ CAUSES: list[tuple[Facts, Cause]] = [
     ({"aux_state_errors": 1.0}, Cause.AUX_STATE_ERROR),
     ({"leader_limit": 0.0}, Cause.THROTTLE_BLOCKED),
     ({"follower_limit": 0.0}, Cause.THROTTLE_BLOCKED),
+    ({"leader_limit": 1.0, "follower_limit": 1.0}, Cause.NO_PROGRESS),
     ({"verdict": Verdict.NEVER}, Cause.THROTTLE_BELOW_INBOUND),
     ({"verdict": Verdict.NEVER, "throttle_may_lose": False}, Cause.NO_PROGRESS),
     ({"verdict": Verdict.DOES_NOT_CONVERGE}, Cause.NO_PROGRESS),

@@ -9,8 +9,8 @@ import pytest
 
 from kafka_warden.clients.jmx.protocol import RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
-from kafka_warden.errors import PollAbandonedError, ProtocolError
-from kafka_warden.model import Source
+from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
+from kafka_warden.model import Broker, Source
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from tests.clients.linking import wait_until
 from tests.poller.polling import Polling, polling
@@ -22,15 +22,16 @@ ALL: Final = ["broker 1", "broker 2", "broker 3", *CONTROLLER]
 
 
 class Session:
-    """Keeps which processes were asked, and answers at once."""
+    """Keeps which processes were asked, and answers at once: with nothing, or with a fault."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
+        self.faults: dict[str, SourceError] = {}
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Any]:  # noqa: ARG002  # as a session has it
-        """Answer with nothing."""
+        """Answer."""
         self.asked.append([target.key for target in targets])
-        return {target.key: RawBeans(time.monotonic(), {}) for target in targets}
+        return {target.key: self.faults.get(target.key, RawBeans(time.monotonic(), {})) for target in targets}
 
     def close(self) -> None:
         """Nothing to end."""
@@ -41,7 +42,7 @@ class Watched:
 
     def __init__(self, polled: Polling, session: Session) -> None:
         self.polled = polled
-        self._session = session
+        self.session = session
         self.stop()
 
     def start(self, *brokers: int) -> None:
@@ -56,9 +57,9 @@ class Watched:
 
     def poll(self) -> list[list[str]]:
         """Poll once; return which processes were asked, question by question."""
-        self._session.asked.clear()
+        self.session.asked.clear()
         self.polled.poll_any()
-        return list(self._session.asked)
+        return list(self.session.asked)
 
     def shown(self) -> dict[str, bool]:
         """Return whether the beans of each process are up."""
@@ -127,3 +128,27 @@ def test_a_broker_that_is_gone_when_the_cluster_is_back_is_forgotten(watched: Wa
     watched.start(1, 3)
     assert watched.poll() == [ALL]
     assert watched.shown().keys() == {"1", "3", "101"}
+
+
+def test_a_process_that_does_not_answer_is_down(watched: Watched) -> None:
+    """Alone, with the time that it took."""
+    watched.start(1, 2, 3)
+    watched.session.faults["broker 2"] = AnswerTimeoutError("no answer")
+    watched.poll()
+    assert watched.shown() == {"1": True, "2": False, "3": True, "101": True}
+    status = watched.polled.status(Source.JMX, "2")
+    assert (status.errors, status.last_success, status.duration < 60) == ({"timeout": 1}, None, True)
+
+
+def test_processes_are_asked_where_the_plan_says() -> None:
+    """A broker without an address of its own at its host, one without a host not at all."""
+    plan = JmxPlan(9999, {2: ("jmx.example", 1)}, {"101": ("controller.example", 2)}, "user")
+    questions = JmxQuestions(plan, Session())  # type: ignore[arg-type]  # has what is used of a session
+    asked = questions.start({1: Broker(1, "a.example", 9092), 2: Broker(2, "b", 9092), 3: Broker(3, "", 0)}, 0.0)
+    questions.close()
+    assert asked is not None
+    assert {(each.key, each.host, each.port, each.kind, each.user) for each in asked.targets} == {
+        ("broker 1", "a.example", 9999, "broker", "user"),
+        ("broker 2", "jmx.example", 1, "broker", "user"),
+        ("controller 101", "controller.example", 2, "controller", "user"),
+    }

@@ -1,5 +1,7 @@
 """Brokers and topics that come and go."""
 
+from structlog.testing import capture_logs
+
 from tests.poller.polling import Polling
 
 ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
@@ -14,7 +16,9 @@ def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:
     """Its numbers are missing with that reason, from the first poll that knows; it is asked again when it is back."""
     polled.brokers.brokers({"id": 3, "fenced": True})
     polled.brokers.topic("a", ASSIGNED, isr=[[1, 2], [2, 1], [1, 2]])
-    snapshot = polled.poll()
+    with capture_logs() as logs:
+        snapshot = polled.poll()
+    assert {entry["error"] for entry in logs} == {"broker 3 is fenced and was not asked; is it running and connected?"}
     assert snapshot.brokers[3].fenced
     assert polled.down() == {"offsets3": "fenced", "log_dirs3": "fenced", "configs3": "fenced"}
     assert {each["broker"] for each in polled.brokers.seen()} == {1, 2}

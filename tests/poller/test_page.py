@@ -43,7 +43,16 @@ def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle:
     polled.clock.advance(INTERVAL)
     with capture_logs() as logs:
         cycle.once()
-    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert [{**entry, "error": "..."} for entry in logs] == [
+        {
+            "event": "source failed",
+            "source": "reassignments",
+            "broker": "",
+            "reason": "protocol",
+            "error": "...",
+            "log_level": "warning",
+        }
+    ]
     assert down(cycle) == {'source="reassignments",broker=""'}
     assert shown(cycle, "snapshot_timestamp_seconds") == {"": polled.clock.time()}
     assert shown(cycle, LAG) == {'broker="1"': 0.0, 'broker="2"': 10.0, 'broker="3"': 0.0}

@@ -1,5 +1,6 @@
 """What the poller keeps from one poll to the next: brokers, last good answers, and when each question was answered."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -34,7 +35,7 @@ class Cadence:
 
     def due(self, key: object, clock: float) -> bool:
         """Return whether the interval has passed since the last answer; true for a key that never had one."""
-        return clock - self._asked.get(key, float("-inf")) >= EARLY * self._interval
+        return clock - self._asked.get(key, -math.inf) >= EARLY * self._interval
 
     def done(self, key: object, clock: float) -> None:
         """Note an answer."""
@@ -93,7 +94,7 @@ class LastAnswers:
 
     def answered_since(self, question: object, oldest: float) -> bool:
         """Return whether a question was answered since a monotonic time."""
-        return self._answered.get(question, float("-inf")) >= oldest
+        return self._answered.get(question, -math.inf) >= oldest
 
     def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
         """Return the quota window of the active controller. The window of another controller is not used for it."""
