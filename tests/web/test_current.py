@@ -123,9 +123,11 @@ def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
         ("", "  client_allowed_sans: [a]\n", None),
         ("  client_allowed_sans: [a]\n", "", "client_allowed_sans"),
         ("", "  min_version: TLS13\n", None),
+        ("  min_version: TLS13\n", "  min_version: TLS12\n", "min_version"),
+        ("  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]\n", "", "cipher_suites"),
     ],
 )
-def test_weaker_client_authentication_needs_a_restart(
+def test_weaker_tls_needs_a_restart(
     path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, key: str | None
 ) -> None:
     """Stronger settings are used at once. Weaker ones are not, and the problem names the key."""

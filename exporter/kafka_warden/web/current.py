@@ -1,7 +1,7 @@
 """The web configuration in force. The file is read again when it or a file that it names changes.
 
 A file that cannot be used leaves the last good settings in force. So does one that switches TLS or authentication off,
-or weakens the check of client certificates: it may be half-written. Only a restart does that.
+or accepts weaker TLS or client certificates: it may be half-written. Only a restart does that.
 """
 
 import ssl
@@ -104,5 +104,9 @@ def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
             weaker = "tls_server_config.client_auth_type: restart the sidecar to check client certificates less"
         elif old.tls.client_allowed_sans is not None and new.tls.client_allowed_sans is None:
             weaker = "tls_server_config.client_allowed_sans: restart the sidecar to switch the check of names off"
+        elif new.tls.min_version < old.tls.min_version:
+            weaker = "tls_server_config.min_version: restart the sidecar to accept older versions of TLS"
+        elif old.tls.cipher_suites and not new.tls.cipher_suites:
+            weaker = "tls_server_config.cipher_suites: restart the sidecar to accept the default suites"
     if weaker is not None:
         raise ConfigError(f"{path}: {weaker}")
