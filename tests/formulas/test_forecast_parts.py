@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kafka_warden.formulas.forecast_paths import Drawn, simulate
-from kafka_warden.formulas.forecast_shocks import NONE
+from kafka_warden.formulas.forecast_shocks import NONE, Shocks
 from kafka_warden.formulas.forecast_trend import GRID, has_cycle, studentized
 from kafka_warden.formulas.ops import Longs
 
@@ -42,3 +42,14 @@ def test_noise_fades_from_its_last_day_and_keeps_its_size() -> None:
     assert paths[:, 0].tolist() == [103.0] * PATHS
     assert paths[:, 1].mean() == pytest.approx(102.7, abs=0.1)
     assert (paths[:, -1].mean(), paths[:, -1].std()) == pytest.approx((100.0, 2.0), abs=0.15)
+
+
+def test_steps_and_spikes_come_as_often_as_before() -> None:
+    """One of each in 14 days, and half of one by its prior: steps add up, spikes do not."""
+    shocks = Shocks(np.array([5, 9]), np.array([True, False]))
+    drawn = Drawn(np.zeros(PATHS, np.int64), np.tile([100.0, 0.0, 0.0, 1.0, 1000.0], (PATHS, 1)), np.zeros(PATHS))
+
+    paths = simulate(DAYS, shocks, drawn, 60, np.random.default_rng(1))
+
+    assert (paths > 1000).mean() == pytest.approx(1.5 / 14, rel=0.1)
+    assert (paths % 1000)[:, -1].mean() == pytest.approx(100 + 60 * 1.5 / 14, rel=0.02)

@@ -114,6 +114,7 @@ def test_least_bytes(lacking: int, average: float, expected: float) -> None:
     ("why", "by_size", "lacking", "average", "expected"),
     [
         ("40 messages of 150 bytes in a log of lighter ones", 6000.0, 40, 100.0, 150.0),
+        ("one byte", 1.0, 1, 1.0, 1.0),
         ("the sizes cannot be compared", NAN, 40, 100.0, NAN),
         ("nothing is lacking by the ends", 6000.0, 0, 100.0, NAN),
         ("nothing is lacking by the sizes, which were read later", 0.0, 40, 100.0, NAN),

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,14 @@ from hypothesis import strategies as st
 from kafka_warden.formulas import limits
 
 INF = math.inf
+
+
+def test_internal_topics_do_not_count() -> None:
+    """Of the rows of partitions; without a topic there are none."""
+    topic = np.array([0, 1, 1, 2], np.int32)
+    found = limits.counted_rows(("a", "__consumer_offsets", "b"), topic)
+    assert found.tolist() == [True, False, False, True]
+    assert limits.counted_rows((), topic[:0]).dtype == bool
 
 
 def counts_after_creation(counts: Sequence[int], limit: float, partitions: int, factor: int) -> tuple[int, ...] | None:

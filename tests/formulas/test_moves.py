@@ -187,6 +187,7 @@ def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
     ("why", "remaining", "rates", "expected"),
     [
         ("the slowest binds", {"a": 100, "b": 100}, {"a": 10, "b": 5}, ("b", 20)),
+        ("whatever its name", {"a": 100, "b": 100}, {"a": 5, "b": 10}, ("a", 20)),
         ("not the one with most bytes", {"a": 1000, "b": 10}, {"a": 1000, "b": 1}, ("b", 10)),
         ("one that never ends binds", {"a": 100, "b": 1}, {"a": 10, "b": 0}, ("b", INF)),
         ("it does so even beside an unknown", {"a": 100, "b": 1}, {"a": None, "b": 0}, ("b", INF)),

@@ -153,6 +153,7 @@ def test_a_value_that_cannot_be_read_is_contained(polled: Polling, value: str) -
         snapshot = polled.poll(MINUTE)
     assert polled.down() == {"configs": "protocol"}
     assert "unexpected shape" in logs[0]["event"]
+    assert logs[0]["address"].startswith("127.0.0.1:")
     assert set(snapshot.offsets_at) == {1, 2, 3}
 
 

@@ -60,12 +60,11 @@ def _advance(walk: _Passage, follower_end: Longs, at: Floats, end: Longs) -> _Pa
     gained = np.where(crosses, end - walk.last_end, 1.0)
     share = (follower_end - walk.last_end) / gained
     moment = walk.last_at + share * (at - walk.last_at)
-    not_yet = known & (end <= follower_end)
     return _Passage(
         first_at=np.where(known & np.isnan(walk.first_at), at, walk.first_at),
         last_at=np.where(known, at, walk.last_at),
         last_end=np.where(known, end, walk.last_end),
-        passed_at=np.where(crosses, moment, np.where(not_yet, np.nan, walk.passed_at)),
+        passed_at=np.where(crosses, moment, walk.passed_at),
     )
 
 
