@@ -70,9 +70,8 @@ class Chosen:
         order = sorted(chosen, key=lambda test: (*place[test], self._seconds[test]))
         items[:] = [chosen[test] for test in order]
         for item in items:
-            limit = (
-                GRACE + SLOWER * files[file_of(item.nodeid)]
-            )  # a fixture of the file may be part of any of its tests
+            # A fixture of the file may be part of any of its tests.
+            limit = GRACE + SLOWER * files[file_of(item.nodeid)]
             item.add_marker(pytest.mark.timeout(limit, method="thread"), append=False)
 
 
@@ -83,19 +82,8 @@ def file_of(test: str) -> str:
 
 def run_tests(arguments: Collection[str], copy: Path, plugin: object) -> int:
     """Run tests on a copy of the package; return pytest's exit status."""
-    options = (
-        "-q",
-        "-x",
-        "--assert=plain",
-        "-p",
-        "no:randomly",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "-m",
-        MARKERS,
-    )
+    without = ("-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist")
+    options = ("-q", "-x", "--assert=plain", *without, "-m", MARKERS)
     override = ("-o", "addopts=--import-mode=importlib", "-o", f"pythonpath={copy} .")
     os.environ["PYTHONPATH"] = str(copy)
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
