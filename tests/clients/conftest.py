@@ -11,7 +11,7 @@ from kafka_warden.clients.jmx.protocol import Question
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.network import Network
 from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, Servers, compile_java
-from tests.clients.linking import Client
+from tests.support.linking import Client
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 

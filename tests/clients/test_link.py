@@ -22,7 +22,7 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 from kafka_warden.settings.secrets import Secret, SecretFile
-from tests.clients.linking import CLUSTER, CONNECTED, DEADLINE, METADATA, REAL_DEADLINE, Client, wait_until
+from tests.support.linking import CLUSTER, CONNECTED, DEADLINE, METADATA, REAL_DEADLINE, Client, wait_until
 
 UNKNOWN: Final = ("DescribeClientQuotas", "DescribeCluster", "DescribeQuorum", "ListPartitionReassignments")
 KAFKA_1: Final = {"ApiVersions": (0, 1), "Metadata": (0, 5), "ListOffsets": (0, 2), **dict.fromkeys(UNKNOWN, (0, -1))}

@@ -16,8 +16,8 @@ from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
-from tests.clients.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
 from tests.support.certificates import Authority, Pair
+from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
 
 
 @pytest.fixture(scope="module")

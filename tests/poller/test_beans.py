@@ -12,8 +12,8 @@ from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
-from tests.clients.linking import wait_until
 from tests.poller.polling import Polling, polling
+from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 PLAN: Final = JmxPlan(port=9999, controllers={"101": ("controller.example", 9999)})
