@@ -29,7 +29,7 @@ SECONDS = 60.0
 
 
 @pytest.fixture
-def persisted(cluster: Cluster) -> Cluster:
+def kept(cluster: Cluster) -> Cluster:
     """A cluster that has the topic, of two partitions."""
     cluster.admin.create_topic(TOPIC, assignment={0: [1], 1: [2]})
     return cluster
