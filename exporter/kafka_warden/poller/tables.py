@@ -43,7 +43,7 @@ class Columns:
         rows = sizes != UNKNOWN
         self.size, self.sized_at = np.where(rows, sizes, self.size), np.where(rows, clock, self.sized_at)
         answers = np.where(sizes > 0, np.maximum(self.young - 1, 0), YOUNG)
-        self.young = np.where(rows, answers, self.young).astype(np.int32)
+        self.young = np.where(rows, answers, self.young)
 
     def begin(self, starts: Longs) -> None:
         """Take the known starts of local logs over."""
@@ -52,7 +52,7 @@ class Columns:
     def lead(self, rows: Bools) -> None:
         """Drop the log starts of replicas that lead from now on: they were last asked when they last led, if ever."""
         self.start = np.where(rows, UNKNOWN, self.start)
-        self.young = np.where(rows, np.maximum(self.young, 1), self.young).astype(np.int32)
+        self.young = np.where(rows, np.maximum(self.young, 1), self.young)
 
     def carried(self, old: Layout, new: Layout) -> "Columns":
         """Move the known values to the rows of a new layout; a replica that is new is unknown."""
