@@ -12,7 +12,7 @@ from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
-from tests.poller.polling import Polling, polling
+from tests.poller.polling import DEADLINE, Polling, polling
 from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -28,8 +28,9 @@ class Session:
         self.asked: list[list[str]] = []
         self.faults: dict[str, SourceError] = {}
 
-    def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Any]:  # noqa: ARG002  # as a session has it
+    def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Any]:
         """Answer."""
+        self.deadline = deadline
         self.asked.append([target.key for target in targets])
         return {target.key: self.faults.get(target.key, RawBeans(time.monotonic(), {})) for target in targets}
 
@@ -91,6 +92,8 @@ def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(wa
     watched.start(1, 2, 3)
     assert watched.poll() == [CONTROLLER, ["broker 1", "broker 2", "broker 3"]]
     assert watched.shown() == dict.fromkeys(("1", "2", "3", "101"), True)
+    assert watched.polled.poller._state.answers.broker_beans.keys() == {1, 2, 3}
+    assert watched.session.deadline == watched.polled.clock.monotonic() - watched.polled.took + DEADLINE
 
     watched.stop()
     assert watched.poll() == [ALL]

@@ -8,10 +8,8 @@ from kafka_warden.model import Source
 from tests.poller.polling import CONNECTED, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
-
-@pytest.fixture(params=MECHANISMS)
+@pytest.fixture(params=["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def login(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
     """A poller that logs in as `warden` with the password `secret`. It has not polled yet."""
     brokers.topic("a", [[1, 2, 3]])

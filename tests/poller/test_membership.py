@@ -2,6 +2,7 @@
 
 from structlog.testing import capture_logs
 
+from kafka_warden.model import Broker
 from tests.poller.polling import Polling
 
 ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
@@ -30,10 +31,10 @@ def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:
 
 
 def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(polled: Polling) -> None:
-    """Then it is forgotten with all its sources."""
+    """Then it is forgotten with all its sources, and is a new one when it comes back."""
     polled.brokers.do("remove_brokers", brokers=[3])
     snapshot = polled.poll()
-    assert (snapshot.brokers[3].gone, snapshot.brokers[3].fenced) == (True, False)
+    assert snapshot.brokers[3] == Broker(3, "127.0.0.1", polled.brokers.ports[3], gone=True)
     assert sources_of(polled, 3) == {"offsets", "log_dirs", "configs"}
     assert set(polled.down().values()) == {"fenced"}
 
@@ -42,6 +43,10 @@ def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(
     assert set(snapshot.brokers) == set(snapshot.log_gaps) == {1, 2}
     assert sources_of(polled, 3) == set()
     assert polled.down() == {}
+
+    polled.brokers.brokers({"id": 3})
+    snapshot = polled.poll()
+    assert set(snapshot.broker_configs) == set(snapshot.log_gaps) == {1, 2, 3}
 
 
 def test_a_broker_that_comes_back_elsewhere_is_asked_there(polled: Polling) -> None:

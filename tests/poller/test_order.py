@@ -30,7 +30,7 @@ def test_a_poll_of_brokers_that_answer_waits_for_nothing(polled: Polling) -> Non
 
 
 def test_all_followers_answer_before_leaders_are_asked(polled: Polling) -> None:
-    """Also the followers of a slow broker: an offset that a leader reports earlier would make them seem ahead."""
+    """An offset that a leader reports earlier would make them seem ahead. Those of a very slow broker have none."""
     polled.brokers.rule(3, "ListOffsets", side="followers", delay=1.0)
     snapshot = polled.poll()
 
@@ -39,6 +39,10 @@ def test_all_followers_answer_before_leaders_are_asked(polled: Polling) -> None:
     asked = polled.clock.monotonic() - polled.took
     assert [each["at"] - asked for each in seen] == [0.0] * 3 + [1.0] * 3
     assert snapshot.replicas.end.min() > 0
+
+    polled.brokers.rule(3, "ListOffsets", side="followers", delay=3.0)
+    unknown = polled.poll().replicas.end == UNKNOWN
+    assert unknown.tolist() == [False, False, True, False, True, False, False, False, False]
 
 
 def test_lag_is_never_negative_while_messages_come_in(polled: Polling) -> None:

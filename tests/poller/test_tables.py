@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kafka_warden.model import UNKNOWN, ControllerWindow, LogDir, Quorum, TopicConfig
+from kafka_warden.formulas.rows import Keys
+from kafka_warden.model import UNKNOWN, ControllerWindow, FutureReplica, LogDir, LogGaps, Quorum, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.tables import (
     Columns,
@@ -26,14 +27,15 @@ MOVE = Reassignment(adding=frozenset({3}), removing=frozenset({1}))
 @pytest.mark.parametrize("before", [{}, {"a": [Partition(replicas=(1,))]}])
 def test_a_new_leader_is_asked_again_where_its_log_starts(before: dict[str, list[Partition]]) -> None:
     """Its last answer may be hours old, and rates are computed from it. Also when new partitions move the rows."""
-    answers = LastAnswers()
-    answers.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
-    answers.columns.begin(np.array([5, 7]))
+    answers, stays = LastAnswers(), {"s": [Partition(replicas=(1,))]}
+    old = answers.adopt(layout({**stays, "t": [Partition(replicas=(1, 2), end=10)]}))
+    answers.columns.begin(np.array([3, 5, 7]))
 
-    answers.adopt(layout({**before, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
+    new = answers.adopt(layout({**before, **stays, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
-    assert answers.columns.start.tolist() == [*[UNKNOWN] * len(before), 5, UNKNOWN]
+    assert answers.columns.start.tolist() == [*[UNKNOWN] * len(before), 3, 5, UNKNOWN]
     assert answers.columns.young[-1] > 0
+    assert {getattr(new, name) is getattr(old, name) for name in Keys.__slots__} == {not before}
 
 
 def test_partitions_are_found_by_name_and_number() -> None:
@@ -51,10 +53,11 @@ MOVING = {"t": [Partition(replicas=(1, 2, 3), adding=(3,), removing=(1,))]}
         (MOVING, {}, {("t", 0): MOVE}),
         (MOVING, {("t", 0): MOVE}, {}),
         ({"t": [Partition(replicas=(3, 2))]}, {}, {}),
+        ({"t": [Partition(replicas=(3, 1), out=(1,))]}, {}, {}),
         ({"t": [Partition(replicas=(1, 2))]}, {}, {}),
         ({"other": [Partition()]}, {}, {}),
     ],
-    ids=["just completed", "still listed", "completed", "cancelled", "deleted"],
+    ids=["just completed", "still listed", "completed", "in sync", "cancelled", "deleted"],
 )
 def test_a_move_that_ends_after_the_metadata_lasts_until_the_next_poll(
     topics: dict[str, list[Partition]], listed: dict[tuple[str, int], Reassignment], expected: object
@@ -81,15 +84,10 @@ def test_only_leaders_of_topics_with_remote_storage_are_asked_for_its_end() -> N
 
 
 def test_copied_topics_are_those_that_are_known_to_be() -> None:
-    """Not a topic whose configuration is unknown, nor one whose copying is disabled."""
-    answers = LastAnswers()
-    answers.adopt(layout(REMOTE))
-    answers.topic_configs = {"local": TopicConfig()}
-    assert answers.copied_topics() == frozenset()
-    answers.topic_configs["remote"] = TopicConfig(remote_storage=True)
+    """Not a topic without remote storage, nor one whose copying is disabled."""
+    remote, disabled = (TopicConfig(remote_storage=True, remote_copy_disabled=each) for each in (False, True))
+    answers = LastAnswers(topic_configs={"local": TopicConfig(), "remote": remote, "disabled": disabled})
     assert answers.copied_topics() == {"remote"}
-    answers.topic_configs["remote"] = TopicConfig(remote_storage=True, remote_copy_disabled=True)
-    assert answers.copied_topics() == frozenset()
 
 
 def test_configurations_of_topics_age_and_end_with_their_topic() -> None:
@@ -134,16 +132,22 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
     sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
     gaps = log_gaps(seen, 1, sizes, answer(("deleted", 3)), clock=60.0)
 
-    assert gaps.missing == frozenset({("remote", seen.topic_ids[1], 0)})
-    assert gaps.stray == {("deleted", 3)}
-    assert gaps.at == 60.0
+    assert gaps == LogGaps(60.0, frozenset({("remote", seen.topic_ids[1], 0)}), frozenset({("deleted", 3)}))
 
 
 def test_a_log_in_an_offline_directory_is_not_missing() -> None:
     """The broker lists no log of it."""
     gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), answer(online=False), clock=60.0)
-    assert gaps.missing is None
-    assert gaps.stray == frozenset()
+    assert gaps == LogGaps(60.0, None, frozenset())
+
+
+def test_log_directories_keep_what_was_not_asked_about() -> None:
+    """Their bytes are those of the last answer about all logs, and what moves between them stays as it was."""
+    answers, (mine, other) = LastAnswers(), (FutureReplica("t", number, 1, "/data", 5, 9) for number in (0, 1))
+    disk, added = (LogDir(1, path, online=True, bytes=7, usable_bytes=1, total_bytes=9) for path in ("/data", "/new"))
+    answers.keep_log_dirs(1, LogDirs([disk], [mine, other]), None)
+    answers.keep_log_dirs(1, LogDirs([replace(disk, bytes=2), added]), {("t", 0)})
+    assert (answers.log_dirs, answers.future) == ({1: (disk, added)}, {1: (other,)})
 
 
 def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
