@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Cluster, wait_for
+from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_topics import EARLIEST_LOCAL
+from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.cluster.page import Page
 from tests.cluster.watching import LONG_ENOUGH, watching
 
@@ -17,27 +18,29 @@ SEGMENT = 1 << 20
 TOPIC = "kind"
 COMPACTED = {"cleanup.policy": "compact", "segment.bytes": SEGMENT, "min.cleanable.dirty.ratio": 0.01}
 TIERED = {"remote.storage.enable": True, "segment.bytes": SEGMENT, "local.retention.bytes": 20 * SEGMENT}
+SETTINGS = ClusterSettings(broker_properties=DEFAULT_QUOTA_WINDOW)
+"""The law of throttled moves was measured with Kafka's own quota window."""
 ETA_WITHIN = 12.0
 """Seconds. A move starts with all that a quota window lets through, and then waits."""
 
 
 @pytest.mark.full_kafka
-def test_a_compacted_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_compacted_topic_that_moves(own: Cluster, tmp_path: Path) -> None:
     """Of 2,000 records the cleaner left 20, and 3,000 came after them: two fifths of the offsets weigh nothing."""
-    cluster.admin.create_topic(TOPIC, assignment={0: [1]}, config=COMPACTED)
-    cluster.load.produce(TOPIC, bytes=20 * MEGABYTE, record_size=RECORD, keys=20)
-    wait_for(lambda: _size(cluster, 1) < 3 * MEGABYTE, LONG_ENOUGH, "the log is cleaned")
-    cluster.load.produce(TOPIC, bytes=30 * MEGABYTE, record_size=RECORD, keys=3000)
-    _follow(cluster, tmp_path, throttle=MEGABYTE)
+    own.admin.create_topic(TOPIC, assignment={0: [1]}, config=COMPACTED)
+    own.load.produce(TOPIC, bytes=20 * MEGABYTE, record_size=RECORD, keys=20)
+    wait_for(lambda: _size(own, 1) < 3 * MEGABYTE, LONG_ENOUGH, "the log is cleaned")
+    own.load.produce(TOPIC, bytes=30 * MEGABYTE, record_size=RECORD, keys=3000)
+    _follow(own, tmp_path, throttle=MEGABYTE)
 
 
-def test_a_tiered_topic_that_moves(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_tiered_topic_that_moves(own: Cluster, tmp_path: Path) -> None:
     """Segments in remote storage only are not copied: 20 of 60 MB are."""
-    cluster.admin.create_topic(TOPIC, assignment={0: [1]}, config=TIERED)
-    cluster.load.produce(TOPIC, bytes=60 * MEGABYTE, record_size=RECORD)
-    wait_for(lambda: cluster.admin.offsets(TOPIC, EARLIEST_LOCAL)[0] > 3000, LONG_ENOUGH, "segments are remote only")
-    wait_for(lambda: _size(cluster, 1) < 25 * MEGABYTE, LONG_ENOUGH, "and gone from the disk")
-    _follow(cluster, tmp_path, throttle=MEGABYTE)
+    own.admin.create_topic(TOPIC, assignment={0: [1]}, config=TIERED)
+    own.load.produce(TOPIC, bytes=60 * MEGABYTE, record_size=RECORD)
+    wait_for(lambda: own.admin.offsets(TOPIC, EARLIEST_LOCAL)[0] > 3000, LONG_ENOUGH, "segments are remote only")
+    wait_for(lambda: _size(own, 1) < 25 * MEGABYTE, LONG_ENOUGH, "and gone from the disk")
+    _follow(own, tmp_path, throttle=MEGABYTE)
 
 
 def _follow(cluster: Cluster, folder: Path, throttle: int) -> None:

@@ -95,6 +95,8 @@ def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_pa
         watch.causes["rotten"] = {"no_progress"}
         watch.until(causes, "one is stuck")
         stalled = _stalled(watch.page, ("rotten", 0, 2))
+        # A rate spans 12 s, whatever the quota window.
+        watch.until(lambda page: page.all("reassignment_bytes_per_second", topic="sound"), "the rate is known")
         rate = watch.page.one("reassignment_bytes_per_second", topic="sound", partition=0, broker=2)
         turns = TURNS * 2 * FETCH / min(rate, throttle)
         print(f"stuck after {stalled:.1f} s; two windows are {TWO_WINDOWS:g} s, five turns of both {turns:.1f} s")
