@@ -21,7 +21,7 @@ from sandbox.program import Program
 FOR_EVER = "100y"
 QUERIES = (
     ("Remaining bytes, by replica", "kafka_warden_reassignment_bytes_remaining"),
-    ("ETA in seconds (infinity is not drawn)", "kafka_warden_reassignment_eta_seconds"),
+    ("ETA in seconds, without infinity", "kafka_warden_reassignment_eta_seconds"),
     ("Copy rate, in bytes per second", "kafka_warden_reassignment_bytes_per_second"),
     ("Stuck replicas, by cause", "kafka_warden_reassignment_stuck"),
     ("Throttles, in bytes per second", "kafka_warden_replication_throttle_bytes_per_second < Inf"),

@@ -84,10 +84,10 @@ def test_a_wrong_signature_is_an_authentication_error() -> None:
     ("message", "says"),
     [
         (b"\xff\xfe", "^the broker's SCRAM message is not UTF-8$"),
-        (SERVER_FIRST.replace(b"4096", b"many"), ""),
-        (SERVER_FIRST.replace(b",i=4096", b""), ""),
-        (SERVER_FIRST.replace(b"4096", "\u0664\u0660\u0669\u0666".encode()), ""),
-        (SERVER_FIRST.replace(b"4096", b"9" * 5000), ""),
+        (SERVER_FIRST.replace(b"4096", b"many"), "is not a number"),
+        (SERVER_FIRST.replace(b",i=4096", b""), "is not a number"),
+        (SERVER_FIRST.replace(b"4096", "\u0664\u0660\u0669\u0666".encode()), "is not a number"),
+        (SERVER_FIRST.replace(b"4096", b"9" * 5000), "is not a number"),
         (SERVER_FIRST.replace(b"W22", b"***"), "^the broker's SCRAM message has a value that is not base 64$"),
     ],
 )
