@@ -224,5 +224,5 @@ class TooLargeError(SourceError):
     reason = "too_large"
 
 
-REASONS = tuple(cls.reason for cls in SourceError.__subclasses__())
-"""Every value of the label `reason`."""
+REASONS = {cls.reason: cls for cls in SourceError.__subclasses__()}
+"""Every value of the label `reason`, with its class."""

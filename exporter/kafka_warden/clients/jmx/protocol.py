@@ -105,9 +105,6 @@ class RawBeans:
     """Beans that matched a pattern and were not read, because there were too many."""
 
 
-_ERRORS = {cls.reason: cls for cls in errors.SourceError.__subclasses__()}
-
-
 def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:
     """One line of the protocol, its newline included."""
     body = dict(message) if isinstance(message, Mapping) else asdict(message)
@@ -139,7 +136,7 @@ def decode_reply(body: dict[str, Any]) -> Reply:
 def result(reply: Reply, at: float) -> RawBeans | errors.SourceError:
     """The answer or error of a reply, with the monotonic time at which it arrived."""
     if reply.reason is not None:
-        return _ERRORS.get(reply.reason, errors.ProtocolError)(reply.message)
+        return errors.REASONS.get(reply.reason, errors.ProtocolError)(reply.message)
     values = {(bean.name, name): value for bean in reply.beans for name, value in bean.values.items()}
     return RawBeans(at=at, values=values, rows=reply.rows, left_out=reply.left_out)
 
