@@ -134,12 +134,12 @@ class Record:
     data: CoverageData
     copies: tuple[Path, ...]
 
-    def tests_of(self, mutant: Mutant) -> dict[str, float]:
-        """Seconds by test that executes the line of a mutant; or its function; or its file."""
+    def tests_of(self, mutant: Mutant, *, wide: bool) -> dict[str, float]:
+        """Seconds by test that executes the line of a mutant, unless `wide`; or its function; or its file."""
         if files := TESTS.get(mutant.path.name):
             return {test: seconds for test, seconds in self.seconds.items() if test.startswith(files)}
         contexts = self.data.contexts_by_lineno(str(mutant.place(self.copies[0])))
-        for lines in ((mutant.line,), mutant.function, contexts):
+        for lines in ((mutant.line,), mutant.function, contexts)[wide:]:
             found = {context for line in lines for context in contexts.get(line, ())}
             if tests := {test: time for test, time in self.seconds.items() if {test, file_of(test)} & found}:
                 return tests
@@ -189,19 +189,24 @@ def start(mutant: Mutant, tests: Mapping[str, float], copy: Path) -> int:
 
 
 def outcomes(mutants: Collection[Mutant], recorded: Record) -> Iterator[tuple[Mutant, str]]:
-    """Run mutants in parallel; yield each with "killed", "timeout", "survived" or "no test"."""
-    free, running = list(recorded.copies), dict[int, tuple[Mutant, Path, float]]()
-    waiting = list(mutants)
+    """Run mutants in parallel; yield each with "killed", "timeout", "survived" or "no test".
+
+    One that survives the tests of its line must survive those of its function, too: Python 3.11 does not trace every
+    line of a coroutine after an exception.
+    """
+    free, running = list(recorded.copies), dict[int, tuple[Mutant, bool, Path, float]]()
+    waiting = [(mutant, False) for mutant in mutants]
     while waiting or running:
         while waiting and free:
-            mutant = waiting.pop()
-            if tests := recorded.tests_of(mutant):
+            mutant, wide = waiting.pop()
+            if tests := recorded.tests_of(mutant, wide=wide):
                 copy = free.pop()
-                running[start(mutant, tests, copy)] = mutant, copy, time.monotonic() + 30 + 5 * sum(tests.values())
+                deadline = time.monotonic() + 30 + 5 * sum(tests.values())
+                running[start(mutant, tests, copy)] = mutant, wide, copy, deadline
             else:
                 yield mutant, "no test"
         time.sleep(0.01)
-        for process, (mutant, copy, deadline) in list(running.items()):
+        for process, (mutant, wide, copy, deadline) in list(running.items()):
             ended, status = os.waitpid(process, os.WNOHANG)
             late = not ended and time.monotonic() > deadline
             if not (ended or late):
@@ -214,7 +219,11 @@ def outcomes(mutants: Collection[Mutant], recorded: Record) -> Iterator[tuple[Mu
             shutil.copytree(unchanged.parent, mutant.place(copy).parent, dirs_exist_ok=True)
             del running[process]
             free.append(copy)
-            yield mutant, "timeout" if late else OUTCOMES.get(os.waitstatus_to_exitcode(status), "crashed")
+            outcome = "timeout" if late else OUTCOMES.get(os.waitstatus_to_exitcode(status), "crashed")
+            if outcome == "survived" and not wide:
+                waiting.append((mutant, True))
+            else:
+                yield mutant, outcome
 
 
 def reasons() -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.clients.jmx import jvm
+from kafka_warden.clients.jmx import jvm, process
 from kafka_warden.clients.jmx.protocol import Hello, Request, encode
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError, UnsupportedError
@@ -137,9 +137,12 @@ def test_the_child_ends_with_its_input(servers: Servers) -> None:
             assert child.wait(5.0) == 0
 
 
-def test_a_jvm_that_starts_is_not_waited_for(session: JmxSession, servers: Servers) -> None:
+def test_a_jvm_that_starts_is_not_waited_for(
+    session: JmxSession, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first ask ends with its deadline and says so."""
-    answer = session.ask((servers[0].target(),), time.monotonic() + 0.001)["one"]
+    monkeypatch.setattr(process, "_PROGRAM", ("-c", "import sys; sys.stdin.read()"))
+    answer = session.ask((servers[0].target(),), time.monotonic() + 0.2)["one"]
     assert (type(answer), str(answer)) == (AnswerTimeoutError, "the JVM for JMX is still starting")
 
 
