@@ -168,21 +168,22 @@ def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> No
         ("import jpype._core\njpype._core.getDefaultJVMPath = nothing", "install one"),
     ],
 )
-def test_what_is_missing_is_named(broken: str, advice: str) -> None:
-    """Without the extra, or without a JVM, the message says what to install."""
+def test_what_is_missing_is_named(
+    session: JmxSession, monkeypatch: pytest.MonkeyPatch, broken: str, advice: str
+) -> None:
+    """Without the extra, or without a JVM, the error says what to install."""
     program = (
         "import sys\n"
         "def nothing(): raise __import__('jpype').JVMNotFoundException\n"
         f"{broken}\n"
-        "from kafka_warden.clients.jmx import jvm\n"
-        "from kafka_warden.clients.jmx.protocol import Hello\n"
-        "try: jvm.start(Hello({}))\n"
-        "except jvm.JvmError as error: print(error)\n"
+        "from kafka_warden.clients.jmx import child\n"
+        "child.main()\n"
     )
-    printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert printed.startswith("JMX needs ")
-    assert advice in printed
-    assert len(printed.splitlines()) == 1
+    monkeypatch.setattr(process, "_PROGRAM", ("-c", program))
+    answer = ask(session, JmxTarget("one", LOOPBACK, 1))["one"]
+    assert isinstance(answer, UnsupportedError)
+    assert str(answer).startswith("JMX needs ")
+    assert advice in str(answer)
 
 
 def test_the_parent_imports_no_jpype() -> None:
