@@ -63,6 +63,8 @@ def _lose_half(stage: Stage, topic: str) -> Lost:
     cluster, admin = stage.cluster, stage.cluster.admin
     admin.create_topic(topic, assignment={number: [LEADER, VICTIM] for number in PARTITIONS})
     cluster.load.produce(topic, records=100, partitions=PARTITIONS)
+    seen = f'count(kafka_warden_partition_bytes_in_per_second{{topic="{topic}"}})'
+    wait_for(lambda: stage.value(seen) == len(PARTITIONS), 60, "the sidecar knows the ends of all replicas")
     lost = cluster.log_dirs(VICTIM)[1]
     gone = {log.partition for log in admin.log_dirs(VICTIM) if (log.topic, log.log_dir) == (topic, str(lost))}
     assert 0 < len(gone) < len(PARTITIONS)
