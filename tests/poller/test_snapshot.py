@@ -53,7 +53,8 @@ def test_a_snapshot_has_what_the_brokers_answered(polled: Polling) -> None:
     assert snapshot.topic_configs.keys() == {"a"}
     assert snapshot.broker_configs.keys() == {1, 2, 3}
     assert (snapshot.controller, snapshot.reassignments_known) == (100, True)
-    assert {polled.status(source, broker).last_success for source, broker in polled.poller.status} == {snapshot.time}
+    assert [len(topic_id) for topic_id in snapshot.topic_ids] == [16]
+    assert {status.last_success for status in snapshot.status.values()} == {snapshot.time}
 
 
 def test_log_directories_are_asked_in_every_poll_about_replicas_that_move(polled: Polling) -> None:
