@@ -104,6 +104,8 @@ def test_the_eta_of_a_flow_is_none_or_not_negative(
         assert eta in (None, 0)
     elif remaining >= 1:
         assert eta != 0
+    if measured is None and remaining is not None:
+        assert (eta is None) == (of.net is None)
 
 
 @given(loads())
