@@ -91,6 +91,7 @@ def is_eta(value: float | None) -> bool:
 
 @given(measured_flows(), st.none() | AMOUNTS)
 @example((flow(law.DEFAULT_WINDOW, 1 * MB, 1 * MB, 0.0), Trend(0.9 * MB, 24.0, -5 * MB)), 1 * MB)
+@example((flow(law.DEFAULT_WINDOW, 1 * MB, 1 * MB, 0.0), None), 1 * MB)
 def test_the_eta_of_a_flow_is_none_or_not_negative(
     measured_flow: tuple[Flow, Trend | None], remaining: float | None
 ) -> None:
