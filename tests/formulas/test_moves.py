@@ -123,6 +123,7 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
         ("never more than half a window", 100.0, 40.0, 10.0, 105.0),
         ("nor less", 100.0, -40.0, 10.0, 95.0),
         ("nor than half of what remains", 4.0, -4.0, 10.0, 2.0),
+        ("nothing remains", 0.0, 4.0, 10.0, 0.0),
     ],
 )
 def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:

@@ -170,11 +170,11 @@ def remaining_by_line(ops: Ops[V], remaining: V, ahead: V, grain: V) -> V:
     """Remaining bytes by the line through the steps of bursts, not by the step of the last poll.
 
     `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
-    correction never takes more than half of what remains.
+    correction never takes more than half of what remains, and adds nothing where nothing remains.
     """
     half = grain * 0.5
     off = ops.least(ops.greatest(ahead, half * -1.0), half)
-    return ops.greatest(remaining + off, remaining * 0.5)
+    return ops.when(remaining > 0, ops.greatest(remaining + off, remaining * 0.5), remaining)
 
 
 def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:

@@ -15,21 +15,20 @@ from kafka_warden.formulas.stuck import Cause
 
 def write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
     """Write every move and every flow; flows refer to moves by their place in that table."""
-    of_changes = (key for change in memory.changes.values() for key in change.moves)
-    keys = sorted({*memory.tracks, *memory.stuck.facts, *of_changes})
+    keys = sorted(memory.tracks)
     places = {key: place for place, key in enumerate(keys)}
     return [_write_move(memory, key, clock) for key in keys], _write_flows(memory, places, clock)
 
 
 def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
     topic_id, topic, partition, broker = key
-    track, (fact, polls) = moves.tracks.get(key), moves.stuck.facts.get(key, (None, 0))
+    fact, polls = moves.stuck.facts.get(key, (None, 0))
     return {
         "topic": topic,
         "topic_id": topic_id.hex(),
         "partition": partition,
         "broker": broker,
-        "least": write_minimum(track.minimum if track is not None else None, clock),
+        "least": write_minimum(moves.tracks[key].minimum, clock),
         "fact": fact,
         "fact_polls": polls,
         "cause": moves.stuck.shown.get(key),
