@@ -126,16 +126,17 @@ def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
         assert of(causes)[-1] == cause
 
 
-def test_aux_state_errors_since_the_move_last_got_on() -> None:
-    """Earlier errors, and a count that restarts, are no cause; errors since then are."""
+def test_beans_of_the_target_are_causes() -> None:
+    """Of aux state errors those since the move last got on: no earlier ones, and no count that restarts."""
 
-    def cause(count: Callable[[int], float]) -> str:
-        def errors(poll: int) -> dict[str, Any]:
-            values = {"build_remote_log_aux_state_errors_total": count(poll)}
-            return {"broker_beans": {2: ProcessBeans(INTERVAL * poll, values)}}
+    def cause(count: Callable[[int], float], bean: str = "build_remote_log_aux_state_errors_total") -> str:
+        def beans(poll: int) -> dict[str, Any]:
+            return {"broker_beans": {2: ProcessBeans(INTERVAL * poll, {bean: count(poll)})}}
 
-        return of(judged(lambda _: STANDING, errors))[-1]
+        return of(judged(lambda _: STANDING, beans))[-1]
 
+    assert cause(lambda _: 1.0, "fetcher_failed_partitions_count") == "fetcher_failed"
+    assert cause(lambda _: 1.0, "fetcher_dead_thread_count") == "fetcher_failed"
     assert cause(lambda poll: 5.0 + poll) == "aux_state_error"
     assert cause(lambda _: 5.0) == "no_progress"
     assert cause(lambda poll: 5.0 if poll < 2 else 0.0) == "no_progress"
