@@ -2,14 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
 import jmxquery
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
 from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
@@ -18,6 +17,7 @@ from kafka_warden.settings.secrets import SecretFile
 from kafka_warden.sources.bean_list import BEANS
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import Cluster, wait_for
+from tests.cluster.mutating import create_topic
 
 pytestmark = pytest.mark.cluster
 
@@ -94,17 +94,18 @@ def test_bytes_in_are_counted(cluster: Cluster, session: JmxSession) -> None:
 
 def test_mutation_tokens_of_a_client(cluster: Cluster, session: JmxSession) -> None:
     """One topic of 60 partitions against a burst of 55 leaves the client at -5 tokens, which refill at 5 a second."""
-    cluster.admin.set_client_quota(client_id="jmx, mutator", values={"controller_mutation_rate": 5})
-    admin = AdminClient(
-        {"bootstrap.servers": cluster.bootstrap, "client.id": "jmx, mutator", **cluster.client_properties()}
-    )
-    before = time.monotonic()
-    admin.create_topics([NewTopic("many", 60, 1)])["many"].result(60)
+    client, names = "jmx, mutator", count()
+    cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": 5})
 
-    found = read(session, targets(cluster))["controller"]
-    clients = {bean.client_id: bean.values for bean in found.mutations}
-    assert -5 <= clients["jmx, mutator"]["tokens"] <= -5 + 5 * (found.at - before)
-    assert clients["jmx, mutator"]["mutation_rate"] > 0
+    def mutate(partitions: int) -> Mapping[str, float]:
+        assert create_topic(cluster, client, f"topic{next(names)}", partitions).error_code == 0
+        found = read(session, targets(cluster))["controller"]
+        return {"at": found.at, **{bean.client_id: bean.values for bean in found.mutations}.get(client, {})}
+
+    wait_for(lambda: "tokens" in mutate(1), what="the quota is in force at the controller")
+    before, values = time.monotonic(), mutate(60)
+    assert -6 <= values["tokens"] <= -5 + 5 * (values["at"] - before)
+    assert values["mutation_rate"] > 0
 
 
 def test_a_stopped_broker_delays_no_other(cluster: Cluster, session: JmxSession) -> None:
