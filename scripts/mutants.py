@@ -16,7 +16,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -134,16 +134,22 @@ class Record:
     data: CoverageData
     copies: tuple[Path, ...]
 
-    def tests_of(self, mutant: Mutant, *, wide: bool) -> dict[str, float]:
-        """Seconds by test that executes the line of a mutant, unless `wide`; or its function; or its file."""
+    def tests_of(self, mutant: Mutant) -> list[dict[str, float]]:
+        """Seconds by test: of those that execute the line, then of the others of its function; or of those of its file.
+
+        Python 3.11 does not trace every line of a coroutine after an exception, so others may execute the line, too.
+        """
         if files := TESTS.get(mutant.path.name):
-            return {test: seconds for test, seconds in self.seconds.items() if test.startswith(files)}
+            return [{test: seconds for test, seconds in self.seconds.items() if test.startswith(files)}]
         contexts = self.data.contexts_by_lineno(str(mutant.place(self.copies[0])))
-        for lines in ((mutant.line,), mutant.function, contexts)[wide:]:
+
+        def executing(lines: Iterable[int]) -> dict[str, float]:
             found = {context for line in lines for context in contexts.get(line, ())}
-            if tests := {test: time for test, time in self.seconds.items() if {test, file_of(test)} & found}:
-                return tests
-        return {}
+            return {test: time for test, time in self.seconds.items() if {test, file_of(test)} & found}
+
+        of_line = executing((mutant.line,))
+        others = {test: time for test, time in executing(mutant.function).items() if test not in of_line}
+        return [tests for tests in (of_line, others) if tests] or [tests for tests in (executing(contexts),) if tests]
 
 
 def record(room: str, jobs: int) -> Record:
@@ -189,24 +195,19 @@ def start(mutant: Mutant, tests: Mapping[str, float], copy: Path) -> int:
 
 
 def outcomes(mutants: Collection[Mutant], recorded: Record) -> Iterator[tuple[Mutant, str]]:
-    """Run mutants in parallel; yield each with "killed", "timeout", "survived" or "no test".
-
-    One that survives the tests of its line must survive those of its function, too: Python 3.11 does not trace every
-    line of a coroutine after an exception.
-    """
-    free, running = list(recorded.copies), dict[int, tuple[Mutant, bool, Path, float]]()
-    waiting = [(mutant, False) for mutant in mutants]
+    """Run mutants in parallel; yield each with "killed", "timeout", "survived" or "no test"."""
+    free, running = list(recorded.copies), dict[int, tuple[Mutant, list[dict[str, float]], Path, float]]()
+    waiting = [(mutant, recorded.tests_of(mutant)) for mutant in mutants]
     while waiting or running:
         while waiting and free:
-            mutant, wide = waiting.pop()
-            if tests := recorded.tests_of(mutant, wide=wide):
-                copy = free.pop()
-                deadline = time.monotonic() + 30 + 5 * sum(tests.values())
-                running[start(mutant, tests, copy)] = mutant, wide, copy, deadline
+            mutant, tests = waiting.pop()
+            if tests:
+                copy, (now, *later) = free.pop(), tests
+                running[start(mutant, now, copy)] = mutant, later, copy, time.monotonic() + 30 + 5 * sum(now.values())
             else:
                 yield mutant, "no test"
         time.sleep(0.01)
-        for process, (mutant, wide, copy, deadline) in list(running.items()):
+        for process, (mutant, later, copy, deadline) in list(running.items()):
             ended, status = os.waitpid(process, os.WNOHANG)
             late = not ended and time.monotonic() > deadline
             if not (ended or late):
@@ -220,8 +221,8 @@ def outcomes(mutants: Collection[Mutant], recorded: Record) -> Iterator[tuple[Mu
             del running[process]
             free.append(copy)
             outcome = "timeout" if late else OUTCOMES.get(os.waitstatus_to_exitcode(status), "crashed")
-            if outcome == "survived" and not wide:
-                waiting.append((mutant, True))
+            if outcome == "survived" and later:
+                waiting.append((mutant, later))
             else:
                 yield mutant, outcome
 

@@ -19,21 +19,22 @@ from kafka_warden.poller.tables import (
 )
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.reassignments import Reassignment
-from tests.building import Partition, layout
+from tests.building import Partition, Topics, layout
 
 MOVE = Reassignment(adding=frozenset({3}), removing=frozenset({1}))
 
 
 @pytest.mark.parametrize("before", [{}, {"a": [Partition(replicas=(1,))]}])
-def test_a_new_leader_is_asked_again_where_its_log_starts(before: dict[str, list[Partition]]) -> None:
+@pytest.mark.parametrize("stays", [{}, {"s": [Partition(replicas=(1,))]}])
+def test_a_new_leader_is_asked_again_where_its_log_starts(before: Topics, stays: Topics) -> None:
     """Its last answer may be hours old, and rates are computed from it. Also when new partitions move the rows."""
     answers = LastAnswers()
-    old = answers.adopt(layout({"t": [Partition(replicas=(1, 2), end=10)]}))
-    answers.columns.begin(np.array([5, 7]))
+    old = answers.adopt(layout({**stays, "t": [Partition(replicas=(1, 2), end=10)]}))
+    answers.columns.begin(np.array([*[3] * len(stays), 5, 7]))
 
-    new = answers.adopt(layout({**before, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
+    new = answers.adopt(layout({**before, **stays, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
-    assert answers.columns.start.tolist() == [*[UNKNOWN] * len(before), 5, UNKNOWN]
+    assert answers.columns.start.tolist() == [*[UNKNOWN] * len(before), *[3] * len(stays), 5, UNKNOWN]
     assert answers.columns.young[-1] > 0
     assert {getattr(new, name) is getattr(old, name) for name in Keys.__slots__} == {not before}
 
