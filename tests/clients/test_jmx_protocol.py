@@ -185,6 +185,6 @@ def test_failures_have_a_reason_and_an_advice(chain: Chain, reason: str, says: s
 def test_a_server_that_wants_a_client_certificate_is_understood() -> None:
     """TLS 1.3 says no by closing: only without a certificate of ours is that taken for a matter of TLS."""
     closed = [("java.rmi.MarshalException", "x"), ("java.net.SocketException", "Broken pipe")]
-    failure = classify(closed, "h:1", anonymous_tls=True)
+    failure = classify(closed, "h:1", tls=TlsFiles("authority"))
     assert (failure.reason, "client certificate" in failure.message) == ("tls", True)
-    assert classify(closed, "h:1").reason == "refused"
+    assert {classify(closed, "h:1", tls=tls).reason for tls in (None, TlsFiles("a", "own", "key"))} == {"refused"}

@@ -31,7 +31,6 @@ class Worker:
     def __init__(self, hello: Hello, registry_sockets: Any) -> None:
         self.inbox: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._hello = hello
-        self._anonymous_tls = hello.tls is not None and hello.tls.cert_file is None
         self._registry_sockets = registry_sockets
         self._connection: Any = None
 
@@ -65,7 +64,7 @@ class Worker:
             connection = connection or Connection(request, self._hello, self._registry_sockets)
             reply: Reply = connection.read(self._hello.questions[request.kind], request.id)
         except ReadError as failed:
-            return classify(failed.chain, where, request.user, anonymous_tls=self._anonymous_tls)
+            return classify(failed.chain, where, request.user, self._hello.tls)
         except Exception as bug:  # noqa: BLE001  a worker that ends would never answer for its target
             return Failure("protocol", f"the JMX child failed at {where}: {bug!r}: please report this")
         self._connection = connection

@@ -7,6 +7,7 @@ says what to do. It never holds a password, and neither do Java's messages.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -33,13 +34,12 @@ class Failure:
     message: str
 
 
-def classify(chain: Chain, where: str, user: str | None = None, *, anonymous_tls: bool = False) -> Failure:
+def classify(chain: Chain, where: str, user: str | None = None, tls: TlsFiles | None = None) -> Failure:
     """The first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
 
-    `anonymous_tls`: the connection was TLS without a client certificate. With TLS 1.3 a server that requires one closes
-    the connection after the handshake.
+    With TLS 1.3 a server that requires a client certificate closes a connection without one after the handshake.
     """
-    if anonymous_tls and any(name in _CLOSED for name, _ in chain):
+    if tls is not None and tls.cert_file is None and any(name in _CLOSED for name, _ in chain):
         message = f"{where} closed the JMX connection after the TLS handshake: does it require a client certificate?"
         return Failure(TlsError.reason, message)
     for kind, parts, needle, sentence in _RULES:
