@@ -34,7 +34,7 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
 @fault("follower-slow", "A broker runs a tenth of the time")
 def slow(stage: Stage) -> Iterator[set[Fired]]:
     """A broker that runs a tenth of the time."""
-    with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2):
+    with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2, "slow"):
         yield {fired("KafkaReplicaSlow", topic="slow", partition=0, broker=2), *_out("slow", 2)}
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from sandbox import Cluster, ClusterSettings, wait_for
+from sandbox.damage import log_files
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar
 from tests.support.threads import repeating
@@ -21,7 +22,6 @@ TO_KNOW: Final = 3
 
 LARGEST_OVERHEAD: Final = 1.1
 """Bytes in the log per byte of payload, at most, where records are of 1000 bytes and in batches."""
-
 
 SMALL: Final = ClusterSettings(
     brokers=2,
@@ -162,13 +162,16 @@ def left_at(cluster: Cluster, topic: str, broker: int) -> float:
     return time.time()
 
 
-def duty_cycle(cluster: Cluster, broker: int) -> AbstractContextManager[None]:
-    """Let a broker run a small part of the time only."""
+def duty_cycle(cluster: Cluster, broker: int, topic: str) -> AbstractContextManager[None]:
+    """Let a broker run a small part of the time only: each time until its follower has got on, and a little longer."""
+    (log,) = wait_for(lambda: log_files(cluster, broker, topic, "log"), what="the follower has a log")
 
     def stop() -> None:
         cluster.pause(broker)
         time.sleep(STOPS)
+        size = log.stat().st_size
         cluster.resume(broker)
+        wait_for(lambda: log.stat().st_size > size, what="the follower gets on", interval=RUNS / 10)
 
     return repeating(stop, RUNS)
 

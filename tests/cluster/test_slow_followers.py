@@ -35,9 +35,8 @@ def test_slow_while_it_advances_and_never_catches_up(own: Cluster, tmp_path: Pat
         _seen_for(follower, limits.window)
         began = time.time()
         leaving = _leaving(own, "outrun")
-        with duty_cycle(own, BROKER):
+        with duty_cycle(own, BROKER, "outrun"):
             reached = follower.until("slow", on_the_way={"in_sync", "unknown"})
-            print(follower.numbers(reached.page))
             left = leaving()
             pages = follower.stays("slow", 6)
             print(follower.numbers(pages[-1]))

@@ -16,7 +16,6 @@ from kafka_warden.formulas.replica_state import (
     evaluated_since,
     restarted_log,
     state,
-    throttle_binds,
 )
 
 U = UNKNOWN
@@ -79,25 +78,6 @@ def test_earlier_rows_win(known: dict[str, bool]) -> None:
     seen = facts(**known)
     assert (state_of(seen) is S.OFFLINE) is not known["broker_available"]
     assert state_of(replace(seen, leader_available=np.array([False]))) in {S.OFFLINE, S.LEADER_UNAVAILABLE}
-
-
-@pytest.mark.parametrize(
-    ("listed", "rate", "limit", "expected"),
-    [
-        (True, 0.9, 1.0, True),
-        (True, 0.89, 1.0, False),
-        (True, 5.0, 1.0, True),
-        (False, 5.0, 1.0, False),
-        (True, 5.0, np.inf, False),
-        (True, np.nan, 1.0, False),
-        (True, 0.0, 0.0, True),
-        (True, np.nan, 0.0, True),
-        (False, np.nan, 0.0, False),
-    ],
-)
-def test_throttle_binds(listed: bool, rate: float, limit: float, expected: bool) -> None:
-    """A listed replica is held back from nine tenths of the limit on, by 0 at any rate; without a limit nothing is."""
-    assert throttle_binds(np.array([listed]), np.array([rate]), np.array([limit])).tolist() == [expected]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,24 @@ def test_largest_fetch(why: str, limit: float, brokers: float, window: float, ne
     assert throttle.largest_fetch(NUMBERS, limit, brokers, window, network) == pytest.approx(expected), why
 
 
+@pytest.mark.parametrize(
+    ("rate", "limit", "samples", "expected"),
+    [
+        (0.9, 1.0, 11, True),
+        (0.89, 1.0, 11, False),
+        (5.0, np.inf, 11, False),
+        (np.nan, 1.0, 11, False),
+        (np.nan, 0.0, 11, True),
+        (0.5, 1.0, 3, True),
+        (0.49, 1.0, 1, False),
+        (0.9, 1.0, 100, True),
+    ],
+)
+def test_binds(rate: float, limit: float, samples: int, expected: bool) -> None:
+    """From nine tenths of the limit on, with three samples from half of it; 0 at any rate; without a limit never."""
+    assert throttle.binds(np.array([limit]), np.array([rate]), np.array([samples])).tolist() == [expected]
+
+
 def test_share_of_network() -> None:
     """30 % of 125 MB/s for a move is a limit of 37.5 MB/s."""
     assert throttle.share_of_network(125 * MB, 0.3) == 37.5 * MB

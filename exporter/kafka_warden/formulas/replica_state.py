@@ -14,9 +14,6 @@ from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Longs
 
 Codes = NDArray[np.int8]
 
-THROTTLED_SHARE: Final = 0.9
-"""A throttled rate of at least this share of the limit is a throttle that binds. judgement.md 2, 4."""
-
 ENOUGH_SAMPLES: Final = 3
 """Least polls for a verdict."""
 
@@ -60,21 +57,12 @@ class FollowerFacts:
     restarted: Bools
     """`restarted_log` during this absence from the ISR; persisted over restarts of the sidecar."""
     throttled: Bools
-    """`throttle_binds` for its broker or its leader, and listed on that side."""
+    """`throttle.binds` for its broker or its leader, and listed on that side."""
     advancing: Bools
     """Its end grew over the quota window."""
     leader_ahead: Bools
     shrinking: Bools
     """Its lag in bytes shrank over the quota window."""
-
-
-def throttle_binds(listed: Bools, rate: Floats, limit: Floats) -> Bools:
-    """Whether a listed replica is held back: a throttled rate of at least 0.9 of the limit; NaN does not bind. (K,).
-
-    A limit of 0 binds at any rate, also an unknown one.
-    """
-    binds: Bools = listed & np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= THROTTLED_SHARE * limit)
-    return binds
 
 
 def restarted_log(

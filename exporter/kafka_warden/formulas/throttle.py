@@ -7,13 +7,18 @@ judgement.md 4; throttle-law.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from kafka_warden.formulas.lag import Sums, sums
-from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Ops, V
+from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs, Ops, V
 
 WILDCARD = "*"
+
+BINDING_SHARE: Final = 0.9
+LEAST_SHARE: Final = 0.5
+"""Most and least of its limit that a throttled rate needs for the throttle to bind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,18 @@ def largest_fetch(ops: Ops[V], limit: V, brokers: V, window: V, network: V) -> V
     window x min(limit x brokers, N) / brokers; equality is allowed. N is `+inf` where it is not configured.
     """
     return ops.divide(window * ops.least(limit * brokers, network), brokers, ops.lit(float("inf")))
+
+
+def binds(limit: Floats, rate: Floats, samples: Longs) -> Bools:
+    """Which of B limits hold something back, at throttled rates over so many samples. (B,). judgement.md 2, 4.
+
+    That is a rate of nine tenths of the limit, of less with fewer samples than the 11 of Kafka's default: it forgets a
+    whole sample at once, so a rate that a limit holds back may fall by one of all but the present one. NaN does not
+    bind. A limit of 0 binds at any rate, also an unknown one.
+    """
+    share = np.clip(1 - 1 / np.maximum(samples - 1, 1), LEAST_SHARE, BINDING_SHARE)
+    binding: Bools = np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= share * limit)
+    return binding
 
 
 def count_listed(listed: Bools, broker: Ints, brokers: int) -> Ints:

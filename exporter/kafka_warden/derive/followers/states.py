@@ -8,7 +8,7 @@ from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.followers.offset_window import FollowerEnds, look_back
 from kafka_warden.derive.followers.times import Times
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle.limits import Throttles, limit_column, throttled_rates
+from kafka_warden.derive.throttle.limits import Throttles, binding_limits, limit_column, throttled_rates
 from kafka_warden.formulas import lag as lag_formulas
 from kafka_warden.formulas import replica_state as formulas
 from kafka_warden.formulas.replica_state import ENOUGH_SAMPLES, STATES, Codes, FollowerFacts, ReplicaState
@@ -153,10 +153,9 @@ def _throttled(inputs: StateInputs) -> Bools:
     )
     for side, listed, broker in sides:
         if listed.any():
-            rate = _rates(inputs, side, rows[listed], broker[listed])
-            throttled[rows] |= formulas.throttle_binds(
-                listed, rate[broker], limit_column(indexed, inputs.throttles.limits, side)[broker]
-            )
+            limit = limit_column(indexed, inputs.throttles.limits, side)
+            binding = binding_limits(indexed, limit, _rates(inputs, side, rows[listed], broker[listed]))
+            throttled[rows] |= listed & binding[broker]
     return throttled
 
 

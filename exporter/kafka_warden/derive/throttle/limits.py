@@ -8,7 +8,7 @@ import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import throttle as formulas
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Limit, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, BrokerConfig, Floats, Limit, Side
 
 THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
 """The throttled rates among the beans of a broker."""
@@ -133,6 +133,12 @@ def limit_column(indexed: IndexedSnapshot, limits: Mapping[tuple[int, Side], Lim
     """Limits of one side as a column (B,): NaN where a broker's configuration was never read, `+inf` unlimited."""
     known = [limits.get((broker, side)) for broker in indexed.brokers.tolist()]
     return np.array([found.value if found is not None else math.nan for found in known], dtype=np.float64)
+
+
+def binding_limits(indexed: IndexedSnapshot, limit: Floats, rate: Floats) -> Bools:
+    """(B,) limits that hold something back at throttled rates (B,)."""
+    configs = (indexed.snapshot.broker_configs.get(broker, BrokerConfig()) for broker in indexed.brokers.tolist())
+    return formulas.binds(limit, rate, np.array([config.quota_window_num for config in configs]))
 
 
 def throttled_rates(indexed: IndexedSnapshot, side: Side) -> Floats:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from kafka_warden.derive.throttle.limits import throttled_rates
-from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, broker_of_row, brokers_of
-from kafka_warden.formulas import replica_state, throttle
+from kafka_warden.derive.throttle.limits import binding_limits, throttled_rates
+from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, brokers_of
+from kafka_warden.formulas import throttle
 from kafka_warden.formulas import throttle_problems as formulas
 from kafka_warden.formulas.ops import ARRAYS
 from kafka_warden.formulas.throttle_problems import Problem
@@ -40,12 +40,9 @@ def holds_original(facts: Facts, side: Side) -> Bools:
     replicas = facts.indexed.snapshot.replicas
     out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
-    rows = np.flatnonzero(out & ~replicas.offline & (replicas.end != UNKNOWN))
-    index, rates = broker_of_row(facts.indexed, side)[rows], throttled_rates(facts.indexed, side)
-    held, limit = facts.throttles.held[side][rows], facts.needs.limits[side][index]
-    binding = np.zeros(len(replicas), bool)
-    binding[rows] = replica_state.throttle_binds(held, rates[index], limit)
-    return brokers_of(facts, binding, side)
+    out &= facts.throttles.held[side] & ~replicas.offline & (replicas.end != UNKNOWN)
+    binding = binding_limits(facts.indexed, facts.needs.limits[side], throttled_rates(facts.indexed, side))
+    return brokers_of(facts, out, side) & binding
 
 
 def fetch_size(facts: Facts, side: Side) -> Bools:
