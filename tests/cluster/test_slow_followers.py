@@ -39,7 +39,6 @@ def test_slow_while_it_advances_and_never_catches_up(own: Cluster, tmp_path: Pat
             reached = follower.until("slow", on_the_way={"in_sync", "unknown"})
             left = leaving()
             pages = follower.stays("slow", 6)
-            print(follower.numbers(pages[-1]))
             out = [page for page in pages if follower.get(page, "out_of_sync_seconds") is not None]
         over = follower.until("", on_the_way={"unknown", "recovering", "in_sync"})
 
@@ -69,7 +68,6 @@ def test_stuck_while_it_stands_still(own: Cluster, tmp_path: Path) -> None:
         reached = follower.until("stuck", on_the_way={"unknown", "in_sync"})
         left = leaving()
         pages = follower.stays("stuck")
-        print(follower.numbers(pages[-1]))
         own.resume(BROKER)
         over = follower.until("", on_the_way={"unknown", "recovering", "in_sync"})
 

@@ -25,9 +25,9 @@ def moving(left: int = 100_000, end: int = 200_000, **changes: Any) -> Topics:
 RESTING: Topics = {"t": [Partition(replicas=(1, 3), end=200_000)]}
 
 
-def tool(rate: float = 2 * MB, lists: TopicConfig = TOOL) -> dict[str, Any]:
+def tool(rate: float = 2 * MB, lists: TopicConfig = TOOL, **config: Any) -> dict[str, Any]:
     """Configure what kafka-reassign-partitions does: one rate on all brokers of the move, both sides."""
-    return throttle(lists, dict.fromkeys((1, 2, 3), rate))
+    return throttle(lists, dict.fromkeys((1, 2, 3), rate), **config)
 
 
 def plan(done: int, parts: int, left: int, *, begun: bool = True) -> Topics:
@@ -347,6 +347,8 @@ def test_holds_original() -> None:
     assert watch.problems(out, polls=2, broker_beans=BUSY, **tool()) == set()
     assert watch.problems(out, broker_beans=BUSY, **tool()) == of("holds_original", (1, "leader"))
     assert watch.problems(moving(), broker_beans=BUSY, **tool()) == set()
+    few = tool(3.6 * MB, quota_window_num=3)
+    assert watch.problems(out, polls=3, broker_beans=BUSY, **few) == of("holds_original", (1, "leader"))
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def holds_original(facts: Facts, side: Side) -> Bools:
     replicas = facts.indexed.snapshot.replicas
     out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
-    out &= facts.throttles.held[side] & ~replicas.offline & (replicas.end != UNKNOWN)
+    out &= ~replicas.offline & (replicas.end != UNKNOWN)
     binding = binding_limits(facts.indexed, facts.needs.limits[side], throttled_rates(facts.indexed, side))
     return brokers_of(facts, out, side) & binding
 
