@@ -101,12 +101,6 @@ class Follower:
             assert self.story[-1] == state, in_short(self.story)
             yield page
 
-    def numbers(self, page: Page) -> str:
-        """What the page says of it, to be printed."""
-        names = ("lag_messages", "lag_bytes", "lag_seconds", "behind_seconds", "out_of_sync_seconds")
-        found = {name: self.get(page, name) for name in names}
-        return ", ".join(f"{name} {value:.10g}" for name, value in found.items() if value is not None)
-
 
 @dataclass(frozen=True)
 class Reached:

@@ -52,7 +52,6 @@ def test_offline_while_its_broker_is_dead(cluster: Cluster, tmp_path: Path) -> N
         gone = follower.until("", lambda page: not _fenced(page), on_the_way={"recovering", "in_sync", "unknown"})
         after = follower.stays("")[-1]
 
-    print(follower.numbers(pages[-1]))
     assert reached.polls <= TO_AGREE
     for page in pages:
         assert follower.one(page, "lag_messages") == missing
@@ -86,7 +85,6 @@ def test_bootstrapping_after_its_disks_were_emptied(cluster: Cluster, tmp_path: 
         left = left_at(cluster, "wiped", BROKER)
         cluster.start(BROKER)
         reached = follower.until("bootstrapping", lambda page: _answers(follower, page), timeout=120)
-        print(follower.numbers(reached.page))
         assert reached.polls <= TO_AGREE + 1
         lags = [follower.one(reached.page, "lag_messages")]
         for page in follower.pages_in("bootstrapping"):
@@ -124,7 +122,6 @@ def test_throttled_when_a_throttle_holds_it_back(cluster: Cluster, tmp_path: Pat
         cluster.start(BROKER)
         reached = follower.until("throttled", lambda page: _answers(follower, page), {"unknown"}, timeout=120)
         pages = follower.stays("throttled", limits.polls(limits.window))
-        print(follower.numbers(pages[-1]))
         _throttle(cluster, topic, None, side)
         gone = follower.until("", on_the_way={"recovering", "in_sync"})
         after = follower.stays("")[-1]
@@ -159,7 +156,6 @@ def test_leader_unavailable_without_a_leader(cluster: Cluster, tmp_path: Path) -
         cluster.start(BROKER)
         reached = follower.until("leader_unavailable", lambda page: not _fenced(page), timeout=120)
         pages = follower.stays("leader_unavailable")
-        print(follower.numbers(pages[-1]))
         cluster.start(3)
         cluster.wait_ready(3)
         led = follower.until("", lambda page: not page["offline_partitions"], on_the_way={"in_sync", "recovering"})
@@ -222,7 +218,6 @@ def test_a_replica_that_is_added(cluster: Cluster, tmp_path: Path, topic: str, r
         reached = follower.until(
             state, lambda page: page.get("reassignment_replicas", **adding), on_the_way={"unknown"}
         )
-        print(follower.numbers(reached.page))
         lags = [follower.one(reached.page, "lag_messages")]
         for page in follower.pages_in(state):
             lags.append(follower.get(page, "lag_messages") or 0)

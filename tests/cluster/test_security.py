@@ -78,8 +78,7 @@ def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: 
     with Sidecar(
         configuration(scram, "monitor", kafka={"sasl.password.file": str(file)}), tmp_path, ready=False
     ) as sidecar:
-        _wait_for_errors(sidecar, "metadata", "auth", POLLS)
-        page = sidecar.scrape()
+        page = _wait_for_errors(sidecar, "metadata", "auth", POLLS)
         assert page.up()["metadata", ""] is False
         assert page.errors("metadata").keys() <= {"auth", "timeout"}
         assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE

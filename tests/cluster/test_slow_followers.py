@@ -129,7 +129,6 @@ def test_leader_unavailable_while_the_leader_hangs(own: Cluster, tmp_path: Path)
         own.resume(BROKER)
         reached = follower.until("leader_unavailable", lambda page: LEADER in page.silent("offsets"))
         pages = follower.stays("leader_unavailable")
-        print(follower.numbers(pages[-1]))
         own.resume(LEADER)
         over = follower.until(
             "", lambda page: not page.silent("offsets"), on_the_way={"unknown", "recovering", "in_sync"}

@@ -35,17 +35,11 @@ def test_the_right_password_is_accepted(login: Polling) -> None:
     assert login.brokers.seen("SaslHandshake") == []
 
 
-def test_a_refused_password_is_an_authentication_failure(login: Polling) -> None:
-    """Although the broker closes the connection together with the error."""
+def test_a_refused_password_is_not_tried_again_for_a_minute(login: Polling) -> None:
+    """One attempt per address, or an account is locked; the reason is shown, although the broker closes with it."""
     set_password(login, "another")
     assert login.poll_any() is None
     assert set(login.down().values()) == {"auth"}
-
-
-def test_a_refused_password_is_not_tried_again_for_a_minute(login: Polling) -> None:
-    """One attempt per address, or an account is locked; the reason is shown all the time."""
-    set_password(login, "another")
-    login.poll_any()
     attempts = len(login.brokers.seen(CONNECTED))
     assert attempts == 3
     for _ in range(5):
@@ -57,6 +51,21 @@ def test_a_refused_password_is_not_tried_again_for_a_minute(login: Polling) -> N
     assert login.poll_any(5.0) is None
     assert login.poll_any(10.0) is not None
     assert login.down() == {}
+
+
+def test_a_login_that_timed_out_is_tried_again_until_it_is_refused(login: Polling) -> None:
+    """Once. The reason of the poll is that of the brokers that refused it later, so no time-out is counted."""
+    set_password(login, "another")
+    login.brokers.rule(1, "SaslAuthenticate", hang=True)
+    login.brokers.rule(None, "SaslHandshake", delay=1.0)
+    attempts = []
+    for _ in range(3):
+        assert login.poll_any() is None
+        attempts.append(len(login.brokers.seen(CONNECTED)))
+        login.brokers.do("clear")
+        set_password(login, "another")
+    assert attempts == [3, 1, 0]
+    assert login.status(Source.METADATA).errors == {"auth": 3}
 
 
 def test_a_session_that_ends_is_renewed_on_the_same_connection(login: Polling) -> None:
