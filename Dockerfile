@@ -8,15 +8,15 @@ FROM ${JDK} AS java
 RUN jlink --output /opt/jre --strip-java-debug-attributes --no-man-pages --no-header-files --compress=2 \
       --add-modules java.management.rmi,jdk.crypto.ec
 
-# The command in a virtual environment of exactly the versions that constraints.txt names.
+# The command in a virtual environment of exactly the files whose hashes are in requirements.txt.
 FROM ${PYTHON} AS build
 WORKDIR /src
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt requirements.txt README.md LICENSE ./
 RUN python -m venv /opt/kafka-warden \
- && /opt/kafka-warden/bin/pip install --constraint constraints.txt setuptools
+ && /opt/kafka-warden/bin/pip install --require-hashes --requirement requirements.txt
 COPY exporter exporter
-RUN /opt/kafka-warden/bin/pip install --constraint constraints.txt --no-build-isolation '.[history,history-kafka,jmx]'
+RUN /opt/kafka-warden/bin/pip install --no-deps --no-build-isolation .
 # Nothing installs at run time.
 RUN /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
 

@@ -6,11 +6,12 @@ SHELL := /bin/bash
 VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
+RELEASE := .venv-release/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants lock sbom audit demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -42,6 +43,22 @@ spark: setup ## the core of the tests that start Spark
 
 wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
 	scripts/try-wheel
+
+$(RELEASE): pyproject.toml constraints.txt | setup
+	$(VENV)/python -m venv --clear .venv-release
+	$(RELEASE)/pip install --quiet --disable-pip-version-check --constraint constraints.txt cyclonedx-bom pip-audit uv wheel
+	@touch $@
+
+lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
+	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
+		--extra history --extra history-kafka --extra jmx --output-file requirements.txt pyproject.toml -
+
+sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
+	scripts/make-wheel
+
+audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Needs a registry that serves them
+	$(RELEASE)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
 test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 23 minutes on two cores
@@ -116,7 +133,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
+	rm -rf .venv .venv-release build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

@@ -116,16 +116,13 @@ def test_port_is_the_default_one() -> None:
 
 
 def test_versions_are_new_enough() -> None:
-    """Python and Java are those that the project asks for, and the extras exist."""
+    """Python and Java are those that the project asks for."""
     python = re.search(r"python:(\d+)\.(\d+)", stages()["sidecar"].base)
     java = re.search(r"temurin:(\d+)", stages()["java"].base)
     assert python
     assert java
     assert f">={python[1]}.{python[2]}" == PROJECT["requires-python"]
     assert int(java[1]) >= 17
-    text = (ROOT / "Dockerfile").read_text()
-    extras = {extra for found in re.findall(r"'\.\[([\w,-]+)\]'", text) for extra in found.split(",")}
-    assert extras == {"history", "history-kafka", "jmx", "spark"} <= PROJECT["optional-dependencies"].keys()
 
 
 def test_java_home_is_what_jlink_makes() -> None:

@@ -8,7 +8,6 @@ import yaml
 
 from kafka_warden import cli
 from tests.deploy.dockerfile import ROOT, stages
-from tests.deploy.test_image import PROJECT
 
 RUNBOOKS = sorted((ROOT / "alerts" / "runbooks").glob("KafkaWarden*.md"))
 TEXT = (ROOT / "docs" / "install.md").read_text()
@@ -23,12 +22,10 @@ def test_files_exist() -> None:
 
 
 def test_commands_exist() -> None:
-    """Flags are the command's, targets the Dockerfile's, extras the project's."""
+    """Flags are the command's, targets the Dockerfile's."""
     for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
         cli._parser().parse_args(["run", *given.split()])
     assert set(re.findall(r"--target (\w+)", TEXT)) == {"sidecar", "pipeline"} <= stages().keys()
-    extras = {extra for found in re.findall(r"'\.\[([\w,-]+)\]'", TEXT) for extra in found.split(",")}
-    assert set() < extras <= PROJECT["optional-dependencies"].keys()
 
 
 def test_steps_are_those_of_the_image() -> None:

@@ -1,0 +1,41 @@
+"""requirements.txt, the lock that README, install page and image install from."""
+
+import re
+from typing import Final
+
+from tests.deploy.dockerfile import ROOT
+from tests.deploy.test_image import PROJECT
+
+LOCK: Final = (ROOT / "requirements.txt").read_text()
+PIN: Final = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
+EXTRAS: Final = ("history", "history-kafka", "jmx")
+
+
+def normal(name: str) -> str:
+    """Return a package's name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(text: str) -> dict[str, str]:
+    """Return packages with their versions."""
+    return {normal(name): version for name, version in PIN.findall(text)}
+
+
+def test_versions_are_those_of_the_constraints() -> None:
+    """The lock has no version that the tests do not run with."""
+    constrained = pins((ROOT / "constraints.txt").read_text())
+    assert pins(LOCK).items() <= constrained.items()
+
+
+def test_every_package_is_locked() -> None:
+    """Dependencies, those of the extras, and the build tool are locked."""
+    wanted = [*PROJECT["dependencies"], *(each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra])]
+    assert {normal(re.split(r"[<>=]", each)[0]) for each in wanted} | {"setuptools"} <= pins(LOCK).keys()
+
+
+def test_every_file_is_known_by_its_hash() -> None:
+    """Each package has a hash, and no line is anything else: no address, no option."""
+    entries = re.split(r"^(?=[\w.-]+==)", re.sub(r"^ *#.*\n", "", LOCK, flags=re.MULTILINE), flags=re.MULTILINE)[1:]
+    assert len(entries) == len(pins(LOCK))
+    for entry in entries:
+        assert re.fullmatch(r"\S+(?: ; [^\\\n]+)?(?: \\\n +--hash=sha256:[0-9a-f]{64})+\n", entry), entry
