@@ -118,7 +118,12 @@ def sidecar() -> Sidecar:
     status[Source.JMX, "4"] = SourceStatus(up=False, duration=0.0, last_success=None, errors={"refused": 1})
     sinks = {"parquet": SinkStatus(up=False, rows=4100, dropped={"disk_full": 41}, last_success=EPOCH)}
     return Sidecar(
-        status, Build("0.1.0", "4eccdd2", "3.11.2"), EPOCH + last, sinks=sinks, throttle_times={1: 0.0, 2: 0.25}
+        status,
+        Build("0.1.0", "4eccdd2", "3.11.2"),
+        EPOCH + last,
+        sinks=sinks,
+        throttle_times={1: 0.0, 2: 0.25},
+        web_config_in_use=False,
     )
 
 

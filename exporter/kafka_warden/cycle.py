@@ -156,6 +156,7 @@ class Cycle:
             snapshot.time if snapshot is not None else None,
             sinks=self._history.status if self._history is not None else {},
             throttle_times=self._poller.throttle_times,
+            web_config_in_use=self.holder.web_config_in_use(),
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:

@@ -1,6 +1,6 @@
 """What the web server serves: one snapshot, rendered once per poll into bytes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -23,3 +23,5 @@ class PageHolder:
     page: Page | None = None
     ready: bool = False
     """True from the first good poll on."""
+    web_config_in_use: Callable[[], bool | None] = lambda: None
+    """From the web server: whether its files are in use as they are now; `None` without files."""

@@ -39,11 +39,17 @@ class Authority:
         self.ca = folder / f"{name.replace(' ', '-')}.pem"
         self.ca.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
 
-    def issue(self, file: str, names: Iterable[str] = ("localhost", "127.0.0.1"), password: str | None = None) -> Pair:
+    def issue(
+        self,
+        file: str,
+        names: Iterable[str] = ("localhost", "127.0.0.1"),
+        password: str | None = None,
+        lifetime: dt.timedelta = _DAY,
+    ) -> Pair:
         """Write `file`.pem and `file`.key for these names and addresses; the key is encrypted with a password."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, file)]), self._name, key.public_key())
+            _builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, file)]), self._name, key.public_key(), lifetime)
             .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
@@ -75,7 +81,9 @@ class Authority:
         return file
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: dt.timedelta = _DAY
+) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
@@ -84,7 +92,7 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _DAY)
-        .not_valid_after(now + _DAY)
+        .not_valid_after(now + lifetime)
     )
 
 

@@ -41,9 +41,9 @@ class Served:
     health: list[Health]
     opened: list[socket.socket] = field(default_factory=list)
 
-    def connect(self, context: ssl.SSLContext | None = None) -> socket.socket:
+    def connect(self, context: ssl.SSLContext | None = None, source: str = "127.0.0.1") -> socket.socket:
         """Open a connection, with TLS when given a context; it is closed with the test."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT)
+        connection = socket.create_connection(("127.0.0.1", self.port), TIMEOUT, source_address=(source, 0))
         self.opened.append(connection)
         if context is not None:
             connection = context.wrap_socket(connection, server_hostname="localhost")

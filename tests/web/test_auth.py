@@ -140,18 +140,7 @@ def test_the_cache_key_has_the_lengths_of_its_parts() -> None:
 
     assert authenticator._digest("a", "bc", "d") != authenticator._digest("ab", "c", "d")
     assert authenticator._digest("a", "bc", "d") == authenticator._digest("a", "bc", "d")
-    authenticator.close()
-
-
-def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above the limit the oldest entries are dropped."""
-    monkeypatch.setattr(auth, "_CACHED", 3)
-    authenticator: Any = auth.Authenticator()
-    for number in range(10):
-        authenticator._cache(str(number).encode())
-
-    assert list(authenticator._verified) == [b"7", b"8", b"9"]
-    authenticator.close()
+    authenticator.checks.close()
 
 
 def test_a_rate_limit_answers_429(serve: Callable[..., Served], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import structlog
 from kafka_warden.errors import ConfigError
 from kafka_warden.web import current
 from kafka_warden.web.current import CurrentWebFile, check_web_file
+from kafka_warden.web.tls import Expiry
 from tests.web.conftest import Served
 from tests.web.test_auth import header
 
@@ -68,31 +69,44 @@ def test_authentication_stays_on_without_users_in_the_file(
     assert served.server.stats().config_problem is None
 
 
-def test_a_file_that_disappears_keeps_authentication_on(serve: Callable[..., Served], path: Path) -> None:
-    """It is logged once, and the file is used again when it is back."""
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_file_that_cannot_be_read_keeps_authentication_on(
+    serve: Callable[..., Served], path: Path, *, folder: bool
+) -> None:
+    """It is logged once, shown by the metric, and the file is used again when it is back."""
     served = serve(path)
+    assert served.holder.web_config_in_use() is True
 
     path.unlink()
+    if folder:
+        path.mkdir()
 
     with structlog.testing.capture_logs() as logged:
         assert [served.get().status for _ in range(3)] == [401] * 3
     assert [entry["log_level"] for entry in logged] == ["warning"]
     assert "cannot read the file" in str(served.server.stats().config_problem)
+    assert served.holder.web_config_in_use() is False
 
+    if folder:
+        path.rmdir()
     path.write_text(USERS.replace("prometheus", "other"))
     assert [served.get("/", header(user)).status for user in ("prometheus", "other")] == [401, 200]
     assert served.server.stats().config_problem is None
 
 
 @pytest.mark.parametrize("text", [USERS, LIMIT + USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n"])
-def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(path: Path, text: str) -> None:
-    """A file that is written byte by byte: at every length there are users, and all are users of the file."""
+def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(
+    serve: Callable[..., Served], path: Path, text: str
+) -> None:
+    """A file that is written byte by byte: at every length requests get 401, and the users are users of the file."""
     path.write_text(text)
+    served = serve(path)
     web = CurrentWebFile(path)
     users = web.file().users
 
     for end in range(len(text)):
         path.write_text(text[:end])
+        assert served.get().status == 401, text[:end]
         assert set(web.file().users.items()) & set(users.items()), text[:end]
         assert web.file().users.items() <= users.items(), text[:end]
 
@@ -100,11 +114,38 @@ def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(path: Path, te
     assert (web.file().users, web.problem) == (users, None)
 
 
+@pytest.mark.parametrize("text", [USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n" + LIMIT])
+def test_no_prefix_of_a_file_with_users_first_starts_without_a_password(path: Path, text: str) -> None:
+    """At every length the start fails, or there are users."""
+    for end in range(len(text)):
+        path.write_text(text[:end])
+        try:
+            assert CurrentWebFile(path).file().users, text[:end]
+        except ConfigError:
+            continue
+
+
+def test_what_a_new_file_removes_is_a_warning(path: Path) -> None:
+    """It is used, since users may be removed. The log names what is gone, in case the file is cut off."""
+    path.write_text(USERS + f"  other: {HASH}\nhttp_server_config: {{headers: {{X-Frame-Options: deny}}}}\n" + LIMIT)
+    web = CurrentWebFile(path)
+    with structlog.testing.capture_logs() as logged:
+        for text in (LIMIT + USERS, USERS, LIMIT + USERS):
+            path.write_text(text)
+            assert web.file().users == {"prometheus": HASH}
+    assert [(entry["log_level"], entry["removed"]) for entry in logged] == [
+        ("warning", ["X-Frame-Options", "other"]),
+        ("warning", ["rate_limit"]),
+        ("info", []),
+    ]
+
+
 def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At every length TLS is on, and a client certificate is required and its name is checked."""
     monkeypatch.setattr(current, "server_context", lambda tls: tls)
+    monkeypatch.setattr(current, "expiry", lambda *_: Expiry())
     path.write_text(TLS)
     web = CurrentWebFile(path)
 
@@ -132,6 +173,7 @@ def test_weaker_tls_needs_a_restart(
 ) -> None:
     """Stronger settings are used at once. Weaker ones are not, and the problem names the key."""
     monkeypatch.setattr(current, "server_context", lambda tls: tls)
+    monkeypatch.setattr(current, "expiry", lambda *_: Expiry())
     base = TLS.replace("  client_allowed_sans: [prometheus.example]\n", "")
     before, after = (base, base.replace(old, new)) if old and old in base else (base + old, base + new)
     path.write_text(before)

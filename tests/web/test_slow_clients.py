@@ -1,17 +1,19 @@
 """Slow and hostile clients: scrapes are still answered, and every descriptor is freed."""
 
+import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from kafka_warden.page import Page
+from kafka_warden.web.connections import Connections, client_of
 from sandbox import wait_for
 from tests.support.certificates import Authority
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
 HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
 
@@ -100,6 +102,56 @@ def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., 
 
     received += read_all(scraper)
     assert len(received.partition(b"\r\n\r\n")[2]) == size
+
+
+def test_a_flood_takes_no_connection_from_another_address(serve: Callable[..., Served]) -> None:
+    """A scraper that has sent nothing yet keeps its connection: the address with most connections loses one."""
+    served = serve(connections=8)
+    scraper = served.connect()
+    for _ in range(40):
+        served.connect(source="127.0.0.2").sendall(HALF)
+    wait_for(lambda: served.server.stats().evicted >= 30, TIMEOUT)
+
+    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+    assert parse(read_all(scraper)).body == PAGE.text
+
+
+def test_many_addresses_take_no_connection_from_one_that_logged_in() -> None:
+    """Up to a quarter of the limit. Above it the address loses its oldest, so other addresses keep theirs."""
+    connections = Connections(8, idle=1.0, answer=1.0)
+    connections.trust("10.0.0.1")
+    with ExitStack() as opened:
+
+        def connect(client: str, *ports: int) -> None:
+            for port in ports:
+                connections.admit((client, port), opened.enter_context(socket.socket()))
+
+        def left(client: str) -> list[int]:
+            return [port for port in range(9) if connections.progress((client, port))]
+
+        connect("10.0.0.1", 0, 1)
+        for number in range(20):
+            connect(f"10.1.0.{number}", 0)
+        assert (left("10.0.0.1"), left("10.1.0.13"), left("10.1.0.14")) == ([0, 1], [], [0])
+
+        connect("10.0.0.1", *range(2, 9))
+        assert (left("10.0.0.1"), left("10.1.0.14")) == ([7, 8], [0])
+
+
+@pytest.mark.parametrize(
+    ("host", "client"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:0:7:1::1", "2001:0db8:0000:0007"),
+        ("2001:db8:0:7:ffff::2", "2001:0db8:0000:0007"),
+        ("fe80::1%eth0", "fe80:0000:0000:0000"),
+    ],
+)
+def test_a_client_is_an_ipv4_address_or_an_ipv6_network(host: str, client: str) -> None:
+    """One machine has all addresses of a /64 network. IPv4 on a socket of both is IPv4."""
+    assert client_of(host) == client
 
 
 def test_closed_connections_are_not_counted(serve: Callable[..., Served]) -> None:

@@ -1,16 +1,18 @@
 """TLS by the web configuration file: versions, client certificates, reload."""
 
+import datetime as dt
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import structlog.testing
+from cryptography import x509
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file
 from kafka_warden.web.file import read_web_file
-from kafka_warden.web.tls import server_context
+from kafka_warden.web.tls import Expiry, server_context
 from tests.support.certificates import Authority, Pair
 from tests.web.conftest import PAGE, Served
 
@@ -222,3 +224,17 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
             check_web_file(_write(tmp_path, settings))
         assert str(tmp_path / "web.yml") in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("days", [-0.5, 5, 20_000])
+def test_the_expiry_of_certificates_is_known(
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority, days: float
+) -> None:
+    """That of the server's certificate, as X.509 writes it up to 2049 and later, and of the clients' authority."""
+    files = [authority.issue("server", lifetime=dt.timedelta(days=days)).certificate, authority.ca]
+    ends = [x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc.timestamp() for file in files]
+
+    served = serve(_write(tmp_path, VERIFIED))
+
+    assert served.server.stats().expiry == Expiry(*ends)
+    assert serve().server.stats().expiry == Expiry()

@@ -50,6 +50,8 @@ class Sidecar:
     """Destinations of history, by the name of the sink."""
     throttle_times: Mapping[int, float] = field(default_factory=dict)
     """Broker to the longest pause in seconds that it asked for in the last poll."""
+    web_config_in_use: bool | None = None
+    """Whether the files of the option web.config_file are in use as they are now; `None` without the option."""
 
 
 @dataclass(frozen=True, slots=True)

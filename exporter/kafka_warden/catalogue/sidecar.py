@@ -101,6 +101,13 @@ SIDECAR = (
         SINK,
         _sinks(lambda status: status.last_success),
     ),
+    SidecarMetric(
+        "web_config_in_use",
+        "1 when the files of the option web.config_file are in use as they are now; 0 when they cannot be used and the "
+        "last good ones stay in force (reason in the log and in /-/ready)",
+        (),
+        lambda sidecar: known([((), sidecar.web_config_in_use)]),
+    ),
     SidecarMetric("build_info", "This program", ("version", "revision", "python"), _build, Kind.INFO),
 )
 

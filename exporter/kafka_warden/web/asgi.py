@@ -1,13 +1,14 @@
 """The ASGI application that hypercorn runs: rate limit, authentication, then the site."""
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final
 
 import structlog
 
 from kafka_warden.web.auth import CHALLENGE, Authenticator
-from kafka_warden.web.connections import Connections, Peer
+from kafka_warden.web.connections import Connections, Peer, client_of
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.file import RateLimit
 from kafka_warden.web.responses import SECURITY_HEADERS, Response, Site, plain
@@ -36,26 +37,33 @@ class Application:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})
         else:
-            await self._serve(scope, send)
+            await self._serve(scope, receive, send)
 
-    async def _serve(self, scope: Any, send: Send) -> None:
+    async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
         peer = scope["client"][:2] if scope["client"] else None
         self._connections.begin(peer)
         try:
-            response = await self._answer(scope)
+            response = await self._answer(scope, peer, receive)
             await self._send(response, peer, send)
         finally:
             self._connections.end(peer)
 
-    async def _answer(self, scope: Any) -> Response:
+    async def _answer(self, scope: Any, peer: Peer | None, receive: Receive) -> Response:
         file = self._current.file()
         headers = _headers(scope["headers"])
         if scope["http_version"] not in _VERSIONS:
             return plain(505, "HTTP/1.1 only")
         if file.rate_limit is not None and not self._bucket.takes(file.rate_limit):
             return plain(429, "too many requests")
-        if not await self.authenticator.allows(headers.get("authorization", ""), file.users):
+        client = client_of(peer[0]) if peer else ""
+        check = self.authenticator.allows(client, headers.get("authorization", ""), file.users)
+        allowed = await _while_connected(check, receive)
+        if allowed is None:
+            return plain(503, "too many logins are waiting; try again", headers={"Retry-After": "1"})
+        if not allowed:
             return plain(401, "a user name and a password are required", headers={"WWW-Authenticate": CHALLENGE})
+        if file.users:
+            self._connections.trust(client)
         try:
             return self._site.respond(scope["method"], scope["path"], headers)
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
@@ -75,10 +83,26 @@ class Application:
         body = response.body
         for start in range(0, len(body), _PIECE):
             # hypercorn accepts data for a closed connection without an error.
-            if not self._connections.is_open(peer):
+            if not self._connections.progress(peer):
                 return
             await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
         await send({"type": "http.response.body", "body": b""})
+
+
+async def _while_connected(check: Coroutine[Any, Any, bool | None], receive: Receive) -> bool | None:
+    """Return the result of the check. When the client disconnects, cancel the check and return `None`."""
+    checking, leaving = asyncio.ensure_future(check), asyncio.ensure_future(_disconnect(receive))
+    try:
+        await asyncio.wait((checking, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return checking.result() if checking.done() else None
+    finally:
+        checking.cancel()
+        leaving.cancel()
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -1,13 +1,18 @@
 """A listening socket with a limit on connections. Above the limit it closes the least useful one.
 
+A client is an IPv4 address or the /64 network of an IPv6 address. Clients that ever logged in, and within a quarter of
+the limit, keep their connections before others. Of the others, the client with most connections loses one.
+
 hypercorn and asyncio have no limit on connections, so `accept()` is wrapped. Shutting an accepted socket down looks to
 hypercorn like a client that hung up. A new connection is always accepted: clients that keep connections open, or read a
 response slowly, cannot lock other clients out.
 """
 
 import contextlib
+import ipaddress
 import socket
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,18 +21,19 @@ from kafka_warden.settings.strict import Address, reason
 
 Peer = tuple[str, int]
 
+_MOST_TRUSTED: Final = 1000
+_PENDING: Final = 1024
+"""Connections that the kernel may hold until they are accepted."""
+
 
 @dataclass(slots=True)
 class _Connection:
     socket: socket.socket
+    client: str
     since: float
-    """Monotonic time of the last change: accepted, request complete, response complete."""
+    """Monotonic time of the last progress: accepted, request complete, a part of the response sent."""
     served: bool = False
     answering: int = 0
-
-    def worth(self) -> tuple[bool, bool, float]:
-        """Sort key. Closed first: no complete request yet, then idle, then answering; the oldest of each."""
-        return self.answering > 0, self.served, self.since
 
 
 class Connections:
@@ -38,6 +44,7 @@ class Connections:
         self._idle = idle
         self._answer = answer
         self._open: dict[Peer, _Connection] = {}
+        self._trusted: dict[str, None] = {}
         self.evicted = 0
         """Closed for a new connection at the limit."""
         self.reaped = 0
@@ -49,16 +56,15 @@ class Connections:
     def admit(self, peer: Peer, accepted: socket.socket) -> None:
         """Add a new connection, and close the least useful one above the limit."""
         self._forget_closed()
-        self._open[peer] = _Connection(accepted, time.monotonic())
+        self._open[peer] = _Connection(accepted, client_of(peer[0]), time.monotonic())
         if len(self._open) > self._most:
-            self._drop(
-                min((other for other in self._open if other != peer), key=lambda other: self._open[other].worth())
-            )
+            self._drop(self._least_useful(peer))
             self.evicted += 1
 
-    def is_open(self, peer: Peer | None) -> bool:
-        """Return whether the connection is still open."""
-        return peer in self._open and self._open[peer].socket.fileno() >= 0
+    def trust(self, client: str) -> None:
+        """Record that the client logged in."""
+        if len(self._trusted) < _MOST_TRUSTED:
+            self._trusted[client] = None
 
     def begin(self, peer: Peer | None) -> None:
         """Record that a request is complete and its response has started."""
@@ -66,6 +72,13 @@ class Connections:
             connection = self._open[peer]
             connection.served, connection.since = True, time.monotonic()
             connection.answering += 1
+
+    def progress(self, peer: Peer | None) -> bool:
+        """Record that the client read a part of the response; return whether the connection is still open."""
+        if peer not in self._open:
+            return False
+        self._open[peer].since = time.monotonic()
+        return self._open[peer].socket.fileno() >= 0
 
     def end(self, peer: Peer | None) -> None:
         """Record that the response is complete."""
@@ -88,6 +101,17 @@ class Connections:
         for peer in list(self._open):
             self._drop(peer)
 
+    def _least_useful(self, new: Peer) -> Peer:
+        held = Counter(connection.client for connection in self._open.values())
+
+        def worth(peer: Peer) -> tuple[float, ...]:
+            # Of one client: no complete request yet, then idle, then answering; the oldest of each.
+            each = self._open[peer]
+            of_client = held[each.client] <= self._most // 4, each.client in self._trusted, -held[each.client]
+            return *of_client, each.answering > 0, each.served, each.since
+
+        return min((peer for peer in self._open if peer != new), key=worth)
+
     def _forget_closed(self) -> None:
         for peer in [peer for peer, connection in self._open.items() if connection.socket.fileno() < 0]:
             del self._open[peer]
@@ -102,11 +126,23 @@ class Listener(socket.socket):
 
     connections: Connections
 
+    def listen(self, backlog: int = 0) -> None:
+        """Listen with a longer queue than asyncio empties at once: where it is full, clients wait for a second."""
+        super().listen(max(backlog, _PENDING))
+
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection, as `socket.socket` does."""
         accepted, peer = super().accept()
         self.connections.admit((peer[0], peer[1]), accepted)
         return accepted, peer
+
+
+def client_of(host: str) -> str:
+    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv4Address):
+        return host
+    return str(address.ipv4_mapped or address.exploded[:19])
 
 
 _EVERY_INTERFACE: Final = ("", "::")

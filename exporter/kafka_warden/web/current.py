@@ -13,19 +13,21 @@ import structlog
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import FileStatus, file_status
 from kafka_warden.web.file import CLIENT_AUTH, WebFile, read_web_file
-from kafka_warden.web.tls import SwitchingContext, server_context
+from kafka_warden.web.tls import Expiry, SwitchingContext, expiry, server_context
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     file: WebFile
     context: ssl.SSLContext | None
+    expiry: Expiry
 
 
 def _load(path: Path, file: WebFile) -> _Loaded:
     try:
-        return _Loaded(file, server_context(file.tls) if file.tls else None)
-    except ConfigError as failure:
+        context = server_context(file.tls) if file.tls else None
+        return _Loaded(file, context, expiry(file.tls, context) if file.tls and context else Expiry())
+    except (ConfigError, OSError, ValueError) as failure:
         raise ConfigError(f"{path}: {failure}") from None
 
 
@@ -44,7 +46,7 @@ class CurrentWebFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._seen: dict[Path, FileStatus | None] = {}
-        self._loaded = _Loaded(WebFile(), None) if path is None else self._read(path)
+        self._loaded = _Loaded(WebFile(), None, Expiry()) if path is None else self._read(path)
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
 
@@ -52,6 +54,11 @@ class CurrentWebFile:
     def uses_tls(self) -> bool:
         """Return whether TLS is on. That cannot change while the server runs."""
         return self._loaded.context is not None
+
+    @property
+    def expiry(self) -> Expiry:
+        """Return when the certificates in force expire."""
+        return self._loaded.expiry
 
     def file(self) -> WebFile:
         """Return the settings in force."""
@@ -81,8 +88,10 @@ class CurrentWebFile:
             self.problem = str(failure)
             log.warning("the new web configuration is not used; the last good one stays in force", problem=self.problem)
         else:
+            removed = _removed(self._loaded.file, loaded.file)
             self._loaded, self.problem = loaded, None
-            log.info("new web configuration in force", file=str(self._path))
+            note = log.warning if removed else log.info
+            note("new web configuration in force", file=str(self._path), removed=removed)
 
     def _read(self, path: Path) -> _Loaded:
         # The status of a file is taken before the file is read: what changes meanwhile is read again.
@@ -91,6 +100,12 @@ class CurrentWebFile:
         # Before the files that it names are opened: one that is missing now may come.
         self._seen |= {named: file_status(named) for named in (file.tls.paths() if file.tls else ())}
         return _load(path, file)
+
+
+def _removed(old: WebFile, new: WebFile) -> list[str]:
+    """Return the users, headers and limit that the new file does not have: it may be cut off."""
+    names = (old.users.keys() - new.users.keys()) | (old.headers.keys() - new.headers.keys())
+    return sorted(names) + ["rate_limit"] * (old.rate_limit is not None and new.rate_limit is None)
 
 
 def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:

@@ -22,6 +22,7 @@ from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
 from kafka_warden.web.responses import Site
+from kafka_warden.web.tls import Expiry
 
 _REAP_EVERY: Final = 1.0
 _GRACE: Final = 0.5
@@ -39,13 +40,13 @@ class WebSettings:
     connections: int = 64
     idle_timeout: float = 5.0
     """For the TLS handshake, for the header of a request, and between two requests."""
-    answer_timeout: float = 30.0
-    """For a client to read its response."""
+    answer_timeout: float = 8.0
+    """For a client to read the next part of its response."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebStats:
-    """Counts since the start of the server."""
+    """Counts since the start of the server, and its state."""
 
     connections: int
     """Open now."""
@@ -53,8 +54,14 @@ class WebStats:
     """Closed for a new connection at the limit."""
     reaped: int
     """Closed after a timeout, without those that hypercorn closed."""
+    failed_logins: int
+    """Wrong passwords and unknown users."""
+    refused_logins: int
+    """Passwords that were not checked, because too many were waiting."""
     config_problem: str | None
     """Why the web configuration file is not in use; `None` when it is."""
+    expiry: Expiry
+    """Of the certificates in force."""
 
 
 class _HypercornConfig(Config):
@@ -96,6 +103,8 @@ class WebServer:
         # hypercorn closes idle connections itself, except those of TLS clients that do not answer the close.
         idle = settings.idle_timeout + 1.0
         self._connections = Connections(settings.connections, idle=idle, answer=settings.answer_timeout)
+        if settings.config_file is not None:
+            holder.web_config_in_use = lambda: self._current.problem is None
         site = Site(holder, health, settings.version, lambda: self._current.problem)
         self._app = Application(site, self._current, self._connections)
         self._thread: threading.Thread | None = None
@@ -137,8 +146,9 @@ class WebServer:
 
     def stats(self) -> WebStats:
         """Return the counts, from any thread."""
-        connections = self._connections
-        return WebStats(len(connections), connections.evicted, connections.reaped, self._current.problem)
+        connections, checks, current = self._connections, self._app.authenticator.checks, self._current
+        counts = len(connections), connections.evicted, connections.reaped, checks.failed, checks.refused
+        return WebStats(*counts, current.problem, current.expiry)
 
     def _run(self, listener: Listener) -> None:
         try:
@@ -147,7 +157,7 @@ class WebServer:
             self.failure = failure
             _log().error("the web server failed", problem=repr(failure))
         finally:
-            self._app.authenticator.close()
+            self._app.authenticator.checks.close()
             listener.close()
             self._started.set()
 

@@ -1,0 +1,109 @@
+"""Password checks by bcrypt: one at a time, in a short queue that is fair to clients.
+
+The next check is that of the client whose last one is longest ago. So wrong passwords of one client delay the first
+login of another one by no more than the check that runs. Verified passwords are cached and never wait.
+"""
+
+import asyncio
+from collections import Counter, OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import bcrypt
+
+_LONGEST_PASSWORD: Final = 72
+"""Bytes. bcrypt uses no more. Its Python binding raises on more, and Go's ignores them."""
+_VERIFIED: Final = 100
+_WAITING: Final = 32
+_WAITING_PER_CLIENT: Final = 4
+_CLIENTS: Final = 1000
+"""Clients whose last check is remembered."""
+
+
+@dataclass(eq=False, slots=True)
+class _Check:
+    client: str
+    key: bytes
+    password: str
+    hashed: str
+    result: asyncio.Future[bool | None]
+
+
+class PasswordChecks:
+    """Checks on a thread of its own, the queue on the event loop's thread."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="bcrypt")
+        self._verified: OrderedDict[bytes, None] = OrderedDict()
+        self._queue: list[_Check] = []
+        self._last: OrderedDict[str, int] = OrderedDict()
+        """Client to the number of its last check."""
+        self._started = 0
+        self._worker: asyncio.Task[None] | None = None
+        self.failed = 0
+        """Wrong passwords and unknown users."""
+        self.refused = 0
+        """Not checked, because too many were waiting."""
+
+    async def matches(self, client: str, key: bytes, password: str, hashed: str) -> bool | None:
+        """Return whether the password has this hash, or `None` when too many checks are waiting.
+
+        `key` identifies user, password and hash. A check whose caller is cancelled leaves the queue.
+        """
+        if key in self._verified:
+            self._verified.move_to_end(key)
+            return True
+        check = _Check(client, key, password, hashed, asyncio.get_running_loop().create_future())
+        self._queue.append(check)
+        self._refuse_above_limits(client)
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await check.result
+
+    def close(self) -> None:
+        """Start no more checks."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _refuse_above_limits(self, client: str) -> None:
+        """Refuse the newest check of the client that has most, or of those that have as many had its turn last."""
+        queue = self._waiting()
+        held = Counter(check.client for check in queue)
+        if held[client] > _WAITING_PER_CLIENT or len(queue) > _WAITING:
+            newest = max(reversed(queue), key=lambda check: (held[check.client], self._turn(check)))
+            newest.result.set_result(None)
+            self.refused += 1
+
+    def _waiting(self) -> list[_Check]:
+        self._queue = [check for check in self._queue if not check.result.done()]
+        return self._queue
+
+    def _turn(self, check: _Check) -> int:
+        return self._last.get(check.client, 0)
+
+    async def _work(self) -> None:
+        while queue := self._waiting():
+            check = min(queue, key=self._turn)
+            queue.remove(check)
+            self._last[check.client] = self._started = self._started + 1
+            self._last.move_to_end(check.client)
+            right = check.key in self._verified or await asyncio.get_running_loop().run_in_executor(
+                self._executor, _matches, check.password, check.hashed
+            )
+            if right:
+                self._verified[check.key] = None
+            else:
+                self.failed += 1
+            if len(self._verified) > _VERIFIED:
+                self._verified.popitem(last=False)
+            if len(self._last) > _CLIENTS:
+                self._last.popitem(last=False)
+            if not check.result.done():
+                check.result.set_result(right)
+
+
+def _matches(password: str, hashed: str) -> bool:
+    try:
+        return bcrypt.checkpw(password.encode()[:_LONGEST_PASSWORD], hashed.encode())
+    except ValueError:
+        return False
