@@ -11,7 +11,7 @@ RELEASE := .venv-release/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants lock sbom audit demo demo-look pipeline-demo sandbox bench eta law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants lock sbom audit demo demo-look pipeline-demo sandbox bench eta flood law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -112,6 +112,9 @@ verdict: tools setup ## the verdict by time against the brokers' ISR through pau
 
 scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 	$(VENV)/python -m bench.scale $(ARGS)
+
+flood: setup ## scrapes and logins during a flood of hostile web clients; a minute
+	$(VENV)/python -m bench.flood $(ARGS)
 
 fleet: setup ## a generated week of history with the truth beside it, in fleet-week/ (docs/fleet.md)
 	rm -rf fleet-week

@@ -1,7 +1,7 @@
 """A listening socket with a limit on connections. Above the limit it closes the least useful one.
 
-A client is an IPv4 address or the /64 network of an IPv6 address. Clients that ever logged in, and within a quarter of
-the limit, keep their connections before others. Of the others, the client with most connections loses one.
+A client is an IPv4 address or the /64 network of an IPv6 address. The client with most connections loses one. A client
+that ever logged in keeps four before all others.
 
 hypercorn and asyncio have no limit on connections, so `accept()` is wrapped. Shutting an accepted socket down looks to
 hypercorn like a client that hung up. A new connection is always accepted: clients that keep connections open, or read a
@@ -22,6 +22,7 @@ from kafka_warden.settings.strict import Address, reason
 Peer = tuple[str, int]
 
 _MOST_TRUSTED: Final = 1000
+_KEPT: Final = 4
 _PENDING: Final = 1024
 """Connections that the kernel may hold until they are accepted."""
 
@@ -107,8 +108,8 @@ class Connections:
         def worth(peer: Peer) -> tuple[float, ...]:
             # Of one client: no complete request yet, then idle, then answering; the oldest of each.
             each = self._open[peer]
-            of_client = held[each.client] <= self._most // 4, each.client in self._trusted, -held[each.client]
-            return *of_client, each.answering > 0, each.served, each.since
+            kept = each.client in self._trusted and held[each.client] <= _KEPT
+            return kept, -held[each.client], each.answering > 0, each.served, each.since
 
         return min((peer for peer in self._open if peer != new), key=worth)
 

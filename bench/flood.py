@@ -1,0 +1,115 @@
+"""`python -m bench.flood`: scrapes and logins over TLS while clients of other loopback addresses are hostile.
+
+The server, the hostile clients and the measured ones are three processes.
+"""
+
+import base64
+import http.client
+import os
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import bcrypt
+
+from bench.procfs import cpu_seconds, load_average
+from bench.report import Report, Row, percentile
+from bench.worker import Worker
+from sandbox.certificates import Authority
+
+COST = 10
+SCRAPES = 200
+PAUSE = 0.1
+LOGINS = 10
+PASSWORD = "password-of-the-benchmark"  # noqa: S105  # it guards nothing
+SCRAPE_SECONDS, LOGIN_SECONDS, DESCRIPTOR_SECONDS = 0.5, 2.0, 10.0
+GIVE_UP_SECONDS = 60.0
+
+
+def main() -> int:
+    """Measure; the exit code shows whether every target was reached."""
+    report = Report({"load average before": f"{load_average():.1f}", "bcrypt cost": str(COST)})
+    with TemporaryDirectory() as folder:
+        config = _web_file(Path(folder))
+        argument = {"config_file": str(config)}
+        with Worker("flood_server", argument) as server:
+            flood = {"port": server.ready, "user": "reader", "password": PASSWORD}
+            with Worker("flood_clients", flood) as clients:
+                report.rows.extend(_measure(server, clients, config.parent / "ca.pem"))
+    print(report.to_markdown())
+    return 0 if all(row.reached for row in report.rows) else 1
+
+
+def _web_file(folder: Path) -> Path:
+    identity = Authority(folder, "ca").issue("server", "server", ["127.0.0.1"])
+    hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(COST)).decode()
+    users = "".join(f"  {user}: {hashed}\n" for user in ("scraper", "reader", *map(_user, range(LOGINS))))
+    path = folder / "web.yml"
+    files = f"cert_file: {identity.certificate}, key_file: {identity.key}"
+    path.write_text(f"tls_server_config: {{{files}}}\nbasic_auth_users:\n{users}", encoding="utf-8")
+    return path
+
+
+def _measure(server: Worker, clients: Worker, authority: Path) -> Iterator[Row]:
+    context = ssl.create_default_context(cafile=authority)
+    _get(server.ready, context, "scraper", "127.0.0.1")
+    before, used, started = _descriptors(server.pid), cpu_seconds(server.pid), time.perf_counter()
+    clients.step("start")
+    scrapes, logins = list[float](), list[float]()
+    for number in range(SCRAPES):
+        time.sleep(PAUSE)
+        scrapes.append(_get(server.ready, context, "scraper", "127.0.0.1"))
+        if number % (SCRAPES // LOGINS) == 0:
+            logins.append(_get(server.ready, context, _user(len(logins)), f"127.0.9.{len(logins) + 1}"))
+    done = clients.step("hold")
+    used, lasted = cpu_seconds(server.pid) - used, time.perf_counter() - started
+    freed = _seconds_until_freed(server.pid, before)
+    scrapes.sort()
+    good = sum(seconds < SCRAPE_SECONDS for seconds in scrapes)
+    yield Row(f"scrapes of {SCRAPES} not below {SCRAPE_SECONDS} s", SCRAPES - good, "", 0, f"over {lasted:.0f} s")
+    yield Row("- slowest scrape", scrapes[-1], "s", SCRAPE_SECONDS, f"median {percentile(scrapes, 0.5):.3f} s")
+    yield Row("slowest first login", max(logins), "s", LOGIN_SECONDS, f"{LOGINS} users, each of a new address")
+    yield Row("descriptors are back after", freed, "s", DESCRIPTOR_SECONDS, "the hostile clients stay connected")
+    yield Row("CPU of the server", used / lasted, "cores", None, f"{server.step()}")
+    yield Row("hostile requests", sum(done.values()), "", None, ", ".join(f"{n} {what}" for what, n in done.items()))
+
+
+def _get(port: int, context: ssl.SSLContext, user: str, source: str) -> float:
+    """Return the seconds of a scrape over a new connection; infinity if it fails."""
+    login = base64.b64encode(f"{user}:{PASSWORD}".encode()).decode()
+    connection = http.client.HTTPSConnection(
+        "127.0.0.1", port, timeout=GIVE_UP_SECONDS, source_address=(source, 0), context=context
+    )
+    started = time.perf_counter()
+    try:
+        connection.request("GET", "/metrics", headers={"Authorization": f"Basic {login}", "Accept-Encoding": "gzip"})
+        reply = connection.getresponse()
+        reply.read()
+    except OSError as failure:
+        print(f"{user}: {failure!r}", file=sys.stderr)
+        return float("inf")
+    finally:
+        connection.close()
+    return time.perf_counter() - started if reply.status == http.client.OK else float("inf")
+
+
+def _seconds_until_freed(pid: int, before: int) -> float:
+    started = time.perf_counter()
+    while _descriptors(pid) > before and time.perf_counter() - started < GIVE_UP_SECONDS:
+        time.sleep(0.1)
+    return time.perf_counter() - started
+
+
+def _descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  # counts only
+
+
+def _user(number: int) -> str:
+    return f"user{number}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

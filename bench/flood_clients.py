@@ -1,0 +1,123 @@
+"""A worker with hostile clients, each kind of its own loopback addresses. A client that is disconnected comes back."""
+
+import asyncio
+import base64
+import socket
+import ssl
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+WRONG_LOGINS = 100
+"""Per second, from ten addresses."""
+UNREAD_PAGES, HALF_REQUESTS, SILENT = 64, 300, 20
+BACK_AFTER = 5.0
+SMALL_BUFFER = 4096
+
+
+@contextmanager
+def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], Any]]]:
+    """Steps: `start`, and `hold`, after which they send nothing, stay connected, and the requests are returned."""
+    flood = _Flood(argument["port"], f"{argument['user']}:{argument['password']}")
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield None, lambda name: asyncio.run_coroutine_threadsafe(getattr(flood, name)(), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+
+
+class _Flood:
+    def __init__(self, port: int, reader: str) -> None:
+        self._port = port
+        self._reader = reader
+        self._context = ssl.create_default_context()
+        self._context.check_hostname, self._context.verify_mode = False, ssl.CERT_NONE
+        self._going = True
+        self._count = Counter[str]()
+        self._held: list[Any] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Return when each client has connected or failed once."""
+        kinds = [(self._silent, SILENT, 2), (self._half, HALF_REQUESTS, 3), (self._unread, UNREAD_PAGES, 4)]
+        for connect, clients, network in kinds:
+            first = [connect(_source(network, number)) for number in range(clients)]
+            await asyncio.gather(*first, return_exceptions=True)
+            self._tasks += [
+                asyncio.create_task(self._again(connect, _source(network, number))) for number in range(clients)
+            ]
+        self._tasks.append(asyncio.create_task(self._wrong_logins()))
+
+    async def hold(self) -> dict[str, int]:
+        """Send nothing any more."""
+        self._going = False
+        for task in self._tasks:
+            task.cancel()
+        return dict(self._count)
+
+    async def _again(self, connect: Callable[[str], Awaitable[None]], source: str) -> None:
+        while self._going:
+            await asyncio.sleep(BACK_AFTER)
+            with suppress(OSError):
+                await connect(source)
+
+    async def _wrong_logins(self) -> None:
+        number = 0
+        while self._going:
+            number += 1
+            self._tasks.append(asyncio.create_task(self._wrong(_source(5, number))))
+            await asyncio.sleep(1 / WRONG_LOGINS)
+
+    async def _wrong(self, source: str) -> None:
+        with suppress(OSError):
+            reader, writer = await self._open(source)
+            writer.write(_request(f"scraper:wrong {source}"))
+            answer = await reader.read(64)
+            self._count[f"wrong logins answered {answer[9:12].decode() or 'by a close'}"] += 1
+            writer.close()
+
+    async def _silent(self, source: str) -> None:
+        self._held.append(await asyncio.open_connection("127.0.0.1", self._port, local_addr=(source, 0)))
+        self._count["silent TLS clients"] += 1
+
+    async def _half(self, source: str) -> None:
+        _, writer = await self._open(source)
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        self._count["half requests"] += 1
+
+    async def _unread(self, source: str) -> None:
+        small = socket.socket()
+        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
+        small.setblocking(False)  # noqa: FBT003  # the socket module's own signature
+        small.bind((source, 0))
+        await asyncio.get_running_loop().sock_connect(small, ("127.0.0.1", self._port))
+        _, writer = await self._open(source, small)
+        writer.write(_request(self._reader))
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # of every socket's transport
+        self._count["pages that are not read"] += 1
+
+    async def _open(
+        self, source: str, connected: socket.socket | None = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        where: dict[str, Any] = (
+            {"sock": connected, "server_hostname": "server"}
+            if connected
+            else {"host": "127.0.0.1", "port": self._port, "local_addr": (source, 0)}
+        )
+        opened = await asyncio.open_connection(**where, ssl=self._context)
+        self._held.append(opened)
+        return opened
+
+
+def _source(network: int, number: int) -> str:
+    return f"127.0.{network}.{number % 10 + 1}"
+
+
+def _request(login: str) -> bytes:
+    encoded = base64.b64encode(login.encode()).decode()
+    return f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {encoded}\r\n\r\n".encode()
