@@ -138,6 +138,10 @@ def test_many_addresses_take_no_connection_from_one_that_logged_in() -> None:
         connect("10.0.0.1", *range(4, 9))
         assert (left("10.0.0.1"), left("10.1.0.16")) == ([5, 6, 7, 8], [0])
 
+    for number in range(2000):
+        connections.trust(f"10.2.0.{number}")
+    assert list(connections._trusted)[::999] == ["10.2.0.1000", "10.2.0.1999"]
+
 
 @pytest.mark.parametrize(
     ("host", "client"),

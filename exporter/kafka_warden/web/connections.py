@@ -63,9 +63,11 @@ class Connections:
             self.evicted += 1
 
     def trust(self, client: str) -> None:
-        """Record that the client logged in."""
-        if len(self._trusted) < _MOST_TRUSTED:
-            self._trusted[client] = None
+        """Record that the client logged in. The last thousand are remembered."""
+        self._trusted.pop(client, None)
+        self._trusted[client] = None
+        if len(self._trusted) > _MOST_TRUSTED:
+            del self._trusted[next(iter(self._trusted))]
 
     def begin(self, peer: Peer | None) -> None:
         """Record that a request is complete and its response has started."""
