@@ -227,6 +227,18 @@ def test_wrong_passwords_do_not_lock_scrapers_out(served: Served, fake: Bcrypt) 
     assert fake.started.index(f"{RIGHT} first") == 3
 
 
+def test_an_address_that_logged_in_keeps_its_connection(served: Served) -> None:
+    """Although 100 others connect before it sends its request."""
+    scraper = served.connect()
+    for number in range(100):
+        served.connect(source=f"127.1.0.{number + 1}").sendall(b"GET")
+    wait_for(lambda: served.server.stats().evicted >= 30, TIMEOUT)
+
+    scraper.sendall(_request(RIGHT))
+
+    assert parse(read_all(scraper)).status == 200
+
+
 def test_too_many_logins_of_an_address_are_refused_at_once(served: Served, fake: Bcrypt) -> None:
     """503 with Retry-After, without a check. Checks leave the queue with their clients."""
     waiting = [served.connect(source="127.0.0.2") for _ in range(4)]
