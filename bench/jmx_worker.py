@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.procfs import cpu_seconds
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clock import monotonic
 from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import wait_for
@@ -29,7 +30,7 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any
 
 
 def _ask(session: JmxSession, targets: list[JmxTarget]) -> dict[str, Any]:
-    return session.ask(targets, time.monotonic() + TIME_LIMIT)
+    return session.ask(targets, monotonic() + TIME_LIMIT)
 
 
 def _poll(session: JmxSession, targets: list[JmxTarget]) -> dict[str, float]:

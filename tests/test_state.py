@@ -1,6 +1,8 @@
 """The state file: replaced as a whole, and never a reason to fail."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,46 @@ def test_a_value_that_json_has_not_is_said_and_leaves_the_old_file(file: Path) -
         state.save({"format": float("nan")})
     assert [entry["log_level"] for entry in logs] == ["warning"]
     assert state.load() == DOCUMENT
+
+
+def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Not one with the name of earlier versions, `.NAME.PID`, and no other name can be predicted."""
+    victim = tmp_path_factory.mktemp("elsewhere") / "victim"
+    victim.write_text("precious")
+    file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
+    names = set()
+    for _ in range(3):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(os, "fsync", lambda _: names.update(path.name for path in file.parent.glob("*.tmp")))
+            StateFile(file).save(DOCUMENT)
+    assert victim.read_text() == "precious"
+    assert len(names) == 3
+
+
+def test_temporary_files_of_a_killed_process_are_removed(file: Path) -> None:
+    """At the start. Other files beside it stay, and so does the state when they cannot be removed."""
+    StateFile(file).save(DOCUMENT)
+    own = [file.with_name(f".{file.name}.{name}") for name in ("x3_kl8ab.tmp", "1234")]
+    others = [file.with_name(name) for name in (f".{file.name}.backup", ".other.state.x3_kl8ab.tmp")]
+    for path in (*own, *others):
+        path.write_text("{")
+    assert StateFile(file).load() == DOCUMENT
+    assert sorted(file.parent.iterdir()) == sorted([file, *others])
+    own[0].mkdir()
+    assert StateFile(file).load() == DOCUMENT
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document is flushed before it replaces the old one."""
+    state = StateFile(file)
+    state.save(DOCUMENT)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with capture_logs() as logs:
+        state.save({"format": 2})
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert state.load() == DOCUMENT
+    assert list(file.parent.iterdir()) == [file]

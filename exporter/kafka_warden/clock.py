@@ -18,17 +18,30 @@ class Clock(Protocol):
         """Make an event loop whose `time()` is `monotonic()`."""
 
 
+def monotonic() -> float:
+    """Return seconds that never go back. On Linux they include the time in which the machine was suspended.
+
+    CLOCK_MONOTONIC stands still then: a rate over a suspension would be too high.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
 class SystemClock:
     """The clock of the machine."""
 
     def monotonic(self) -> float:
-        """Return seconds that never go back."""
-        return time.monotonic()
+        """Return the seconds of the function `monotonic`."""
+        return monotonic()
 
     def time(self) -> float:
         """Return Unix time in seconds."""
         return time.time()
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        """Make asyncio's own event loop, whose time is the monotonic clock."""
-        return asyncio.new_event_loop()
+        """Make asyncio's own event loop with this time."""
+        return _Loop()
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def time(self) -> float:
+        return monotonic()

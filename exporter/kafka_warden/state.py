@@ -1,12 +1,15 @@
 """The state file, which keeps start times over a restart: one JSON document, replaced as a whole.
 
-It is written under another name, flushed to the disk and renamed, so that a reader never sees half of it. A file that
-cannot be used is logged once, and all ages start at 0. A file that cannot be written is logged once until it can be.
+It is written to a temporary file beside it, flushed to the disk and renamed, so that a reader never sees half of it. A
+file that cannot be used is logged once, and all ages start at 0. A file that cannot be written is logged once until it
+can be.
 """
 
 import contextlib
 import json
 import os
+import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,19 +23,26 @@ log = structlog.get_logger(__name__)
 LARGEST: Final = 256 << 20
 """Bytes: ten times what 200,000 partitions need when all of them are behind. A larger file is not a state file."""
 
-MODE: Final = 0o600
-"""Names of topics are private."""
+TEMPORARY: Final = ".tmp"
 
 
 class StateFile:
-    """One file. Each process needs its own."""
+    """One file. Each process needs its own. Only its owner can read it: names of topics are private."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._prefix = f".{path.name}."
         self._failing = False
 
     def load(self) -> Mapping[str, Any] | None:
-        """Read the document; `None` when there is none, or after a warning when it cannot be used."""
+        """Read the document; `None` when there is none, or after a warning when it cannot be used.
+
+        Removes the temporary files of a process that was killed while it wrote.
+        """
+        leftover = re.compile(rf"{re.escape(self._prefix)}([a-z0-9_]{{8}}\{TEMPORARY}|\d+)")
+        with contextlib.suppress(OSError):
+            for path in filter(lambda path: leftover.fullmatch(path.name), self._path.parent.iterdir()):
+                path.unlink()
         try:
             return self._read()
         except FileNotFoundError:
@@ -72,15 +82,15 @@ class StateFile:
         return document
 
     def _write(self, raw: bytes) -> None:
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        # mkstemp makes a new file that only this user can read, with a name that cannot be predicted.
+        handle, temporary = tempfile.mkstemp(TEMPORARY, self._prefix, self._path.parent)
         try:
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
             with os.fdopen(handle, "wb") as file:
                 file.write(raw)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(self._path)
-        except OSError:
+            Path(temporary).replace(self._path)
+        except BaseException:
             with contextlib.suppress(OSError):
-                beside.unlink()
+                Path(temporary).unlink()
             raise

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Self
 
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
+from kafka_warden.clock import monotonic
 from sandbox import wait_for
 from sandbox.passwords import write_secret
 from sandbox.ports import LOOPBACK, Ports
@@ -39,9 +39,9 @@ def number(answer: Answer) -> object:
 
 def ask(session: JmxSession, *targets: JmxTarget, within: float = TIME_LIMIT) -> dict[str, Answer]:
     """Ask, and check that all targets have an answer by the deadline."""
-    deadline = time.monotonic() + within
+    deadline = monotonic() + within
     answers = session.ask(targets, deadline)
-    assert time.monotonic() < deadline + 1.0
+    assert monotonic() < deadline + 1.0
     assert set(answers) == {target.key for target in targets}
     return answers
 

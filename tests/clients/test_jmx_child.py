@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from kafka_warden.clients.jmx import jvm, process
 from kafka_warden.clients.jmx.protocol import Hello, Request, encode
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError, UnsupportedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK
@@ -55,10 +55,10 @@ def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, server
     with servers[0].paused():
         timer = threading.Timer(1.0, os.kill, (child, signal.SIGKILL))
         timer.start()
-        started = time.monotonic()
+        started = monotonic()
         answer = ask(session, servers[0].target())["one"]
         timer.join()
-    assert time.monotonic() - started < 5.0
+    assert monotonic() - started < 5.0
     assert isinstance(answer, ProtocolError)
     assert "the next poll starts another" in str(answer)
 
@@ -69,15 +69,13 @@ def test_close_is_quick_and_final(make_session: MakeSession, servers: Servers) -
     ask(session, servers[0].target())
     child = session.pid
     answers: dict[str, Answer] = {}
-    waiting = threading.Thread(
-        target=lambda: answers.update(session.ask((servers[0].target(),), time.monotonic() + 20))
-    )
+    waiting = threading.Thread(target=lambda: answers.update(session.ask((servers[0].target(),), monotonic() + 20)))
     with servers[0].paused():
         waiting.start()
         wait_for(lambda: any(slot.outstanding is not None for slot in session._slots.values()), what="it is asked")
-        started = time.monotonic()
+        started = monotonic()
         session.close()
-        assert time.monotonic() - started < 1.0
+        assert monotonic() - started < 1.0
         waiting.join(1.0)
     assert not _alive(child)
     assert isinstance(answers["one"], SourceError)
@@ -91,23 +89,24 @@ def test_the_child_obeys_sigterm(make_session: MakeSession, servers: Servers) ->
     child = known(session.pid)
     with servers[0].paused():
         ask(session, servers[0].target(), within=0.3)
-        started = time.monotonic()
+        started = monotonic()
         os.kill(child, signal.SIGTERM)
         wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
-    assert time.monotonic() - started < 1.0
+    assert monotonic() - started < 1.0
 
 
 def test_the_child_dies_with_its_parent(servers: Servers) -> None:
     """Kill -9 of the parent leaves no child, even one with a hung call."""
     program = (
-        "import sys, time\n"
+        "import sys\n"
+        "from kafka_warden.clock import monotonic\n"
         "from tests.clients.jmx_server import ASK_NUMBER, JmxSession, JmxTarget\n"
         "session = JmxSession({'broker': ASK_NUMBER}, timeout=60)\n"
         f"target = JmxTarget('one', '{LOOPBACK}', {servers[0].port})\n"
-        "session.ask((target,), time.monotonic() + 60)\n"
+        "session.ask((target,), monotonic() + 60)\n"
         "print(session.pid, flush=True)\n"
         "sys.stdin.readline()\n"
-        "session.ask((target,), time.monotonic() + 60)\n"
+        "session.ask((target,), monotonic() + 60)\n"
     )
     command, pipe = [sys.executable, "-c", program], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
@@ -143,7 +142,7 @@ def test_a_jvm_that_starts_is_not_waited_for(
 ) -> None:
     """The first ask ends with its deadline and says so."""
     monkeypatch.setattr(process, "_PROGRAM", ("-c", "import sys; sys.stdin.read()"))
-    answer = session.ask((servers[0].target(),), time.monotonic() + 0.2)["one"]
+    answer = session.ask((servers[0].target(),), monotonic() + 0.2)["one"]
     assert (type(answer), str(answer)) == (AnswerTimeoutError, "the JVM for JMX is still starting")
 
 
@@ -152,10 +151,10 @@ def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> No
     session = make_session(java_options=("-Xmx1k",))
     target = JmxTarget("one", LOOPBACK, 1)
     first = ask(session, target)["one"]
-    started = time.monotonic()
+    started = monotonic()
     second = ask(session, target)["one"]
 
-    assert time.monotonic() - started < 0.1
+    assert monotonic() - started < 0.1
     assert first is second
     assert isinstance(first, UnsupportedError)
     assert str(first).startswith("the JMX child does not start: it ended with code 1: ")

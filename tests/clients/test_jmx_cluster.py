@@ -1,7 +1,6 @@
 """JMX of a real Kafka: every bean of the list, its cost, and brokers that stop answering."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -10,6 +9,7 @@ import jmxquery
 import pytest
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
 from kafka_warden.model import ProcessBeans
 from kafka_warden.settings.secrets import SecretFile
@@ -53,7 +53,7 @@ def targets(cluster: Cluster) -> Sequence[JmxTarget]:
 def read(session: JmxSession, asked: Sequence[JmxTarget], within: float = 30.0) -> dict[str, ProcessBeans]:
     """The beans of every target; an error of any target is raised."""
     found = {}
-    for key, answer in session.ask(asked, time.monotonic() + within).items():
+    for key, answer in session.ask(asked, monotonic() + within).items():
         if not isinstance(answer, RawBeans):
             raise answer
         found[key] = parse_beans(answer)
@@ -97,13 +97,13 @@ def test_mutation_tokens_of_a_client(cluster: Cluster, session: JmxSession) -> N
         cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": 5})
 
     def mutate(client: str, partitions: int) -> Mapping[str, float]:
-        assert create_topic(cluster, client, f"topic{time.monotonic_ns()}", partitions).error_code == 0
+        assert create_topic(cluster, client, f"topic{monotonic()}", partitions).error_code == 0
         found = read(session, targets(cluster))["controller"]
         return {"at": found.at, **{bean.client_id: bean.values for bean in found.mutations}.get(client, {})}
 
     # Quotas come into force in the order in which they were set.
     wait_for(lambda: "tokens" in mutate("probe", 1), what="the quotas are in force at the controller")
-    before, values = time.monotonic(), mutate("jmx, mutator", 60)
+    before, values = monotonic(), mutate("jmx, mutator", 60)
     assert -5 <= values["tokens"] <= -5 + 5 * (values["at"] - before)
     assert values["mutation_rate"] > 0
 
@@ -114,9 +114,9 @@ def test_a_stopped_broker_delays_no_other(cluster: Cluster, session: JmxSession)
     read(session, asked)
     cluster.pause(2)
     try:
-        started = time.monotonic()
+        started = monotonic()
         answers = session.ask(asked, started + 4.0)
-        assert time.monotonic() - started < 4.5
+        assert monotonic() - started < 4.5
     finally:
         cluster.resume(2)
     stopped = answers.pop("2")
@@ -133,11 +133,11 @@ def test_a_poll_is_cheap(cluster: Cluster, session: JmxSession) -> None:
     asked = targets(cluster)[: len(cluster.broker_ids)]
     for _ in range(20):
         read(session, asked)
-    polls, before, started = 30, _cpu(session), time.monotonic()
+    polls, before, started = 30, _cpu(session), monotonic()
     for _ in range(polls):
         read(session, asked)
     cpu = (_cpu(session) - before) / polls / len(asked)
-    wall = (time.monotonic() - started) / polls
+    wall = (monotonic() - started) / polls
     figures = f"{1000 * cpu:.1f} ms CPU a broker and poll, {1000 * wall:.1f} ms wall a poll, Pss {_pss(session)} MB"
     sys.stdout.write(f"JMX of {len(asked)} brokers: {figures}\n")
     assert cpu <= CPU_LIMIT
@@ -171,7 +171,7 @@ def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -
         asked = targets(cluster)
         found = read(session, asked)
         stranger = JmxTarget("stranger", asked[0].host, asked[0].port)
-        refused = session.ask([stranger], time.monotonic() + 30)["stranger"]
+        refused = session.ask([stranger], monotonic() + 30)["stranger"]
     finally:
         session.close()
     assert found["1"].values["broker_state"] == 3

@@ -8,6 +8,7 @@ from jmxquery import JMXConnection, JMXQuery
 
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clock import monotonic
 from kafka_warden.settings.secrets import SecretFile
 from sandbox import Cluster
 
@@ -51,7 +52,7 @@ def read_secured(cluster: Cluster, pattern: str, attribute: str) -> dict[str, fl
         host, port = address.rsplit(":", 1)
         targets.append(JmxTarget(f"{broker}", host, int(port), cluster.jmx_user, password))
     try:
-        answers = session.ask(targets, time.monotonic() + TIMEOUT)
+        answers = session.ask(targets, monotonic() + TIMEOUT)
     finally:
         session.close()
     found = {}

@@ -1,7 +1,6 @@
 """Which processes are asked for their beans, in a poll that asks before and after it knows the cluster."""
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -9,6 +8,7 @@ import pytest
 
 from kafka_warden.clients.jmx.protocol import RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
@@ -32,7 +32,7 @@ class Session:
         """Answer."""
         self.deadline = deadline
         self.asked.append([target.key for target in targets])
-        return {target.key: self.faults.get(target.key, RawBeans(time.monotonic(), {})) for target in targets}
+        return {target.key: self.faults.get(target.key, RawBeans(monotonic(), {})) for target in targets}
 
     def close(self) -> None:
         """Nothing to end."""

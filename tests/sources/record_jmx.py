@@ -17,6 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kafka_warden.clients.jmx.protocol import BeanRow
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clock import monotonic
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_quotas import DEFAULT
@@ -114,7 +115,7 @@ def _ask(cluster: Cluster, session: JmxSession) -> Mapping[str, RawBeans]:
         JmxTarget("broker", *_address(broker)),
         JmxTarget("controller", *_address(controller), kind="controller"),
     )
-    answers = session.ask(targets, time.monotonic() + 30)
+    answers = session.ask(targets, monotonic() + 30)
     found = {kind: answer for kind, answer in answers.items() if isinstance(answer, RawBeans)}
     if len(found) != len(answers):
         raise RuntimeError(f"not all processes answered: {answers}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, ReassignmentError
@@ -142,7 +143,7 @@ class _Measurement:
 
     def once(self) -> Snapshot:
         """Poll once."""
-        begun = time.monotonic()
+        begun = monotonic()
         snapshot = self._poller.poll()
         if snapshot is None or snapshot.clock < begun:
             raise IncompleteError("no broker answered: is a broker of kafka.bootstrap.servers up?")
@@ -154,12 +155,12 @@ class _Measurement:
         Raises:
             ReassignmentError: the file names something that does not exist; raised after the first poll.
         """
-        begun = time.monotonic()
+        begun = monotonic()
         snapshot = self.once()
         inbound = self._add(snapshot)
         if copies_anything(snapshot, targets):
             sys.stderr.write(f"kafka-warden: measuring the inbound rate for {in_time(self._measure)}\n")
-            while (left := begun + self._measure - time.monotonic()) > 0:
+            while (left := begun + self._measure - monotonic()) > 0:
                 time.sleep(min(self._interval, left))
                 snapshot = self.once()
                 inbound = self._add(snapshot)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import SourceError
 from kafka_warden.model import Broker, ProcessBeans, Source
 from kafka_warden.poller.answers import LastAnswers
@@ -59,7 +60,7 @@ class JmxQuestions:
         targets = [target for target in self._targets(brokers) if target.place not in asked]
         if not targets:
             return None
-        return Question(targets, time.monotonic(), self._thread.submit(self._session.ask, targets, deadline_at))
+        return Question(targets, monotonic(), self._thread.submit(self._session.ask, targets, deadline_at))
 
     def keep(self, question: Question, answers: LastAnswers, book: StatusBook) -> None:
         """Wait for each answer, note its outcome and keep it.
@@ -71,9 +72,9 @@ class JmxQuestions:
         for key in (target.key for target in question.targets if target.place in places):
             answer, (kind, _, name) = replies[key], key.partition(" ")
             if isinstance(answer, SourceError):
-                book.failed(Source.JMX, name, time.monotonic() - started, answer)
+                book.failed(Source.JMX, name, monotonic() - started, answer)
                 continue
-            ago = time.monotonic() - answer.at
+            ago = monotonic() - answer.at
             book.answered(Source.JMX, name, answer.at - started, time.time() - ago)
             beans = parse_beans(answer)
             if kind == "broker":

@@ -7,13 +7,13 @@ call to a target that hangs, and another child when all calls of this one hang.
 import itertools
 import logging
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kafka_warden.clients.jmx.process import ChildProcess
 from kafka_warden.clients.jmx.protocol import Hello, Kind, Question, RawBeans, Request, TlsFiles, decode_reply, encode
 from kafka_warden.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -77,17 +77,17 @@ class JmxSession:
         return child.pid if child and child.ended is None else None
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
-        """Ask all of them at once; each key has an answer or an error. Returns by the deadline (`time.monotonic()`)."""
+        """Ask all of them at once; each key has an answer or an error. Returns by the deadline (`clock.monotonic`)."""
         with self._changed:
-            now = time.monotonic()
+            now = monotonic()
             asked = [Wanted(target, self._slot(target.place, now)) for target in targets]
             child = self._ready_child(now, deadline)
             if isinstance(child, SourceError):
                 return {wanted.target.key: child for wanted in asked}
             for wanted in asked:
                 self._begin(wanted, child)
-            while self._unsettled(asked, child) and child.ended is None and time.monotonic() < deadline:
-                self._changed.wait(deadline - time.monotonic())
+            while self._unsettled(asked, child) and child.ended is None and monotonic() < deadline:
+                self._changed.wait(deadline - monotonic())
             return {wanted.target.key: wanted.answer or _nothing(wanted.target, child) for wanted in asked}
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class JmxSession:
 
     def _begin(self, wanted: Wanted, child: ChildProcess) -> None:
         """Answer without a request, wait for the request that is under way, or send one."""
-        slot, now = wanted.slot, time.monotonic()
+        slot, now = wanted.slot, monotonic()
         try:
             password = wanted.target.password.read() if wanted.target.password is not None else None
         except SecretError as unreadable:
@@ -150,8 +150,8 @@ class JmxSession:
             child = None
         if child is None:
             child = self._start(now)
-        while not child.ready and not child.over and time.monotonic() < deadline:
-            self._changed.wait(deadline - time.monotonic())
+        while not child.ready and not child.over and monotonic() < deadline:
+            self._changed.wait(deadline - monotonic())
         return child if child.ready else self._not_ready(child)
 
     def _useless(self, child: ChildProcess, now: float) -> bool:
@@ -178,7 +178,7 @@ class JmxSession:
         if child.java_version or self._closed:
             return ProtocolError(f"the JMX child has ended: {child.ended}; the next poll starts another")
         self._unavailable = UnsupportedError(child.failed or f"the JMX child does not start: {child.ended}")
-        self._unavailable_until = time.monotonic() + START_LIMIT
+        self._unavailable_until = monotonic() + START_LIMIT
         return self._unavailable
 
     def _reply(self, child: ChildProcess, body: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ class JmxSession:
         reply = decode_reply(body)
         slot = self._asked.pop(reply.id, None)
         if child is self._child and slot is not None:
-            slot.take(reply, time.monotonic())
+            slot.take(reply, monotonic())
 
 
 def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:
