@@ -39,6 +39,8 @@ ROOMS: dict[str, set[str]] = {
     | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
     "kafka_warden.state": OPEN,
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
+    "kafka_warden.lifecycle": set(),
+    "kafka_warden.reload": OPEN | {"kafka_warden.config", "kafka_warden.lifecycle"},
     "kafka_warden.cycle": OPEN
     | CLOCK
     | {
@@ -92,7 +94,8 @@ LIBRARIES: dict[str, set[str]] = {
     "pyarrow": {"kafka_warden.history.parquet", "kafka_warden.pipeline"},
     "pyspark": {"kafka_warden.pipeline"},
     "structlog": {
-        f"kafka_warden.{room}" for room in ("app", "cycle", "history", "log", "poller", "state", "timer", "web")
+        f"kafka_warden.{room}"
+        for room in ("app", "cycle", "history", "log", "poller", "reload", "state", "timer", "web")
     },
     "yaml": {"kafka_warden.config", "kafka_warden.settings"},
 }

@@ -94,7 +94,7 @@ def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.Tem
     victim = tmp_path_factory.mktemp("elsewhere") / "victim"
     victim.write_text("precious")
     file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
-    names = set()
+    names: set[str] = set()
     for _ in range(3):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(os, "fsync", lambda _: names.update(path.name for path in file.parent.glob("*.tmp")))

@@ -1,12 +1,16 @@
 """The command `run`: connects configuration, poller, cycle, history and web server."""
 
+import faulthandler
 import gc
 import json
-import os
 import platform
+import queue
 import signal
 import sys
 import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Final
 
@@ -16,15 +20,19 @@ from kafka_warden.catalogue import Build
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config, JmxConfig
+from kafka_warden.config.types import KafkaConfig
 from kafka_warden.cycle import Cycle
 from kafka_warden.history.recorder import Recorder, Sink
+from kafka_warden.lifecycle import Signals, notify
 from kafka_warden.log import configure
 from kafka_warden.model import ControllerWindow
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.reload import Reloader
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
+from kafka_warden.web.health import Beat, HealthCheck
 from kafka_warden.web.server import WebServer, WebSettings
 
 log = structlog.get_logger(__name__)
@@ -33,47 +41,144 @@ SWITCH_INTERVAL: Final = 0.0005
 """Seconds after which a computing thread lets others run. A scrape beside one takes 8 ms; by default 32 ms."""
 
 WATCH_SECONDS: Final = 1.0
-"""Seconds between two checks of the web server. If it ended, the process ends too."""
+"""Seconds between two checks of the health."""
+
+UNHEALTHY_SECONDS: Final = 30.0
+"""Seconds without health after which the process ends: probes and people can see the reason before."""
 
 GC_THRESHOLD: Final = 50_000
 """New objects until the next garbage collection. A reply has one object per partition and no cycles: with the
 default of 700, collections took a third of a poll's CPU, and delayed scrapes by 39 ms each."""
 
-STOP_WITHIN: Final = 4.0
-"""Seconds until the process ends itself while it stops: less than the time limits of Kubernetes and systemd."""
+POLL_WITHIN: Final = 1.0
+"""Seconds for the last poll, which its closed connections end."""
 
 HISTORY_WITHIN: Final = 2.0
-"""Part of these seconds in which history may write its rows."""
+"""Seconds in which history may write its rows."""
 
 
-def run(config: Config) -> int:
-    """Run until SIGTERM or SIGINT; return the exit code."""
+def run(config: Config, load: Callable[[], Config]) -> int:
+    """Run until SIGTERM or SIGINT; return the exit code. `load` reads the configuration again."""
     configure(config.log.level, config.log.format)
     tune_interpreter()
-    stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
-    for name in config.not_in_effect():
-        log.warning("this setting has no effect", setting=name)
-    poller = make_poller(config)
-    history = make_history(config)
-    state = StateFile(config.state.path)
-    cycle = Cycle(poller, config.to_parameters(), config.topics.matches, build(), state, history)
-    timer = Timer(cycle.once, cycle.expire, config.poll.interval)
-    web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
-    server = WebServer(web, cycle.holder, health=timer.health)
-    port = server.start()
-    log.info("listening", host=config.web.listen.host, port=port)
-    if history is not None:
-        history.start()
-    timer.start()
-    while not stopping.wait(WATCH_SECONDS) and server.failure is None:
-        pass
-    if server.failure is not None:
-        log.error("the web server ended; the process ends and must be restarted", error=str(server.failure))
-    code = 0 if server.failure is None else 1
-    _stop(timer, poller, cycle, history, server, code)
+    signals = Signals()
+    threading.excepthook = _log_failure
+    sidecar = Sidecar(config, load, signals)
+    sidecar.start()
+    try:
+        code = sidecar.supervise()
+    except BaseException:
+        log.exception("the process ends; this is a bug, please report it")
+        code = 1
+    sidecar.stop(code)
     return code
+
+
+class Sidecar:
+    """Everything that runs."""
+
+    def __init__(self, config: Config, load: Callable[[], Config], signals: Signals) -> None:
+        self._signals = signals
+        self._poller = make_poller(config)
+        self._history = make_history(config, lambda: self._reloader.config.kafka)
+        state = StateFile(config.state.path)
+        self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)
+        self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)
+        self._reloader = Reloader(config, load, self._prepare, self._timer.before_next)
+        self._health = HealthCheck(self._timer.late, lambda: self._reloader.status.problem)
+        web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
+        self._server = WebServer(web, self._cycle.holder, health=self._health)
+        self._beat = Beat()
+
+    def start(self) -> None:
+        """Start all threads.
+
+        Raises:
+            ConfigError: the web server cannot listen.
+        """
+        config = self._reloader.config
+        for name in config.not_in_effect():
+            log.warning("this setting has no effect", setting=name)
+        self._signals.save = self._cycle.save
+        port = self._server.start()
+        log.info("listening", host=config.web.listen.host, port=port)
+        if self._history is not None:
+            self._history.start()
+        self._timer.start()
+        self._health.parts = {
+            "main": self._beat.fresh,
+            "signals": self._signals.alive,
+            **self._timer.parts,
+            **self._poller.parts,
+            **self._server.parts,
+            **(self._history.parts if self._history is not None else {}),
+        }
+        notify("READY=1")
+
+    def supervise(self) -> int:
+        """Handle signals and watch the health; return the exit code when the process is to end.
+
+        A part that ended does not come back, so a process that stays unhealthy ends and must be restarted.
+        """
+        healthy_at = time.monotonic()
+        while True:
+            with suppress(queue.Empty):
+                if self._signals.inbox.get(timeout=WATCH_SECONDS) != signal.SIGHUP:
+                    return 0
+                self._reloader.start()
+            self._beat.mark()
+            health, failure = self._health(), self._server.failure
+            if failure is not None:
+                log.error("the web server ended; the process ends and must be restarted", error=str(failure))
+                return 1
+            if health.healthy:
+                healthy_at = time.monotonic()
+                notify("WATCHDOG=1")
+            elif time.monotonic() - healthy_at > UNHEALTHY_SECONDS:
+                log.error("not healthy; the process ends and must be restarted", reasons=health.reasons)
+                faulthandler.dump_traceback()
+                return 1
+
+    def stop(self, code: int) -> None:
+        """Stop in order, within a time limit: a hung broker or JVM must not delay the end of the process."""
+        self._signals.end(code)
+        notify("STOPPING=1")
+        log.info("stopping")
+        self._timer.stop()
+        self._poller.close()
+        self._timer.join(POLL_WITHIN)
+        self._cycle.save()
+        if self._history is not None:
+            self._history.stop(HISTORY_WITHIN)
+        self._server.stop(1.0)
+        # The time limit stays: a hung DNS look-up would block the end of the interpreter.
+        log.info("stopped")
+
+    def _prepare(self, config: Config) -> Callable[[], None]:
+        """Make what another configuration needs, and return what puts it in force between two polls."""
+        old = self._reloader.config
+        settings, jmx = poller_settings(config), self._poller.jmx
+        # The JVM reads its TLS files once.
+        if config.jmx != old.jmx or config.jmx.tls.files() is not None:
+            jmx = make_jmx(config.jmx)
+
+        def put_in_force() -> None:
+            configure(config.log.level, config.log.format)
+            self._poller.configure(settings, config.kafka.settings if config.kafka is not old.kafka else None, jmx)
+            self._cycle.configure(config.to_parameters(), config.topics.matches)
+            if self._history is not None:
+                self._history.configure(config.to_parameters(), config.history.interval)
+            self._timer.reschedule(config.poll.interval)
+            for name in config.not_in_effect():
+                log.warning("this setting has no effect", setting=name)
+
+        return put_in_force
+
+
+def _log_failure(failed: threading.ExceptHookArgs) -> None:
+    """Log the exception that ended a thread, without secrets, which the interpreter would print."""
+    name = failed.thread.name if failed.thread is not None else "unknown"
+    log.error("a thread ended; this is a bug, please report it", thread=name, exc_info=failed.exc_value)
 
 
 def tune_interpreter() -> None:
@@ -84,20 +189,25 @@ def tune_interpreter() -> None:
 
 def make_poller(config: Config) -> Poller:
     """Make the poller that the configuration describes."""
+    return Poller(poller_settings(config), config.kafka.settings, make_jmx(config.jmx))
+
+
+def poller_settings(config: Config) -> PollerSettings:
+    """Return how often and how long to ask."""
     window = config.controllers.quota_window
-    settings = PollerSettings(
+    return PollerSettings(
         interval=config.poll.interval,
         deadline=config.poll.deadline,
         log_dirs=config.poll.log_dirs,
         controller_window=ControllerWindow(samples=1, seconds=window) if window is not None else None,
         controllers=config.controllers.bootstrap,
     )
-    jmx = make_jmx(config.jmx) if config.jmx.enabled else None
-    return Poller(settings, config.kafka.settings, jmx)
 
 
-def make_jmx(config: JmxConfig) -> JmxQuestions:
-    """Make the JMX questions. The JVM starts with the first poll."""
+def make_jmx(config: JmxConfig) -> JmxQuestions | None:
+    """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
+    if not config.enabled:
+        return None
     controllers = {
         str(controller.id) if controller.id is not None else str(controller.address): controller.address
         for controller in config.controllers
@@ -106,8 +216,8 @@ def make_jmx(config: JmxConfig) -> JmxQuestions:
     return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls.files()))
 
 
-def make_history(config: Config) -> Recorder | None:
-    """Make the recorder, if history is configured. Its libraries are loaded only then."""
+def make_history(config: Config, kafka: Callable[[], KafkaConfig]) -> Recorder | None:
+    """Make the recorder, if history is configured. Its libraries are loaded only then. `kafka` is asked each time."""
     sinks: list[Sink] = []
     if (parquet := config.history.parquet).path is not None:
         from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
@@ -117,7 +227,7 @@ def make_history(config: Config) -> Recorder | None:
         from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
 
         def connect() -> dict[str, str]:
-            return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
+            return {"client.id": "kafka-warden", **librdkafka(kafka().properties, kafka().secrets)}
 
         sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
@@ -132,20 +242,3 @@ def build() -> Build:
     origin = json.loads(installed.read_text("direct_url.json") or "{}")
     revision = origin.get("vcs_info", {}).get("commit_id", "unknown")
     return Build(installed.version, revision, platform.python_version())
-
-
-def _stop(timer: Timer, poller: Poller, cycle: Cycle, history: Recorder | None, server: WebServer, code: int) -> None:
-    """Stop in order, within a time limit: a hung broker or JVM must not delay the end of the process."""
-    log.info("stopping")
-    forced_end = threading.Timer(STOP_WITHIN, os._exit, (code,))
-    forced_end.daemon = True
-    forced_end.start()
-    timer.stop()
-    poller.close()
-    timer.join()
-    cycle.save()
-    if history is not None:
-        history.stop(HISTORY_WITHIN)
-    server.stop(1.0)
-    # Keep the timer: a hung DNS look-up would block the end of the interpreter.
-    log.info("stopped")

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.config import FLAGS, OPTIONS, load
+from kafka_warden.config import FLAGS, OPTIONS, Config, load
 from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
 
@@ -159,19 +159,24 @@ def _run(parsed: argparse.Namespace) -> int:
 
         request = read(vars(parsed))
         return command.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
-    config = load(flags, os.environ, parsed.config)
-    if config.web.config_file is not None:
-        check_web_file(config.web.config_file)
-    if config.history.parquet.path is not None:
-        check_installed("history.parquet.path", "pyarrow", "history")
-    if config.history.kafka.topic is not None:
-        check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
+
+    def read_all() -> Config:
+        config = load(flags, os.environ, parsed.config)
+        if config.web.config_file is not None:
+            check_web_file(config.web.config_file)
+        if config.history.parquet.path is not None:
+            check_installed("history.parquet.path", "pyarrow", "history")
+        if config.history.kafka.topic is not None:
+            check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
+        return config
+
+    config = read_all()
     if parsed.check_config:
         print("kafka-warden: the configuration is fine")  # noqa: T201  # the result
         return 0
     from kafka_warden import app  # noqa: PLC0415  # a check does not need it
 
-    return app.run(config)
+    return app.run(config, read_all)
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ class Cycle:
         self._shows_topic = shows_topic
         self._build = build
         self._exposition = Exposition(parameters.series_budget)
-        self._memory: Memory | None = None
-        self._evaluated: Snapshot | None = None
+        self._kept: tuple[Memory, Snapshot] | None = None
+        """Of the last evaluated snapshot. One value, because `save` may run on another thread."""
         self._state = state
         self._history = history
         self._clock = clock or SystemClock()
@@ -81,18 +81,25 @@ class Cycle:
         except Exception:
             log.exception("the snapshot could not be evaluated; this is a bug, please report it")
             # The memory may be the cause: the next poll is evaluated without it.
-            self._memory = None
+            self._kept = None
             self._publish(None)
 
+    def configure(self, parameters: Parameters, shows_topic: Callable[[str], bool]) -> None:
+        """Use these from the next poll on; nothing that was measured is lost. Call it between two polls."""
+        self._parameters, self._shows_topic = parameters, shows_topic
+        self._topics = ((), np.zeros(0, bool))
+        self._exposition = Exposition(parameters.series_budget)
+
     def save(self) -> None:
-        """Write the state file, from which a restart continues. Never raises."""
-        if self._state is None or self._memory is None or self._evaluated is None:
+        """Write the state file, from which a restart continues. Never raises. Safe in every thread."""
+        kept = self._kept
+        if self._state is None or kept is None:
             return
         try:
-            self._state.save(to_document(self._memory, self._evaluated))
+            self._state.save(to_document(*kept))
         except Exception:
             log.exception("the state could not be written; this is a bug, please report it")
-        self._saved_at = self._evaluated.clock
+        self._saved_at = kept[1].clock
 
     def expire(self) -> None:
         """Remove numbers from the page that were not updated for three intervals."""
@@ -121,13 +128,14 @@ class Cycle:
 
     def _evaluate(self, snapshot: Snapshot) -> Derived:
         document = None
-        remembered = Remembered.KEPT if self._memory is not None else Remembered.NOTHING
-        if self._memory is None and not self._restarted:
+        memory = self._kept[0] if self._kept is not None else None
+        remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
+        if memory is None and not self._restarted:
             self._restarted = True
-            self._memory, document = self._restored(snapshot)
-            remembered = Remembered.RESTORED if self._memory is not None else Remembered.NOTHING
-        self._memory, derived = derive(snapshot, self._memory, self._parameters)
-        self._evaluated = snapshot
+            memory, document = self._restored(snapshot)
+            remembered = Remembered.RESTORED if memory is not None else Remembered.NOTHING
+        memory, derived = derive(snapshot, memory, self._parameters)
+        self._kept = (memory, snapshot)
         if self._history is not None:
             self._history.record(snapshot, derived, remembered, document)
         return derived

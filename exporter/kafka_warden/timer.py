@@ -1,7 +1,7 @@
 """When to poll: APScheduler's interval, and a watchdog on the monotonic clock.
 
-APScheduler uses the wall clock: set back by an hour, it sleeps for an hour. The watchdog starts a poll when none has
-started for two intervals.
+APScheduler uses the wall clock: set back by an hour, it sleeps for an hour. After a suspension it sleeps what was left.
+The watchdog starts a poll when none has started for two intervals.
 """
 
 import datetime as dt
@@ -14,17 +14,20 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from kafka_warden.clock import Clock, SystemClock
-from kafka_warden.web.health import Health
+from kafka_warden.web.health import Parts
 
 log = structlog.get_logger(__name__)
 
 LATE: Final = 2
 """Intervals without the start of a poll after which the watchdog starts one."""
 
-DEAD: Final = 10
+STUCK: Final = 3
 """Intervals without the end of a poll, and at least a minute, after which the process should be restarted."""
 
-LEAST_DEAD: Final = 60.0
+LEAST_STUCK: Final = 60.0
+
+LONGEST_WATCH: Final = 5.0
+"""Seconds between two checks of the watchdog at most: after a suspension the page must not be old for long."""
 
 
 class Timer:
@@ -35,11 +38,13 @@ class Timer:
     ) -> None:
         self._poll = poll
         self._expire = expire
-        self._interval = interval
+        self.interval = interval
         self._clock = clock or SystemClock()
         self._started = self._ended = self._clock.monotonic()
         self._stopping = threading.Event()
         self._running = threading.Lock()
+        self._change: Callable[[], None] | None = None
+        self._worker: threading.Thread | None = None
         self._scheduler: Any = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(1)},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
@@ -50,7 +55,7 @@ class Timer:
     def start(self) -> None:
         """Start the first poll at once."""
         self._scheduler.add_job(
-            self._once, "interval", seconds=self._interval, id="poll", next_run_time=self._wall_time()
+            self._once, "interval", seconds=self.interval, id="poll", next_run_time=self._wall_time()
         )
         self._scheduler.start()
         self._watchdog.start()
@@ -60,28 +65,50 @@ class Timer:
         self._stopping.set()
         self._scheduler.shutdown(wait=False)
 
-    def join(self) -> None:
-        """Wait for the poll that is running."""
-        with self._running:
-            pass
+    def join(self, timeout: float) -> None:
+        """Wait for the poll that is running, and leave it alone after these seconds."""
+        if self._running.acquire(timeout=timeout):
+            self._running.release()
 
-    def health(self) -> Health:
-        """Return whether polls still end."""
+    def before_next(self, change: Callable[[], None]) -> None:
+        """Call this before the next poll, on its thread. A newer change replaces one that has not been called."""
+        self._change = change
+
+    def reschedule(self, interval: float) -> None:
+        """Poll with another interval from now on."""
+        if interval != self.interval:
+            self.interval = interval
+            self._scheduler.reschedule_job("poll", trigger="interval", seconds=interval)
+
+    def late(self) -> str | None:
+        """Return how long no poll has ended, if that is too long."""
         silent = self._clock.monotonic() - self._ended
-        if silent > max(DEAD * self._interval, LEAST_DEAD):
-            return Health(healthy=False, reasons=(f"no poll has ended for {silent:.0f} s",))
-        return Health()
+        too_long = silent > max(STUCK * self.interval, LEAST_STUCK)
+        return f"no poll has ended for {silent:.0f} s" if too_long else None
+
+    @property
+    def parts(self) -> Parts:
+        """The threads, which run from `start` to `stop`."""
+        return {
+            "schedule": self._scheduler._thread.is_alive,  # noqa: SLF001  # APScheduler shows it nowhere else
+            "polls": lambda: self._worker is None or self._worker.is_alive(),
+            "watchdog": self._watchdog.is_alive,
+        }
 
     def _once(self) -> None:
         with self._running:
             if self._stopping.is_set():
                 return
+            self._worker = threading.current_thread()
+            change, self._change = self._change, None
+            if change is not None:
+                change()
             self._started = self._clock.monotonic()
             self._poll()
             self._ended = self._clock.monotonic()
 
     def _watch(self) -> None:
-        while not self._stopping.wait(self._interval / 2):
+        while not self._stopping.wait(min(self.interval / 2, LONGEST_WATCH)):
             for task in (self._expire, self._start_late_poll):
                 try:
                     task()
@@ -89,7 +116,7 @@ class Timer:
                     log.exception("old numbers were not removed, or no poll started; this is a bug, please report it")
 
     def _start_late_poll(self) -> None:
-        if self._clock.monotonic() - self._started > LATE * self._interval and not self._running.locked():
+        if self._clock.monotonic() - self._started > LATE * self.interval and not self._running.locked():
             log.warning("no poll has started for two intervals; was the clock set back? Starting one now")
             self._scheduler.modify_job("poll", next_run_time=self._wall_time())
 

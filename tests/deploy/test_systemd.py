@@ -7,7 +7,7 @@ from pathlib import Path
 
 from alerts.thresholds import seconds
 from kafka_warden import cli
-from kafka_warden.app import STOP_WITHIN
+from kafka_warden.lifecycle import STOP_WITHIN
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
 from tests.support.processes import checked, run

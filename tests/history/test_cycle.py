@@ -123,7 +123,8 @@ def test_after_a_failure_evaluation_starts_without_memory(monkeypatch: pytest.Mo
 
 def test_history_is_off_by_default() -> None:
     """No history is written, and none of its libraries is imported."""
-    assert make_history(load(BOOTSTRAP, {})) is None
+    config = load(BOOTSTRAP, {})
+    assert make_history(config, lambda: config.kafka) is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[s
     """One option turns it on and imports only the library that it needs."""
     code = (
         "import sys; from kafka_warden.app import make_history; from kafka_warden.config import load\n"
-        f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
+        f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}), dict)\n"
         "print(*sorted({'confluent_kafka', 'pyarrow'} & set(sys.modules)))"
     )
     assert checked(sys.executable, "-c", code, cwd=ROOT).split() == loaded

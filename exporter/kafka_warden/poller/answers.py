@@ -30,12 +30,12 @@ class Cadence:
     """When a question that is asked less often than every poll is due again. Seconds of the monotonic clock."""
 
     def __init__(self, interval: float) -> None:
-        self._interval = interval
+        self.interval = interval
         self._asked: dict[object, float] = {}
 
     def due(self, key: object, clock: float) -> bool:
         """Return whether the interval has passed since the last answer; true for a key that never had one."""
-        return clock - self._asked.get(key, -math.inf) >= EARLY * self._interval
+        return clock - self._asked.get(key, -math.inf) >= EARLY * self.interval
 
     def done(self, key: object, clock: float) -> None:
         """Note an answer."""

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import current_thread
 from typing import Literal, TypeVar
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
@@ -48,6 +49,8 @@ class JmxQuestions:
         self._plan = plan
         self._session = session
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
+        self.alive = self._thread.submit(current_thread).result().is_alive
+        """Returns whether the thread runs."""
 
     def start(
         self, brokers: Mapping[int, Broker], deadline_at: float, before: Iterable[Question] = ()

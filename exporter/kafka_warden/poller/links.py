@@ -29,14 +29,17 @@ class Links:
     network: Network
     settings: KafkaClientSettings
     closed: bool = False
+    replaced: bool = False
+    """Set it with other `settings`."""
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
     _failed: dict[str, float] = field(default_factory=dict)
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
     def refresh(self) -> None:
-        """Drop every connection and every refusal when a file that holds a secret or a certificate has changed."""
-        if self.settings.changed():
+        """Drop every connection and every refusal when the settings changed, or a file with a secret or certificate."""
+        changed, self.replaced = self.replaced, False
+        if self.settings.changed() or changed:
             self._refused.clear()
             self._close_all()
 
@@ -102,13 +105,9 @@ class Links:
             self._refused.pop(link.address, None)
 
     def close(self) -> None:
-        """Close every connection for good, from any other thread. Questions that wait for an answer fail."""
+        """Close every connection for good, from any other thread. Does not wait; open questions fail."""
         self.closed = True
-
-        async def close_all() -> None:
-            self._close_all()
-
-        self.network.run(close_all)
+        self.network.post(self._close_all)
 
     def _at(self, key: str, host: str, port: int) -> BrokerLink:
         link = self._links.get(key)

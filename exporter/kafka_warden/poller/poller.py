@@ -1,7 +1,7 @@
 """One poll: from the first request to a `Snapshot`. It evaluates nothing."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -59,7 +59,7 @@ class Poller:
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings
-        self._jmx = jmx
+        self.jmx = jmx
         self._network = Network(clock)
         self._clock = self._network.clock
         self._state = PollerState(
@@ -98,11 +98,28 @@ class Poller:
         if asked.layout is None and metadata.fault is not None:
             # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.
             self._state.book.fail_others(metadata.fault, spared=(Source.METADATA, Source.JMX))
-        if self._jmx is not None:
+        if self.jmx is not None:
             for question in beans:
-                self._jmx.keep(question, self._state.answers, self._state.book)
+                self.jmx.keep(question, self._state.answers, self._state.book)
         self._last = self._snapshot(now, asked)
         return self._last
+
+    def configure(self, settings: PollerSettings, kafka: KafkaClientSettings | None, jmx: JmxQuestions | None) -> None:
+        """Use these from the next poll on; without `kafka` the connections stay. Call it between two polls."""
+        self._settings, state = settings, self._state
+        state.controllers = settings.controllers
+        state.answers.window = settings.controller_window
+        state.log_dirs_due.interval = settings.log_dirs
+        if kafka is not None:
+            state.links.settings, state.links.replaced = kafka, True
+        before, self.jmx = self.jmx, jmx
+        if before is not None and before is not jmx:
+            before.close()
+
+    @property
+    def parts(self) -> Mapping[str, Callable[[], bool]]:
+        """The threads that run until `close`."""
+        return {"network": self._network.alive, "jmx": lambda: self.jmx is None or self.jmx.alive()}
 
     @property
     def status(self) -> Any:
@@ -112,8 +129,8 @@ class Poller:
     def close(self) -> None:
         """Close every connection and end the JMX child."""
         self._state.links.close()
-        if self._jmx is not None:
-            self._jmx.close()
+        if self.jmx is not None:
+            self.jmx.close()
         self._network.close()
 
     async def _ask(self) -> tuple[PollContext, Sequence[Question]]:
@@ -133,7 +150,7 @@ class Poller:
 
     def _ask_jmx(self, asked: PollContext, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
         """Ask all processes that are known by now, except those that were asked before in this poll."""
-        started = self._jmx.start(self._state.answers.brokers, asked.deadline_at, before) if self._jmx else None
+        started = self.jmx.start(self._state.answers.brokers, asked.deadline_at, before) if self.jmx else None
         return () if started is None else (started,)
 
     def _snapshot(self, now: float, asked: PollContext) -> Snapshot | None:

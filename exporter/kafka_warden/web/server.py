@@ -20,7 +20,7 @@ from kafka_warden.settings.strict import Address
 from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
-from kafka_warden.web.health import Health
+from kafka_warden.web.health import Beat, Health, Parts
 from kafka_warden.web.responses import Site
 from kafka_warden.web.tls import Expiry
 
@@ -111,6 +111,7 @@ class WebServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
+        self._beat = Beat()
         self.failure: BaseException | None = None
         """The exception that ended the server; `None` after `stop`."""
 
@@ -143,6 +144,11 @@ class WebServer:
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(timeout)
+
+    @property
+    def parts(self) -> Parts:
+        """The thread with its loop and its tasks, which run until `stop`."""
+        return {"web": lambda: self._thread is not None and self._thread.is_alive() and self._beat.fresh()}
 
     def stats(self) -> WebStats:
         """Return the counts, from any thread."""
@@ -184,6 +190,7 @@ class WebServer:
         while True:
             await asyncio.sleep(_REAP_EVERY)
             self._connections.reap()
+            self._beat.mark()
 
 
 def _log() -> Any:

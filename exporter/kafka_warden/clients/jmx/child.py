@@ -101,7 +101,10 @@ class Workers:
                     del self._running[place]
                 worker.end()
                 return
-            self._send(worker.answer(request))
+            try:
+                self._send(worker.answer(request))
+            except BaseException:  # noqa: BLE001  # whatever it was
+                os._exit(1)  # without its worker a target would never be answered; the parent starts another child
 
 
 def _workers(hello: Hello, send: Callable[[Reply], None]) -> Workers:

@@ -96,6 +96,13 @@ class ChildProcess:
 
     def _run(self) -> None:
         try:
+            self._run_child()
+        finally:
+            if self.ended is None:
+                self._finish("the thread that reads its answers failed")
+
+    def _run_child(self) -> None:
+        try:
             self._spawn()
         except OSError as failed:
             self._finish(f"it could not be started: {failed}")

@@ -66,20 +66,31 @@ class Network:
         """Compute a password hash without holding up the loop."""
         return await self._hashers.run(work)
 
+    def post(self, call: Callable[[], None]) -> None:
+        """Call this on the loop, without waiting for it. A loop that is closed does nothing."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call)
+
+    def alive(self) -> bool:
+        """Return whether the loop's thread runs."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """Stop the loop and cancel what still runs on it. Open links must be closed before."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        self.post(self._loop.stop)
         self._thread.join(STOP_WITHIN)
 
     def _run_loop(self) -> None:
-        self._loop.run_forever()
-        if tasks := asyncio.all_tasks(self._loop):
-            for task in tasks:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.wait(tasks))
-        self._loop.run_until_complete(asyncio.sleep(0))  # connections that were closed just now
-        self._loop.close()
+        try:
+            self._loop.run_forever()
+        finally:
+            # Also after an exception that ended the loop: callers of `run` must not wait for ever.
+            if tasks := asyncio.all_tasks(self._loop):
+                for task in tasks:
+                    task.cancel()
+                self._loop.run_until_complete(asyncio.wait(tasks))
+            self._loop.run_until_complete(asyncio.sleep(0))  # connections that were closed just now
+            self._loop.close()
 
 
 class DaemonThreads:
@@ -116,5 +127,9 @@ class DaemonThreads:
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(settle, result, failure)
 
-        threading.Thread(target=work, name=self._name, daemon=True).start()
+        try:
+            threading.Thread(target=work, name=self._name, daemon=True).start()
+        except RuntimeError as failure:  # the system has no more threads
+            self._free.release()
+            raise OSError(str(failure)) from None
         return await done

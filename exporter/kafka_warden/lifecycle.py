@@ -1,0 +1,66 @@
+"""Signals and systemd: how the process is asked to stop or to reload, and what it reports."""
+
+import os
+import queue
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+STOP_WITHIN: Final = 4.0
+"""Seconds until the process ends itself while it stops: less than the time limits of Kubernetes and systemd."""
+
+
+class Signals:
+    """SIGTERM, SIGINT and SIGHUP. Make it on the main thread.
+
+    `inbox` has those that the main thread should handle. SIGTERM and SIGINT also wake a thread that saves the state and
+    ends the process in time: the main thread may be in a call that blocks, such as a look-up of a name.
+    """
+
+    save: Callable[[], None]
+    """Saves the state. Called as soon as the process is to end."""
+
+    def __init__(self) -> None:
+        self.inbox: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.save = lambda: None
+        self._ending = False
+        self._woken, self._wake = socket.socketpair()
+        self._wake.settimeout(0)
+        signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            # SimpleQueue.put may interrupt itself, Event.set may not.
+            signal.signal(number, lambda received, _: self.inbox.put(received))
+        self._thread = threading.Thread(target=self._end_on_signal, name="signals", daemon=True)
+        self._thread.start()
+
+    def alive(self) -> bool:
+        """Return whether the thread runs."""
+        return self._thread.is_alive()
+
+    def end(self, code: int = 0) -> None:
+        """Save the state, and end the process after `STOP_WITHIN` at the latest. Does not wait."""
+        if self._ending:
+            return
+        self._ending = True
+        limit = threading.Timer(STOP_WITHIN, os._exit, (code,))
+        limit.daemon = True
+        limit.start()
+        threading.Thread(target=self.save, name="save", daemon=True).start()
+
+    def _end_on_signal(self) -> None:
+        while self._woken.recv(1)[0] == signal.SIGHUP:
+            pass
+        self.end()
+
+
+def notify(*states: str) -> None:
+    """Send states such as `READY=1` to systemd, if it started this process (sd_notify(3)). Never raises or waits."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address.startswith(("/", "@")):
+        return
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.settimeout(0)
+        sender.sendto("\n".join(states).encode(), address.replace("@", "\0", 1) if address[0] == "@" else address)
