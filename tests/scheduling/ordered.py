@@ -1,0 +1,89 @@
+"""A sidecar on scripted brokers that a test can break from inside (`process/sitecustomize.py`)."""
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from sandbox import wait_for
+from tests.cluster.sidecar import ROOT, SLOW_MACHINE, Sidecar
+from tests.support.scripted import ScriptedCluster
+
+INTERVAL: Final = "500ms"
+PROGRAM: Final = Path(__file__).parent / "process"
+
+
+def configuration(brokers: ScriptedCluster, **sections: Any) -> dict[str, Any]:
+    """The options of a sidecar that polls twice a second."""
+    made = {
+        "kafka": {"bootstrap.servers": brokers.bootstrap},
+        "poll": {"interval": INTERVAL},
+        "web": {"listen": "127.0.0.1:0"},
+        "state": {"path": "state"},
+    }
+    return {**made, **{name: {**made.get(name, {}), **section} for name, section in sections.items()}}
+
+
+class Ordered(Sidecar):
+    """A sidecar that takes orders. `notified` has what it sent to systemd."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        folder: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        ready: bool = True,
+    ) -> None:
+        paths = os.pathsep.join(map(str, (ROOT / "exporter", PROGRAM)))
+        super().__init__(
+            config,
+            folder,
+            environment={"ORDERS": str(folder), "PYTHONPATH": paths, **(environment or {})},
+            ready=ready,
+        )
+
+    @property
+    def state(self) -> Path:
+        """Its state file."""
+        return self.folder / "state"
+
+    def order(self, text: str) -> None:
+        """Give an order, without waiting."""
+        (self.folder / "it.done").unlink(missing_ok=True)
+        (self.folder / "new").write_text(text)
+        (self.folder / "new").rename(self.folder / "it.order")
+
+    def done(self, text: str) -> dict[str, list[str]]:
+        """Give an order, wait until it was obeyed, and return the threads and tasks after it."""
+        self.order(text)
+        wait_for((self.folder / "it.done").exists, SLOW_MACHINE, f"the order {text!r} was obeyed")
+        found: dict[str, list[str]] = json.loads((self.folder / "it.json").read_text())
+        return found
+
+    def health(self) -> tuple[int, str]:
+        """Status and text of `/-/healthy`; 0 when nothing answers."""
+        try:
+            return self.get("/-/healthy")
+        except OSError as problem:
+            return 0, repr(problem)
+
+    def reload(self, config: Mapping[str, Any] | str) -> None:
+        """Write another configuration and send SIGHUP."""
+        text = config if isinstance(config, str) else json.dumps(config)
+        (self.folder / "kafka-warden.yml").write_text(text)
+        self.process.send_signal(signal.SIGHUP)
+
+
+class Start(Protocol):
+    """Starts a sidecar with other options by section; the rest are the arguments of `Ordered`."""
+
+    def __call__(self, sections: Mapping[str, Any] | None = None, **how: Any) -> Ordered:
+        """Return it after its first poll."""
+
+
+def is_saved(sidecar: Ordered) -> bool:
+    """Return whether the state file has the partition whose follower is out of sync."""
+    return sidecar.state.is_file() and len(json.loads(sidecar.state.read_text())["partitions"]) == 1

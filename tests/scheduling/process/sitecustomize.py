@@ -1,0 +1,83 @@
+"""Runs inside a sidecar that a test started, and does to it what the files in the folder ORDERS ask for.
+
+`thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `stderr` lets every write to stderr wait for
+ever, `set MODULE.NAME NUMBER` replaces a constant, `list` does nothing. The answer has the names of all threads and
+tasks. A host named `hang` never resolves.
+"""
+
+import asyncio
+import ctypes
+import gc
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+_LOOK_SECONDS = 0.1
+_OWN = "orders"
+_resolve = socket.getaddrinfo
+
+
+def _hang(host: Any, *rest: Any, **named: Any) -> Any:
+    if host == "hang":
+        threading.Event().wait()
+    return _resolve(host, *rest, **named)
+
+
+def _tasks() -> list["asyncio.Task[Any]"]:
+    return [each for each in gc.get_objects() if isinstance(each, asyncio.Task) and not each.done()]
+
+
+def _name(task: "asyncio.Task[Any]") -> str:
+    return str(getattr(task.get_coro(), "__qualname__", task))
+
+
+def _raise_in(name: str) -> None:
+    for thread in threading.enumerate():
+        if thread.name == name and thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+    # An exception reaches a thread when it runs. A loop without a poll does not.
+    for loop in [each for each in gc.get_objects() if isinstance(each, asyncio.AbstractEventLoop)]:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(int)
+
+
+def _block_stderr() -> None:
+    _, full = os.pipe()
+    os.set_blocking(full, False)
+    try:
+        while True:
+            os.write(full, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(full, True)
+    os.dup2(full, 2)
+
+
+def _obey(folder: Path) -> None:
+    while True:
+        time.sleep(_LOOK_SECONDS)
+        for file in folder.glob("*.order"):
+            what, _, name = file.read_text().partition(" ")
+            if what == "thread":
+                _raise_in(name)
+            for task in _tasks() if what == "task" else ():
+                if _name(task) == name:
+                    task.get_loop().call_soon_threadsafe(task.cancel)
+            if what == "stderr":
+                _block_stderr()
+            if what == "set":
+                constant, _, number = name.partition(" ")
+                module, _, constant = constant.rpartition(".")
+                setattr(sys.modules[module], constant, float(number))
+            threads = [thread.name for thread in threading.enumerate() if thread.name != _OWN]
+            file.with_suffix(".json").write_text(json.dumps({"threads": threads, "tasks": list(map(_name, _tasks()))}))
+            file.rename(file.with_suffix(".done"))
+
+
+if "ORDERS" in os.environ:
+    socket.getaddrinfo = _hang
+    threading.Thread(target=_obey, args=(Path(os.environ["ORDERS"]),), name=_OWN, daemon=True).start()

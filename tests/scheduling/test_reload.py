@@ -1,0 +1,169 @@
+"""SIGHUP: a configuration is used as a whole or not at all, and nothing that was measured is lost."""
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from structlog.testing import capture_logs
+
+from kafka_warden.config import OPTIONS, Config, load
+from kafka_warden.reload import FIXED, Reloader
+from sandbox import wait_for
+from tests.cluster.page import Page
+from tests.cluster.sidecar import ROOT, SLOW_MACHINE
+from tests.scheduling.ordered import Ordered, configuration
+from tests.support.scripted import ScriptedCluster
+
+Load = Callable[..., Config]
+
+
+class Reloading:
+    """A reloader whose files a test writes. `used` has what came into force."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "warden.yml"
+        self.used: list[Config] = []
+        self.changes: list[Callable[[], None]] = []
+        self.reloader = Reloader(
+            self.load(),
+            lambda: load({}, {}, self.file),
+            lambda config: lambda: self.used.append(config),
+            self.changes.append,
+        )
+
+    def load(self, **sections: Any) -> Config:
+        """Write a configuration and load it."""
+        kafka = {"bootstrap.servers": "a:1", **sections.pop("kafka", {})}
+        self.file.write_text(yaml.safe_dump({"kafka": kafka, **sections}))
+        return load({}, {}, self.file)
+
+    def reload(self) -> list[Any]:
+        """Reload, poll, and return the log."""
+        with capture_logs() as logs:
+            self.reloader.start()
+            wait_for(lambda: not self.reloader._running.locked() and (self.changes or logs), SLOW_MACHINE)
+            while self.changes:
+                self.changes.pop()()
+        return logs
+
+
+@pytest.fixture
+def reloading(tmp_path: Path) -> Reloading:
+    """A reloader of a small configuration."""
+    return Reloading(tmp_path)
+
+
+def test_what_can_be_reloaded_is_used_and_the_rest_is_named(reloading: Reloading) -> None:
+    """Before the next poll. The old values of what needs a restart stay with the new values of the rest."""
+    old = reloading.reloader.config
+    wanted = reloading.load(
+        kafka={"bootstrap.servers": "b:2", "client.id": "new"}, poll={"interval": "7s"}, state={"path": "other"}
+    )
+    logs = reloading.reload()
+    (used,) = reloading.used
+    assert used is reloading.reloader.config
+    assert (used.poll.interval, used.state, used.kafka.settings.client_id) == (7.0, old.state, "new")
+    assert used.kafka.settings == replace(wanted.kafka.settings, bootstrap=old.kafka.settings.bootstrap)
+    status = reloading.reloader.status
+    assert status.needs_restart == ("state.path", "kafka.bootstrap.servers")
+    assert [entry["log_level"] for entry in logs] == ["info", "warning"]
+    assert logs[0]["changed"] == ["poll.interval", "kafka.client.id"]
+
+    reloading.load(kafka={"client.id": "new"}, poll={"interval": "8s"})
+    before = used.kafka
+    reloading.reload()
+    status = reloading.reloader.status
+    assert status.needs_restart == ()
+    assert reloading.reloader.config.kafka is before
+
+
+@pytest.mark.parametrize("bad", ["poll: {intervall: 1s}", "kafka: {}", "{", "poll: {interval: 1s, deadline: 2s}", ""])
+def test_a_bad_configuration_keeps_the_old_one_and_shows_it(reloading: Reloading, bad: str) -> None:
+    """Until one can be used."""
+    old, started = reloading.reloader.config, reloading.reloader.status.succeeded_at
+    reloading.file.write_text(bad)
+    (entry,) = reloading.reload()
+    assert (entry["log_level"], entry["exc_info"]) == ("warning", None)
+    assert str(reloading.file) in entry["problem"]
+    status = reloading.reloader.status
+    assert (status.successful, status.succeeded_at, reloading.used) == (False, started, [])
+    assert status.problem is not None
+    assert str(reloading.file) in status.problem
+    assert reloading.reloader.config is old
+
+    reloading.load(poll={"interval": "7s"})
+    reloading.reload()
+    status = reloading.reloader.status
+    assert (status.successful, status.problem, status.succeeded_at > started) == (True, None, True)
+
+
+def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading: Reloading) -> None:
+    """An exception where only a bug can be is logged with its traceback."""
+    old = reloading.reloader.config
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    reloading.reloader._prepare = lambda _: fail
+    reloading.load(poll={"interval": "7s"})
+    (entry,) = reloading.reload()
+    assert isinstance(entry["exc_info"], ZeroDivisionError)
+    assert (reloading.reloader.config, reloading.reloader.status.successful) == (old, False)
+
+
+def test_every_option_is_in_the_list_of_the_document() -> None:
+    """docs/configuration.md says for each what SIGHUP does."""
+    document = (ROOT / "docs" / "configuration.md").read_text()
+    rows = document.partition("| With SIGHUP |")[2].partition("\n\n")[0].splitlines()[2:]
+    fixed, *others = (row.split("|")[1].replace("`", "").replace(" ", "").split(",") for row in rows)
+    listed = {option.removesuffix("*") for option in fixed}
+    assert listed == {option for option in FIXED if option != "kafka.metadata.broker.list"}
+    known = tuple(name.removesuffix("*").removeprefix("other") for row in (fixed, *others) for name in row)
+    assert [option.key for option in OPTIONS if not option.key.startswith(known)] == []
+
+
+@pytest.fixture
+def socket_of_systemd(tmp_path: Path) -> Iterator[socket.socket]:
+    """Where a process reports its state."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(SLOW_MACHINE)
+        yield listener
+
+
+@pytest.mark.realtime
+def test_a_process_reloads(brokers: ScriptedCluster, tmp_path: Path, socket_of_systemd: socket.socket) -> None:
+    """Ages continue, counters too; systemd is notified; the process stays."""
+
+    def reported(state: str) -> None:
+        while not (received := socket_of_systemd.recv(4096).decode()).startswith(state):
+            assert received == "WATCHDOG=1"
+
+    def age(page: Page) -> float:
+        return page.get("replica_out_of_sync_seconds", topic="a", partition=0, broker=2) or 0.0
+
+    brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]], rate=10.0)
+    config = configuration(brokers)
+    with Ordered(config, tmp_path, environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}) as sidecar:
+        reported("READY=1")
+        before = sidecar.wait(lambda page: age(page) > 5)
+        sidecar.reload(
+            {**config, "poll": {"interval": "300ms"}, "limits": {"max_partitions": 9}, "web": {"listen": "127.0.0.1:1"}}
+        )
+        reported("RELOADING=1\nMONOTONIC_USEC=")
+        reported("READY=1")
+        after = sidecar.wait(lambda page: page.get("cluster_partition_limit") == 9)
+        assert after.time - age(after) == pytest.approx(before.time - age(before), abs=3)
+        assert "web.listen" in sidecar.log
+        sidecar.reload("nonsense")
+        reported("RELOADING=1")
+        reported("READY=1")
+        assert "the new configuration is not used" in sidecar.get("/-/ready")[1]
+        assert sidecar.health() == (200, "healthy\n")
+        sidecar.process.send_signal(signal.SIGINT)
+        reported("STOPPING=1")

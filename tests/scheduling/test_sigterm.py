@@ -1,0 +1,119 @@
+"""SIGTERM ends the process within 5 s, in any state, and the state is saved."""
+
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import wait_for
+from tests.cluster.sidecar import SLOW_MACHINE, STOP_WITHIN
+from tests.scheduling.ordered import Ordered, Start, configuration, is_saved
+from tests.support.scripted import ScriptedCluster
+
+pytestmark = pytest.mark.realtime
+
+JMX = {"jmx": {"brokers": {1: "127.0.0.1:1"}}}
+
+
+def end(sidecar: Ordered) -> None:
+    """SIGTERM, and the time until the process has ended."""
+    code, seconds = sidecar.stop()
+    print(f"code {code} after {seconds:.2f} s")
+    assert (code, seconds < STOP_WITHIN) == (0, True), sidecar.log
+
+
+def hang_brokers(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """No broker answers, as under SIGSTOP."""
+    brokers.do("forget")
+    brokers.rule(hang=True)
+    wait_for(brokers.seen, SLOW_MACHINE, "a request hangs")
+
+
+def send_garbage(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """A broker that answers with a megabyte of 0xFF, before login too."""
+    brokers.do("forget")
+    brokers.rule(raw=b"\xff" * 1000, repeat=1000)
+    brokers.do("disconnect", broker=1)
+    wait_for(brokers.seen, SLOW_MACHINE, "garbage arrives")
+
+
+def hang_child(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """The JMX child does nothing, not even end."""
+    for file in Path(f"/proc/{sidecar.process.pid}/task").glob("*/children"):
+        for child in file.read_text().split():
+            os.kill(int(child), signal.SIGSTOP)
+
+
+def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """Whoever writes a line to the log waits for ever."""
+    sidecar.done("stderr")
+    brokers.rule(error=-1)
+    wait_for(lambda: sidecar.done("list"), SLOW_MACHINE)
+
+
+def hang_reload(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """The configuration file is a pipe without a writer."""
+    file = sidecar.folder / "kafka-warden.yml"
+    file.unlink()
+    os.mkfifo(file)
+    sidecar.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "reload" in sidecar.done("list")["threads"], SLOW_MACHINE, "the reload hangs")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "sections"),
+    [(hang_brokers, {}), (send_garbage, {}), (hang_child, JMX), (block_stderr, {}), (hang_reload, {})],
+    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "hung reload"],
+)
+def test_whatever_hangs(
+    start: Start,
+    brokers: ScriptedCluster,
+    trouble: Callable[[Ordered, ScriptedCluster], None],
+    sections: dict[str, Any],
+) -> None:
+    """The state is that of the last poll before."""
+    sidecar = start(sections)
+    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
+    sidecar.state.unlink()
+    trouble(sidecar, brokers)
+    end(sidecar)
+    assert is_saved(sidecar)
+
+
+@pytest.mark.parametrize("bootstrap", ["hung brokers", "hang:9092"])
+def test_during_the_first_poll(start: Start, brokers: ScriptedCluster, bootstrap: str) -> None:
+    """Which hangs, as does a name that does not resolve. The state of the process before stays."""
+    brokers.rule(hang=True)
+    kafka = {"bootstrap.servers": bootstrap} if ":" in bootstrap else {}
+    sidecar = start({"kafka": kafka, "poll": {"interval": "60s", "deadline": "50s"}}, ready=False)
+    sidecar.state.write_text("{}")
+    expected = "resolve" if kafka else "polls"
+    wait_for(lambda: expected in sidecar.done("list")["threads"] or brokers.seen(), SLOW_MACHINE, "it polls")
+    end(sidecar)
+    assert sidecar.state.read_text() == "{}"
+
+
+def test_before_it_listens(brokers: ScriptedCluster, tmp_path: Path) -> None:
+    """The main thread hangs in a look-up of its own address."""
+    sidecar = Ordered(configuration(brokers, web={"listen": "hang:1"}), tmp_path)
+    with ThreadPoolExecutor(1) as threads:
+        entered = threads.submit(sidecar.__enter__)
+        wait_for(lambda: sidecar.folder.joinpath("sidecar.log").exists(), SLOW_MACHINE)
+        wait_for(lambda: "signals" in sidecar.done("list")["threads"], SLOW_MACHINE, "it receives signals")
+        end(sidecar)
+        with pytest.raises(AssertionError, match="ended with code 0"):
+            entered.result()
+
+
+def test_a_state_that_cannot_be_written(start: Start) -> None:
+    """The disk is full, or read-only; the process ends all the same."""
+    sidecar = start()
+    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
+    sidecar.state.unlink()
+    sidecar.state.mkdir()
+    end(sidecar)
+    assert "the state file cannot be written" in sidecar.log
