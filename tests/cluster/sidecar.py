@@ -23,7 +23,8 @@ INTERVAL = float(os.environ.get("SIDECAR_POLL_SECONDS", "1.0"))
 """Seconds between polls; a machine with much else to do needs more."""
 DEADLINE = 0.9 * INTERVAL
 STOP_WITHIN = 5.0
-SLOW_MACHINE = 60.0
+SLOW_MACHINE = float(os.environ.get("SIDECAR_SLOW_MACHINE", "60"))
+"""Seconds to wait for anything that must happen; a machine with much else to do needs more."""
 SCRAPE_TIMEOUT = 10.0
 _LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
 
@@ -53,8 +54,8 @@ def _neutral(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.startswith("KAFKA_WARDEN_")}
 
 
-def _exchange(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
-    connection.request("GET", path)
+def _exchange(connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]) -> tuple[int, str]:
+    connection.request("GET", path, headers=headers)
     response = connection.getresponse()
     return response.status, response.read().decode()
 
@@ -78,6 +79,8 @@ class Sidecar:
         ready: bool = True,
     ) -> None:
         self.folder = folder
+        self.headers: dict[str, str] = {}
+        """Of every request."""
         self.latencies: list[float] = []
         """Seconds of every scrape."""
         self._config = config
@@ -160,12 +163,12 @@ class Sidecar:
         kept: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
         if kept is not None:
             try:
-                return _exchange(kept, path)
+                return _exchange(kept, path, self.headers)
             except (http.client.RemoteDisconnected, ConnectionError):
                 kept.close()
         self._own.connection = made = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
         self._connections.append(made)
-        return _exchange(made, path)
+        return _exchange(made, path, self.headers)
 
     def wait_ready(self, timeout: float = SLOW_MACHINE) -> None:
         """Wait for the first good poll."""

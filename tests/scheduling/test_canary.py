@@ -1,0 +1,67 @@
+"""A password is in no argument, log, page, traceback, history, state or environment of a child."""
+
+import base64
+import os
+from pathlib import Path
+
+import bcrypt
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from sandbox import wait_for
+from tests.cluster.sidecar import SLOW_MACHINE
+from tests.scheduling.ordered import Start, is_saved
+from tests.support.scripted import ScriptedCluster
+
+CANARY = "canary-Tr0ub4dor"
+
+
+def texts(process: int) -> list[bytes]:
+    """Arguments of a process and of its children, and the environments of the children."""
+    found = [Path(f"/proc/{process}/cmdline").read_bytes()]
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in file.read_text().split():
+            found += [Path(f"/proc/{child}/{name}").read_bytes() for name in ("cmdline", "environ")]
+    return found
+
+
+@pytest.mark.realtime
+def test_a_password_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_path: Path) -> None:
+    """For Kafka (accepted, then refused), for JMX (from the environment) and for the web; a thread fails meanwhile."""
+    brokers.do("accounts", mechanism="SCRAM-SHA-512", users={"warden": CANARY})
+    secret, web = tmp_path / "secret", tmp_path / "web.yml"
+    secret.touch(0o600)
+    secret.write_text(CANARY)
+    hashed = bcrypt.hashpw(CANARY.encode(), bcrypt.gensalt(4)).decode()
+    web.write_text(yaml.safe_dump({"basic_auth_users": {"prometheus": hashed}}))
+    login = {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "warden", "sasl.password.file": str(secret)}
+    sidecar = start(
+        {
+            "kafka": {"security.protocol": "SASL_PLAINTEXT", **login},
+            "jmx": {"brokers": {1: "127.0.0.1:1"}, "user": "reader"},
+            "web": {"config_file": str(web)},
+            "history": {"parquet": {"path": "history"}},
+            "log": {"level": "debug"},
+        },
+        environment={"KAFKA_WARDEN_JMX_PASSWORD": CANARY},
+        ready=False,
+    )
+    sidecar.headers = {"Authorization": f"Basic {base64.b64encode(f'prometheus:{CANARY}'.encode()).decode()}"}
+    sidecar.wait_ready()
+    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
+    wait_for(lambda: len(texts(sidecar.process.pid)) > 1, SLOW_MACHINE, "the JMX child runs")
+    found = texts(sidecar.process.pid)
+    brokers.do("accounts", mechanism="SCRAM-SHA-512", users={"warden": "another"})
+    brokers.do("disconnect", broker=1)
+    sidecar.reload("sasl.password: " + CANARY)
+    wait_for(lambda: "reason=auth" in sidecar.log and "new configuration is not used" in sidecar.log, SLOW_MACHINE)
+    sidecar.done("thread watchdog")
+    found += [sidecar.get(path)[1].encode() for path in ("/metrics", "/-/ready", "/-/healthy", "/", "/nowhere")]
+    assert sidecar.stop()[0] == 0
+    found += [sidecar.log.encode(), sidecar.state.read_bytes()]
+    files = list((tmp_path / "history").rglob("*.parquet"))
+    assert files
+    found += [str(pq.read_table(file).to_pylist()).encode() for file in files]  # type: ignore[no-untyped-call]  # pyarrow has no types
+    assert not [text for text in found if CANARY.encode() in text]
+    assert os.fsencode("JMX_PASSWORD") not in b"".join(found)
