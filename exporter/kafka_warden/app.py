@@ -20,7 +20,6 @@ from kafka_warden.catalogue import Build
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config, JmxConfig
-from kafka_warden.config.types import KafkaConfig
 from kafka_warden.cycle import Cycle
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.lifecycle import Signals, notify
@@ -32,7 +31,7 @@ from kafka_warden.reload import Reloader
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
-from kafka_warden.web.health import Beat, HealthCheck
+from kafka_warden.web.health import HealthCheck
 from kafka_warden.web.server import WebServer, WebSettings
 
 log = structlog.get_logger(__name__)
@@ -80,7 +79,7 @@ class Sidecar:
     def __init__(self, config: Config, load: Callable[[], Config], signals: Signals) -> None:
         self._signals = signals
         self._poller = make_poller(config)
-        self._history = make_history(config, lambda: self._reloader.config.kafka)
+        self._history = make_history(config)
         state = StateFile(config.state.path)
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)
         self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)
@@ -88,7 +87,6 @@ class Sidecar:
         self._health = HealthCheck(self._timer.late, lambda: self._reloader.status.problem)
         web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
-        self._beat = Beat()
 
     def start(self) -> None:
         """Start all threads.
@@ -105,14 +103,6 @@ class Sidecar:
         if self._history is not None:
             self._history.start()
         self._timer.start()
-        self._health.parts = {
-            "main": self._beat.fresh,
-            "signals": self._signals.alive,
-            **self._timer.parts,
-            **self._poller.parts,
-            **self._server.parts,
-            **(self._history.parts if self._history is not None else {}),
-        }
         notify("READY=1")
 
     def supervise(self) -> int:
@@ -126,7 +116,6 @@ class Sidecar:
                 if self._signals.inbox.get(timeout=WATCH_SECONDS) != signal.SIGHUP:
                     return 0
                 self._reloader.start()
-            self._beat.mark()
             health, failure = self._health(), self._server.failure
             if failure is not None:
                 log.error("the web server ended; the process ends and must be restarted", error=str(failure))
@@ -216,8 +205,8 @@ def make_jmx(config: JmxConfig) -> JmxQuestions | None:
     return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls.files()))
 
 
-def make_history(config: Config, kafka: Callable[[], KafkaConfig]) -> Recorder | None:
-    """Make the recorder, if history is configured. Its libraries are loaded only then. `kafka` is asked each time."""
+def make_history(config: Config) -> Recorder | None:
+    """Make the recorder, if history is configured. Its libraries are loaded only then."""
     sinks: list[Sink] = []
     if (parquet := config.history.parquet).path is not None:
         from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
@@ -227,7 +216,7 @@ def make_history(config: Config, kafka: Callable[[], KafkaConfig]) -> Recorder |
         from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
 
         def connect() -> dict[str, str]:
-            return {"client.id": "kafka-warden", **librdkafka(kafka().properties, kafka().secrets)}
+            return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
 
         sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None

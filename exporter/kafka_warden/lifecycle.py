@@ -33,12 +33,7 @@ class Signals:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             # SimpleQueue.put may interrupt itself, Event.set may not.
             signal.signal(number, lambda received, _: self.inbox.put(received))
-        self._thread = threading.Thread(target=self._end_on_signal, name="signals", daemon=True)
-        self._thread.start()
-
-    def alive(self) -> bool:
-        """Return whether the thread runs."""
-        return self._thread.is_alive()
+        threading.Thread(target=self._end_on_signal, name="signals", daemon=True).start()
 
     def end(self, code: int = 0) -> None:
         """Save the state, and end the process after `STOP_WITHIN` at the latest. Does not wait."""

@@ -14,7 +14,6 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from kafka_warden.clock import Clock, SystemClock
-from kafka_warden.web.health import Parts
 
 log = structlog.get_logger(__name__)
 
@@ -44,9 +43,8 @@ class Timer:
         self._stopping = threading.Event()
         self._running = threading.Lock()
         self._change: Callable[[], None] | None = None
-        self._worker: threading.Thread | None = None
         self._scheduler: Any = BackgroundScheduler(
-            executors={"default": ThreadPoolExecutor(1)},
+            executors={"default": ThreadPoolExecutor(1, {"thread_name_prefix": "polls"})},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
             timezone=dt.UTC,
         )
@@ -86,20 +84,10 @@ class Timer:
         too_long = silent > max(STUCK * self.interval, LEAST_STUCK)
         return f"no poll has ended for {silent:.0f} s" if too_long else None
 
-    @property
-    def parts(self) -> Parts:
-        """The threads, which run from `start` to `stop`."""
-        return {
-            "schedule": self._scheduler._thread.is_alive,  # noqa: SLF001  # APScheduler shows it nowhere else
-            "polls": lambda: self._worker is None or self._worker.is_alive(),
-            "watchdog": self._watchdog.is_alive,
-        }
-
     def _once(self) -> None:
         with self._running:
             if self._stopping.is_set():
                 return
-            self._worker = threading.current_thread()
             change, self._change = self._change, None
             if change is not None:
                 change()

@@ -123,8 +123,7 @@ def test_after_a_failure_evaluation_starts_without_memory(monkeypatch: pytest.Mo
 
 def test_history_is_off_by_default() -> None:
     """No history is written, and none of its libraries is imported."""
-    config = load(BOOTSTRAP, {})
-    assert make_history(config, lambda: config.kafka) is None
+    assert make_history(load(BOOTSTRAP, {})) is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +138,7 @@ def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[s
     """One option turns it on and imports only the library that it needs."""
     code = (
         "import sys; from kafka_warden.app import make_history; from kafka_warden.config import load\n"
-        f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}), dict)\n"
+        f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
         "print(*sorted({'confluent_kafka', 'pyarrow'} & set(sys.modules)))"
     )
     assert checked(sys.executable, "-c", code, cwd=ROOT).split() == loaded

@@ -62,6 +62,6 @@ def test_a_password_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_pa
     found += [sidecar.log.encode(), sidecar.state.read_bytes()]
     files = list((tmp_path / "history").rglob("*.parquet"))
     assert files
-    found += [str(pq.read_table(file).to_pylist()).encode() for file in files]  # type: ignore[no-untyped-call]  # pyarrow has no types
+    found += [str(pq.read_table(file).to_pylist()).encode() for file in files]
     assert not [text for text in found if CANARY.encode() in text]
     assert os.fsencode("JMX_PASSWORD") not in b"".join(found)

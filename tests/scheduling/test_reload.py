@@ -71,7 +71,7 @@ def test_what_can_be_reloaded_is_used_and_the_rest_is_named(reloading: Reloading
     status = reloading.reloader.status
     assert status.needs_restart == ("state.path", "kafka.bootstrap.servers")
     assert [entry["log_level"] for entry in logs] == ["info", "warning"]
-    assert logs[0]["changed"] == ["poll.interval", "kafka.client.id"]
+    assert logs[0]["changed"] == ["poll.interval", "poll.deadline", "kafka.client.id"]
 
     reloading.load(kafka={"client.id": "new"}, poll={"interval": "8s"})
     before = used.kafka

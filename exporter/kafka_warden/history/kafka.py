@@ -39,9 +39,6 @@ WAITING_MESSAGES: Final = 100_000
 DELIVER_WITHIN: Final = 120.0
 """Seconds after which a message that was not delivered is lost."""
 
-RECONNECT_WITHIN: Final = 10.0
-"""Seconds for messages of the old connection when its properties change."""
-
 Connect = Callable[[], Mapping[str, str]]
 """Returns librdkafka's connection properties, with the current passwords."""
 
@@ -131,8 +128,6 @@ class KafkaSink:
             raise SinkAuthError(f"{self._settings.topic}: {problem}") from problem
         if self._fatal:
             self._drop("error")
-        elif self._producer is not None and _connection(properties) != _connection(self._properties):
-            self.close(time.monotonic() + RECONNECT_WITHIN)
         if self._producer is None:
             self._producer, self._fatal = self._make(properties), False
         elif [properties.get(name) for name in _LOGIN] != [self._properties.get(name) for name in _LOGIN]:
@@ -223,8 +218,3 @@ class KafkaSink:
         if error.code() in _TOO_LARGE:
             return SinkTooLargeError(f"{text}; raise max.message.bytes of the topic: one row needs more")
         return SinkError(f"{text}; create the topic if it does not exist")
-
-
-def _connection(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """Return all properties except the login, which a producer can replace."""
-    return {name: value for name, value in properties.items() if name not in _LOGIN}

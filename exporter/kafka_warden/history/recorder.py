@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import structlog
@@ -89,11 +89,6 @@ class Recorder:
     def configure(self, parameters: Parameters, interval: float | None) -> None:
         """Use these from the next poll on."""
         self._parameters, self._interval = parameters, interval or 0.0
-
-    @property
-    def parts(self) -> Mapping[str, Callable[[], bool]]:
-        """The threads, which run until `stop`."""
-        return {worker.thread.name: worker.thread.is_alive for worker in self._workers}
 
     @property
     def status(self) -> Mapping[str, SinkStatus]:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import current_thread
 from typing import Literal, TypeVar
 
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
@@ -48,9 +47,6 @@ class JmxQuestions:
     def __init__(self, plan: JmxPlan, session: JmxSession) -> None:
         self._plan = plan
         self._session = session
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
-        self.alive = self._thread.submit(current_thread).result().is_alive
-        """Returns whether the thread runs."""
 
     def start(
         self, brokers: Mapping[int, Broker], deadline_at: float, before: Iterable[Question] = ()
@@ -63,7 +59,10 @@ class JmxQuestions:
         targets = [target for target in self._targets(brokers) if target.place not in asked]
         if not targets:
             return None
-        return Question(targets, monotonic(), self._thread.submit(self._session.ask, targets, deadline_at))
+        thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
+        question = Question(targets, monotonic(), thread.submit(self._session.ask, targets, deadline_at))
+        thread.shutdown(wait=False)
+        return question
 
     def keep(self, question: Question, answers: LastAnswers, book: StatusBook) -> None:
         """Wait for each answer, note its outcome and keep it.
@@ -86,9 +85,8 @@ class JmxQuestions:
                 answers.controller_beans[name] = beans
 
     def close(self) -> None:
-        """End the child process and the thread."""
+        """End the child process, and with it the questions under way."""
         self._session.close()
-        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _targets(self, brokers: Mapping[int, Broker]) -> Sequence[JmxTarget]:
         plan = self._plan

@@ -1,7 +1,7 @@
 """One poll: from the first request to a `Snapshot`. It evaluates nothing."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -115,11 +115,6 @@ class Poller:
         before, self.jmx = self.jmx, jmx
         if before is not None and before is not jmx:
             before.close()
-
-    @property
-    def parts(self) -> Mapping[str, Callable[[], bool]]:
-        """The threads that run until `close`."""
-        return {"network": self._network.alive, "jmx": lambda: self.jmx is None or self.jmx.alive()}
 
     @property
     def status(self) -> Any:

@@ -20,7 +20,7 @@ from kafka_warden.settings.strict import Address
 from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
-from kafka_warden.web.health import Beat, Health, Parts
+from kafka_warden.web.health import Health
 from kafka_warden.web.responses import Site
 from kafka_warden.web.tls import Expiry
 
@@ -111,7 +111,6 @@ class WebServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
-        self._beat = Beat()
         self.failure: BaseException | None = None
         """The exception that ended the server; `None` after `stop`."""
 
@@ -145,11 +144,6 @@ class WebServer:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(timeout)
 
-    @property
-    def parts(self) -> Parts:
-        """The thread with its loop and its tasks, which run until `stop`."""
-        return {"web": lambda: self._thread is not None and self._thread.is_alive() and self._beat.fresh()}
-
     def stats(self) -> WebStats:
         """Return the counts, from any thread."""
         connections, checks, current = self._connections, self._app.authenticator.checks, self._current
@@ -172,25 +166,18 @@ class WebServer:
         self._loop.set_exception_handler(_note)
         context = self._current.switching_context() if self._current.uses_tls else None
         config = _HypercornConfig(self._settings, listener, context)
-        reaper = asyncio.create_task(self._reap())
-        try:
-            await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
-        finally:
-            reaper.cancel()
+        await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
 
     async def _until_stopped(self) -> None:
-        # hypercorn awaits this once it listens, and stops when it returns.
+        # hypercorn awaits this once it listens, and stops when it returns. An exception here ends the server, too.
         self._started.set()
-        if self._stop is not None and self._loop is not None:
-            await self._stop.wait()
-            # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
-            self._loop.call_later(_GRACE, self._connections.close_all)
-
-    async def _reap(self) -> None:
-        while True:
-            await asyncio.sleep(_REAP_EVERY)
+        while self._stop is not None and not self._stop.is_set():
             self._connections.reap()
-            self._beat.mark()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_REAP_EVERY):
+                    await self._stop.wait()
+        # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
+        asyncio.get_running_loop().call_later(_GRACE, self._connections.close_all)
 
 
 def _log() -> Any:

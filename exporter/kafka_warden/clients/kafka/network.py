@@ -71,10 +71,6 @@ class Network:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call)
 
-    def alive(self) -> bool:
-        """Return whether the loop's thread runs."""
-        return self._thread.is_alive()
-
     def close(self) -> None:
         """Stop the loop and cancel what still runs on it. Open links must be closed before."""
         self.post(self._loop.stop)
@@ -127,9 +123,5 @@ class DaemonThreads:
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(settle, result, failure)
 
-        try:
-            threading.Thread(target=work, name=self._name, daemon=True).start()
-        except RuntimeError as failure:  # the system has no more threads
-            self._free.release()
-            raise OSError(str(failure)) from None
+        threading.Thread(target=work, name=self._name, daemon=True).start()
         return await done
