@@ -7,6 +7,7 @@ from pathlib import Path
 
 from alerts.thresholds import seconds
 from kafka_warden import cli
+from kafka_warden.app import UNHEALTHY_SECONDS, WATCH_SECONDS
 from kafka_warden.lifecycle import STOP_WITHIN
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
@@ -65,6 +66,14 @@ def test_it_has_time_to_stop() -> None:
     """It is killed only after it would have ended itself."""
     (given,) = settings()["TimeoutStopSec"]
     assert seconds(given) > STOP_WITHIN
+
+
+def test_it_reports_to_systemd() -> None:
+    """Readiness, reloads, and its health; SIGTERM, on which the state is saved, ends it when it does not."""
+    assert (settings()["Type"], settings()["WatchdogSignal"]) == (["notify"], ["SIGTERM"])
+    assert settings()["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
+    (watchdog,) = settings()["WatchdogSec"]
+    assert seconds(watchdog) > WATCH_SECONDS + UNHEALTHY_SECONDS
 
 
 def test_its_state_is_where_it_may_write() -> None:

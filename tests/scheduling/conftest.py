@@ -24,3 +24,4 @@ def start(brokers: ScriptedCluster, tmp_path: Path) -> Iterator[Start]:
     brokers.do("clear")
     for sidecar in started:
         sidecar.kill()
+        sidecar.__exit__(None, None, None)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from sandbox import wait_for
+from tests.cluster.page import Page
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE, Sidecar
 from tests.support.scripted import ScriptedCluster
 
@@ -63,6 +64,11 @@ class Ordered(Sidecar):
         found: dict[str, list[str]] = json.loads((self.folder / "it.json").read_text())
         return found
 
+    def forget_state(self) -> None:
+        """Remove the state file, as soon as the process has something to save."""
+        self.wait(out_of_sync)
+        self.state.unlink()
+
     def health(self) -> tuple[int, str]:
         """Status and text of `/-/healthy`; 0 when nothing answers."""
         try:
@@ -82,6 +88,11 @@ class Start(Protocol):
 
     def __call__(self, sections: Mapping[str, Any] | None = None, **how: Any) -> Ordered:
         """Return it after its first poll."""
+
+
+def out_of_sync(page: Page) -> float:
+    """Return since how many seconds the follower is out of sync."""
+    return page.get("replica_out_of_sync_seconds", topic="a", partition=0, broker=2) or 0.0
 
 
 def is_saved(sidecar: Ordered) -> bool:

@@ -11,7 +11,7 @@ import yaml
 
 from sandbox import wait_for
 from tests.cluster.sidecar import SLOW_MACHINE
-from tests.scheduling.ordered import Start, is_saved
+from tests.scheduling.ordered import Start
 from tests.support.scripted import ScriptedCluster
 
 CANARY = "canary-Tr0ub4dor"
@@ -49,7 +49,7 @@ def test_a_password_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_pa
     )
     sidecar.headers = {"Authorization": f"Basic {base64.b64encode(f'prometheus:{CANARY}'.encode()).decode()}"}
     sidecar.wait_ready()
-    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
+    sidecar.forget_state()
     wait_for(lambda: len(texts(sidecar.process.pid)) > 1, SLOW_MACHINE, "the JMX child runs")
     found = texts(sidecar.process.pid)
     brokers.do("accounts", mechanism="SCRAM-SHA-512", users={"warden": "another"})

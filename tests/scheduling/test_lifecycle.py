@@ -39,12 +39,11 @@ def everything(sidecar: Ordered) -> set[str]:
 def test_every_thread_that_ends_is_named(start: Start) -> None:
     """One after the other, until none is left. `/metrics` is served, and SIGTERM still saves the state."""
     sidecar = start({"history": {"parquet": {"path": "history"}}, "jmx": {"brokers": {1: "127.0.0.1:1"}}})
-    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
     watched = {f"thread {name}" for name in WATCHED}
     assert everything(sidecar) - OTHERS == {*watched, *FATAL}, "add a new one to the lists, and watch it"
     assert sidecar.health() == (200, "healthy\n")
     sidecar.done(PATIENT)
-    sidecar.state.unlink()
+    sidecar.forget_state()
     dead: set[str] = set()
     for name in WATCHED:
         sidecar.done(f"thread {name}")
@@ -66,8 +65,7 @@ def test_every_thread_that_ends_is_named(start: Start) -> None:
 def test_what_the_process_cannot_live_without_ends_it(start: Start, victim: str) -> None:
     """With exit code 1 and its state saved."""
     sidecar = start()
-    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
-    sidecar.state.unlink()
+    sidecar.forget_state()
     sidecar.order(victim)
     assert sidecar.process.wait(SLOW_MACHINE) == 1
     assert is_saved(sidecar)
@@ -77,9 +75,8 @@ def test_what_the_process_cannot_live_without_ends_it(start: Start, victim: str)
 def test_a_process_that_stays_unhealthy_ends(start: Start) -> None:
     """With exit code 1, its state saved, the reason in the log, and where every thread is."""
     sidecar = start()
-    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
+    sidecar.forget_state()
     sidecar.done(HASTY)
-    sidecar.state.unlink()
     sidecar.order("thread network")
     assert sidecar.process.wait(SLOW_MACHINE) == 1
     assert is_saved(sidecar)

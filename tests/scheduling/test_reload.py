@@ -13,9 +13,8 @@ from structlog.testing import capture_logs
 from kafka_warden.config import OPTIONS, Config, load
 from kafka_warden.reload import FIXED, Reloader
 from sandbox import wait_for
-from tests.cluster.page import Page
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE
-from tests.scheduling.ordered import Ordered, configuration
+from tests.scheduling.ordered import Ordered, configuration, out_of_sync
 from tests.support.scripted import ScriptedCluster
 
 Load = Callable[..., Config]
@@ -143,21 +142,18 @@ def test_a_process_reloads(brokers: ScriptedCluster, tmp_path: Path, socket_of_s
         while not (received := socket_of_systemd.recv(4096).decode()).startswith(state):
             assert received == "WATCHDOG=1"
 
-    def age(page: Page) -> float:
-        return page.get("replica_out_of_sync_seconds", topic="a", partition=0, broker=2) or 0.0
-
     brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]], rate=10.0)
     config = configuration(brokers)
     with Ordered(config, tmp_path, environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}) as sidecar:
         reported("READY=1")
-        before = sidecar.wait(lambda page: age(page) > 5)
+        before = sidecar.wait(lambda page: out_of_sync(page) > 5)
         sidecar.reload(
             {**config, "poll": {"interval": "300ms"}, "limits": {"max_partitions": 9}, "web": {"listen": "127.0.0.1:1"}}
         )
         reported("RELOADING=1\nMONOTONIC_USEC=")
         reported("READY=1")
         after = sidecar.wait(lambda page: page.get("cluster_partition_limit") == 9)
-        assert after.time - age(after) == pytest.approx(before.time - age(before), abs=3)
+        assert after.time - out_of_sync(after) == pytest.approx(before.time - out_of_sync(before), abs=3)
         assert "web.listen" in sidecar.log
         sidecar.reload("nonsense")
         reported("RELOADING=1")

@@ -77,8 +77,7 @@ def test_whatever_hangs(
 ) -> None:
     """The state is that of the last poll before."""
     sidecar = start(sections)
-    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
-    sidecar.state.unlink()
+    sidecar.forget_state()
     trouble(sidecar, brokers)
     end(sidecar)
     assert is_saved(sidecar)
@@ -112,8 +111,7 @@ def test_before_it_listens(brokers: ScriptedCluster, tmp_path: Path) -> None:
 def test_a_state_that_cannot_be_written(start: Start) -> None:
     """The disk is full, or read-only; the process ends all the same."""
     sidecar = start()
-    wait_for(lambda: is_saved(sidecar), SLOW_MACHINE, "the state was saved once")
-    sidecar.state.unlink()
+    sidecar.forget_state()
     sidecar.state.mkdir()
     end(sidecar)
     assert "the state file cannot be written" in sidecar.log

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from apscheduler.schedulers import base as scheduler_module
+from apscheduler.triggers import interval
 from structlog.testing import capture_logs
 
 from kafka_warden.timer import Timer
@@ -50,7 +51,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
         def now(cls, tz: Any = None) -> dt.datetime:  # type: ignore[override]  # whatever the caller asks for
             return dt.datetime.fromtimestamp(made.time(), tz)
 
-    monkeypatch.setattr(scheduler_module, "datetime", Virtual)
+    for module in (scheduler_module, interval):
+        monkeypatch.setattr(module, "datetime", Virtual)
     return made
 
 
@@ -135,3 +137,24 @@ def test_no_poll_starts_after_stop(clock: VirtualClock) -> None:
     clock.advance(10 * INTERVAL)
     timer._once()
     assert calls.polls == 1
+
+
+def test_a_change_is_made_before_the_next_poll(clock: VirtualClock) -> None:
+    """On the thread of the polls; of several only the newest. The new interval counts from there."""
+    calls = Calls()
+    made: list[int] = []
+
+    def change() -> None:
+        made.append(calls.polls)
+        timer.reschedule(5.0)
+
+    with running(calls, clock) as timer:
+        timer.before_next(lambda: made.append(-1))
+        timer.before_next(change)
+        clock.advance(1.1 * INTERVAL)
+        wait_for(lambda: calls.polls == 2, WITHIN)
+        clock.advance(4.9)
+        calls.watchdog_looked()
+        assert (made, calls.polls, timer.interval) == ([1], 2, 5.0)
+        clock.advance(0.2)
+        wait_for(lambda: calls.polls == 3, WITHIN)

@@ -22,10 +22,10 @@ _OWN = "orders"
 _resolve = socket.getaddrinfo
 
 
-def _hang(host: Any, *rest: Any, **named: Any) -> Any:
-    if host == "hang":
+def _hang(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:  # noqa: A002  # as in socket
+    if host == "hang" and not flags & socket.AI_NUMERICHOST:
         threading.Event().wait()
-    return _resolve(host, *rest, **named)
+    return _resolve(host, port, family, type, proto, flags)
 
 
 def _tasks() -> list["asyncio.Task[Any]"]:

@@ -1,0 +1,115 @@
+"""Parts of a process that ends or reloads: nothing waits for what hangs, and nothing that was measured is lost."""
+
+import ctypes
+import threading
+from typing import Any
+
+import pytest
+
+from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.cycle import Cycle
+from kafka_warden.errors import PollAbandonedError
+from kafka_warden.model import Parameters, Source
+from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.web.health import LONG_LIVED, HealthCheck
+from tests import scene
+from tests.poller.polling import DEADLINE, INTERVAL, polling
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+WITHIN = 60.0
+
+
+async def idle() -> None:
+    """Do nothing."""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_loop_that_an_exception_ended_makes_no_caller_wait() -> None:
+    """Every further call fails at once, as after `close`."""
+    network = Network()
+    network.run(idle)
+    thread = next(thread for thread in threading.enumerate() if thread.name == "network")
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
+    network.post(lambda: None)
+    thread.join(WITHIN)
+    with pytest.raises(PollAbandonedError):
+        network.run(idle)
+    network.close()
+
+
+def test_a_loop_that_is_busy_delays_no_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing waits for a second at most."""
+    monkeypatch.setattr("kafka_warden.clients.kafka.network.STOP_WITHIN", 0.01)
+    poller = Poller(PollerSettings(), translate({"bootstrap.servers": "127.0.0.1:1"}), None)
+    held = threading.Event()
+
+    def hold() -> None:
+        held.wait(WITHIN)
+
+    poller._network.post(hold)
+    poller.close()
+    assert poller._network._thread.is_alive()
+    held.set()
+    poller._network._thread.join(WITHIN)
+
+
+def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
+    """Only threads that must run as long as the process."""
+    late: list[str] = []
+    check = HealthCheck(lambda: late[0] if late else None, lambda: "a note")
+    ended = threading.Event()
+    threads = [threading.Thread(target=ended.wait, name=name) for name in ("history-parquet", "resolve")]
+    for thread in threads:
+        thread.start()
+    assert (check().healthy, check().reasons) == (True, ("a note",))
+    ended.set()
+    for thread in threads:
+        thread.join()
+    late.append("no poll has ended for 61 s")
+    assert "MainThread".startswith(LONG_LIVED)
+    assert (check().healthy, check().reasons) == (
+        False,
+        ("the thread history-parquet has ended", "no poll has ended for 61 s", "a note"),
+    )
+
+
+def test_other_settings_are_used_from_the_next_poll_on(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """New connections only where `kafka` changed; the status of the sources continues."""
+    brokers.topic("a", [[1, 2], [2, 3]], rate=10.0)
+    settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE / 2, log_dirs=5.0, controllers=(("127.0.0.1", 1),))
+    kafka = translate({"bootstrap.servers": brokers.bootstrap, "client.id": "new"})
+    with polling(brokers, clock) as polled:
+        polled.poll()
+        polled.poller.configure(settings, None, None)
+        brokers.rule(2, "ListOffsets", hang=True)
+        polled.poll()
+        assert polled.took == DEADLINE / 2
+        brokers.do("clear")
+        for given, made in ((None, True), (None, False), (kafka, True), (None, False)):
+            before = polled.connections()
+            polled.poller.configure(settings, given, None)
+            polled.poll()
+            assert (polled.connections() > before) is made
+        assert polled.down() == {}
+        assert polled.status(Source.OFFSETS, "2").errors == {"timeout": 1}
+
+
+def test_ages_survive_other_settings(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """Limits, patterns and the interval change between two polls; the age goes on."""
+    brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]])
+    age = b'replica_out_of_sync_seconds{topic="a",partition="0",broker="2"} '
+    with polling(brokers, clock) as made:
+        cycle = Cycle(
+            made.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
+        )
+        pages: list[Any] = []
+        for _ in range(3):
+            cycle.once()
+            pages.append(cycle.holder.page)
+            clock.advance(INTERVAL)
+        cycle.configure(Parameters(poll_interval=2 * INTERVAL, max_partitions=7), lambda topic: topic != "b")
+        cycle.once()
+        pages.append(cycle.holder.page)
+    assert [int(page.text.partition(age)[2].split()[0]) for page in pages] == [0, 10, 20, 30]
+    assert b"cluster_partition_limit 7" in pages[-1].text
