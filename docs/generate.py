@@ -3,11 +3,15 @@
 Also docs/history-schema.md and docs/pipeline-marts.md, by `history_schema.py` and `pipeline_marts.py`.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from prometheus_client import REGISTRY
+
 from docs import history_schema, pipeline_marts
-from kafka_warden.catalogue import SIDECAR, Metric, SidecarMetric
+from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
+from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
 from kafka_warden.catalogue.cluster import CLUSTER
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.catalogue.mutations import MUTATIONS
@@ -34,8 +38,32 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
 - Metrics are rendered once per poll; a scrape only reads them. `kafka_warden_snapshot_timestamp_seconds` is the start
   time of that poll. After three poll intervals without a complete poll only self-metrics are served.
-- The option `limits.series` limits the series with a topic. Above it the least busy partitions are left out and counted
-  in `kafka_warden_dropped_series`. `topics.allow` and `topics.deny` decide which topics have series.
+- The option `limits.series` limits the series of the whole page ([below](#the-limit-of-series)). `topics.allow` and
+  `topics.deny` decide which topics have series.
+"""
+
+RANKS_INTRODUCTION: Final = """\
+## The limit of series
+
+The page has at most `limits.series` + {constant:,} series: {brokers:,} for values by broker, enough for about 30
+brokers, and {fixed} for families that do not grow with the cluster. Above that, series are left out from the end of
+this table: bytes in by partition first, verdicts last. Within a rank the families have the order of this page. Within a
+family the worst, moving and busiest are kept, and a series near the limit stays as it was. Totals and sums always count
+everything.
+`kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first rank alone.
+
+| Rank | Series |
+|---|---|
+"""
+
+PROCESS: Final = """\
+## The process
+
+prometheus-client's own families of a Python process, under their usual names. They do not include the child process for
+JMX.
+
+| Family | Meaning |
+|---|---|
 """
 
 LIMITS: Final = """\
@@ -64,6 +92,15 @@ SECTIONS: Final = (
     ("Controller mutations", MUTATION_QUOTAS, MUTATIONS),
     ("Tiered storage", TIERED_STORAGE, TIERED),
 )
+
+RANKS: Final = {
+    Rank.VERDICTS: "states of replicas with a problem, causes of stuck moves, problems of throttles and tiered storage",
+    Rank.BROKERS: "values by broker, node and source",
+    Rank.DETAILS: "values by moving replica, follower and topic; states without a problem",
+    Rank.CLIENTS: "values by user and client id",
+    Rank.UNKNOWN_BROKERS: "values by broker of ids that host replicas and that no answer ever described",
+    Rank.RATES: "bytes in by partition",
+}
 
 BEANS_INTRODUCTION: Final = """\
 ## Beans
@@ -99,6 +136,7 @@ def render() -> str:
     for title, about, metrics in SECTIONS:
         families = "\n".join(_family(metric, samples[metric.full_name]) for metric in metrics)
         parts.append(f"## {title}\n\n{about}\n\n```\n{families}```\n")
+    parts += [_ranks(), PROCESS + "".join(_process())]
     return "\n".join([*parts, BEANS_INTRODUCTION.format(count=len(BEANS)), _beans(), BEANS_NOTES])
 
 
@@ -113,6 +151,18 @@ def _samples(page: str) -> dict[str, str]:
 
 def _family(metric: Metric | SidecarMetric, sample: str) -> str:
     return f"# HELP {metric.full_name} {metric.help}\n# TYPE {metric.full_name} {metric.kind}\n{sample}\n"
+
+
+def _ranks() -> str:
+    constants = {"constant": BROKER_SERIES + FIXED_SERIES, "brokers": BROKER_SERIES, "fixed": FIXED_SERIES}
+    rows = (f"| {number} | {about} |\n" for number, about in enumerate(RANKS.values(), 1))
+    return RANKS_INTRODUCTION.format(**constants) + "".join(rows)
+
+
+def _process() -> Iterator[str]:
+    for family in REGISTRY.collect():
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        yield f"| `{name}` | {family.documentation.removesuffix('.')} |\n"
 
 
 def _beans() -> str:

@@ -8,7 +8,7 @@ leader, of which broker 1 shows no log; `hidden` may not have series.
 
 import numpy as np
 
-from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue import Build, Figures, Sidecar, View
 from kafka_warden.model import (
     UNKNOWN,
     UNLIMITED,
@@ -88,7 +88,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=41
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=50
 )
 
 BROKERS = {
@@ -117,13 +117,23 @@ def sidecar() -> Sidecar:
     status[Source.OFFSETS, "2"] = SourceStatus(up=False, duration=5.0, last_success=EPOCH, errors={"timeout": 3})
     status[Source.JMX, "4"] = SourceStatus(up=False, duration=0.0, last_success=None, errors={"refused": 1})
     sinks = {"parquet": SinkStatus(up=False, rows=4100, dropped={"disk_full": 41}, last_success=EPOCH)}
+    figures: Figures = {
+        "web_connections": {(): 3},
+        "web_connections_closed_total": {("evicted",): 1, ("timeout",): 2},
+        "web_logins_refused_total": {("wrong",): 4, ("overload",): 5},
+        "web_config_in_use": {(): False},
+        "config_last_reload_successful": {(): True},
+        "config_last_reload_success_timestamp_seconds": {(): EPOCH},
+        "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},
+        "jmx_child_starts_total": {(): 1},
+    }
     return Sidecar(
         status,
         Build("0.1.0", "4eccdd2", "3.11.2"),
         EPOCH + last,
         sinks=sinks,
         throttle_times={1: 0.0, 2: 0.25},
-        web_config_in_use=False,
+        figures=figures,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import structlog
 
-from kafka_warden.catalogue import Build
+from kafka_warden.catalogue import Build, Figures
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config, JmxConfig
@@ -28,6 +28,7 @@ from kafka_warden.model import ControllerWindow
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.reload import Reloader
+from kafka_warden.settings.certificates import expires_at
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
@@ -87,6 +88,7 @@ class Sidecar:
         self._health = HealthCheck(self._timer.late, lambda: self._reloader.status.problem)
         web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
+        self._cycle.figures = self._figures
 
     def start(self) -> None:
         """Start all threads.
@@ -142,6 +144,26 @@ class Sidecar:
         self._server.stop(1.0)
         # The time limit stays: a hung DNS look-up would block the end of the interpreter.
         log.info("stopped")
+
+    def _figures(self) -> Figures:
+        """Return what the parts count and when their certificates expire. Read for every page."""
+        config, reload = self._reloader.config, self._reloader.status
+        web, tls, jmx = self._server.stats(), config.kafka.settings.tls, self._poller.jmx
+        certificate = tls.files.certificate if tls is not None else None
+        return {
+            "web_connections": {(): web.connections},
+            "web_connections_closed_total": {("evicted",): web.evicted, ("timeout",): web.reaped},
+            "web_logins_refused_total": {("wrong",): web.failed_logins, ("overload",): web.refused_logins},
+            "web_config_in_use": {(): web.config_problem is None if config.web.config_file is not None else None},
+            "config_last_reload_successful": {(): reload.successful},
+            "config_last_reload_success_timestamp_seconds": {(): reload.succeeded_at},
+            "certificate_expiry_timestamp_seconds": {
+                ("web",): web.expiry.certificate,
+                ("web_client_ca",): web.expiry.client_ca,
+                ("kafka_client",): expires_at(certificate) if certificate else None,
+            },
+            "jmx_child_starts_total": {(): jmx.child_starts if jmx is not None else None},
+        }
 
     def _prepare(self, config: Config) -> Callable[[], None]:
         """Make what another configuration needs, and return what puts it in force between two polls."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import structlog
 
-from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue import Build, Figures, Sidecar, View
 from kafka_warden.clock import Clock, SystemClock
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
@@ -50,6 +50,8 @@ class Cycle:
         clock: Clock | None = None,
     ) -> None:
         self.holder = PageHolder()
+        self.figures: Callable[[], Figures] = dict
+        """Returns what the parts of the sidecar count, from any thread."""
         self._poller = poller
         self._parameters = parameters
         self._shows_topic = shows_topic
@@ -102,9 +104,9 @@ class Cycle:
         self._saved_at = kept[1].clock
 
     def expire(self) -> None:
-        """Remove numbers from the page that were not updated for three intervals."""
+        """Without a fresh snapshot, show the self-metrics as they are now, and nothing else."""
         with self._rendering:
-            if self._shown.view is not None and not self._fresh(self._shown.snapshot):
+            if not self._fresh(self._shown.snapshot):
                 self._publish(None)
 
     def _show(self, snapshot: Snapshot | None) -> None:
@@ -120,8 +122,11 @@ class Cycle:
                 topics=self._allowed(snapshot.topics),
                 parameters=self._parameters,
             )
-            self._shown = _Shown(snapshot, view)
-        self._publish(self._shown.view)
+            with self._rendering:
+                self._shown = _Shown(snapshot, view)
+                self._publish(view)
+        else:
+            self._publish(self._shown.view)
         self.holder.ready = True
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
@@ -164,7 +169,7 @@ class Cycle:
             snapshot.time if snapshot is not None else None,
             sinks=self._history.status if self._history is not None else {},
             throttle_times=self._poller.throttle_times,
-            web_config_in_use=self.holder.web_config_in_use(),
+            figures=self.figures(),
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:

@@ -1,7 +1,6 @@
 """What the web server serves: one snapshot, rendered once per poll into bytes."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +11,6 @@ class Page:
     text_gzip: bytes
     openmetrics: bytes
     openmetrics_gzip: bytes
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    """Metric family to the number of series that the budget left out."""
 
 
 @dataclass(slots=True)
@@ -23,5 +20,3 @@ class PageHolder:
     page: Page | None = None
     ready: bool = False
     """True from the first good poll on."""
-    web_config_in_use: Callable[[], bool | None] = lambda: None
-    """From the web server: whether its files are in use as they are now; `None` without files."""

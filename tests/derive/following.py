@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.catalogue import OF_SNAPSHOT, Build, Sidecar, View
+from kafka_warden.catalogue import OF_SNAPSHOT, Build, Metric, Sample, Sidecar, View
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import Broker, BrokerConfig, Parameters, Snapshot
@@ -89,7 +89,7 @@ def page(derived: Derived, name: str) -> dict[tuple[str, ...], float]:
     """One family as the page shows it: label values to value."""
     view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(len(derived.indexed.snapshot.topics), bool))
     metric = next(metric for metric in OF_SNAPSHOT if metric.name == name)
-    samples = list(metric.read(view))
+    samples = _samples(metric, view)
     assert not any(math.isnan(value) for _, value in samples)
     return dict(samples)
 
@@ -98,7 +98,11 @@ def families(derived: Derived, parameters: Parameters | None = None) -> dict[str
     """Every family by its labels, NaN included."""
     topics = np.ones(len(derived.indexed.snapshot.topics), bool)
     view = View(derived, Sidecar({}, Build("0", "0", "3")), topics, parameters or Parameters())
-    return {metric.name: dict(metric.read(view)) for metric in OF_SNAPSHOT}
+    return {metric.name: dict(_samples(metric, view)) for metric in OF_SNAPSHOT}
+
+
+def _samples(metric: Metric, view: View) -> list[Sample]:
+    return [*metric.read(view), *(metric.rest(view) if metric.rest else ())]
 
 
 def brokers(*fenced: int, gone: tuple[int, ...] = ()) -> dict[int, Broker]:

@@ -1,6 +1,7 @@
 """What the page shows over time: numbers age on the monotonic clock, and nothing that fails ends the process."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -83,6 +84,15 @@ def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualC
 
     cycle.once()
     assert shows(cycle)
+
+
+def test_self_metrics_are_current_without_polls(cycle: Cycle) -> None:
+    """Before the first poll, and while polls hang, the page has what the parts of the sidecar count now."""
+    for connections in (3, 4):
+        cycle.figures = partial(dict, web_connections={(): connections})
+        cycle.expire()
+        assert cycle.holder.page is not None
+        assert f"kafka_warden_web_connections {connections}\n".encode() in cycle.holder.page.text
 
 
 @pytest.mark.parametrize("failure", [{"answers": False}, {"raises": ZeroDivisionError}])

@@ -1,16 +1,17 @@
 """The one list of metrics: name, type, help, labels, and how each is read. docs/metrics.md is made from it."""
 
 from kafka_warden.catalogue.cluster import CLUSTER
-from kafka_warden.catalogue.metric import PREFIX, Build, Kind, Metric, Sample, Sidecar, SidecarMetric, View
+from kafka_warden.catalogue.metric import PREFIX, Build, Figures, Kind, Metric, Sample, Sidecar, SidecarMetric, View
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.catalogue.mutations import MUTATIONS, clients_left_out
+from kafka_warden.catalogue.rank import Rank
 from kafka_warden.catalogue.replicas import REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED, SIDECAR
 from kafka_warden.catalogue.tiered import TIERED
 
 OF_SNAPSHOT: tuple[Metric, ...] = (*CLUSTER, *REPLICATION, *MUTATIONS, *TIERED, *MOVES, *REPLICAS, *CLAMPED)
-"""Families that need a snapshot. Where the series budget cuts, it cuts from the end."""
+"""Families that need a snapshot."""
 
 CATALOGUE: tuple[Metric | SidecarMetric, ...] = (*SIDECAR, *OF_SNAPSHOT)
 
@@ -20,8 +21,10 @@ __all__ = [
     "PREFIX",
     "SIDECAR",
     "Build",
+    "Figures",
     "Kind",
     "Metric",
+    "Rank",
     "Sample",
     "Sidecar",
     "SidecarMetric",

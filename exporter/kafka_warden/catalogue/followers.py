@@ -1,6 +1,7 @@
 """Followers that are behind, out of sync or moving: how far, for how long, and in which state."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -32,14 +33,12 @@ def _known(name: str, about: str, column: Callable[[View], np.ndarray]) -> Metri
     return Metric(name, about, REPLICA, read)
 
 
-def _states(view: View) -> Iterator[Sample]:
-    """Followers in trouble first, the longest behind at the start: the budget cuts from the end."""
+def _states(view: View, *, routine: bool) -> Iterator[Sample]:
+    """The longest behind first: the budget cuts from the end."""
     replicas = view.derived.replicas
-    rows = np.flatnonzero(_shown(view))
-    behind = np.nan_to_num(replicas.times.behind_seconds[rows])
-    order = np.lexsort((-behind, np.isin(replicas.state[rows], ROUTINE)))
-    states = replicas.state.astype(np.int64)
-    for labels, code in view.replicas(states, rows[order]):
+    chosen = _shown(view) & (np.isin(replicas.state, ROUTINE) == routine)
+    behind = np.nan_to_num(replicas.times.behind_seconds)
+    for labels, code in view.replicas(replicas.state.astype(np.int64), worst_first(behind, chosen)):
         yield (*labels, STATES[int(code)]), 1
 
 
@@ -57,7 +56,8 @@ FOLLOWERS = (
         "LeaderReplication and FollowerReplication). Only for followers that are behind, out of sync or moving. "
         "Hands-free Kafka replication",
         (*REPLICA, "state"),
-        _states,
+        partial(_states, routine=False),
+        rest=partial(_states, routine=True),
     ),
     Metric(
         "replica_lag_messages",

@@ -7,6 +7,7 @@ from typing import Final, Generic, TypeVar
 
 import numpy as np
 
+from kafka_warden.catalogue.rank import Rank, rank_of
 from kafka_warden.derive import Derived
 from kafka_warden.model import Bools, Parameters, SinkStatus, Snapshot, Source, SourceStatus
 
@@ -28,6 +29,10 @@ Sample = tuple[Labels, float]
 """Label values in the order of the metric's label names, and a value. NaN means unknown and is left out."""
 
 
+Figures = Mapping[str, Mapping[Labels, float | None]]
+"""Name of a family, without prefix, to its samples: what the parts of the sidecar count. `None` is not shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Build:
     """Which program this is."""
@@ -44,14 +49,13 @@ class Sidecar:
     status: Mapping[tuple[Source, str], SourceStatus]
     build: Build
     snapshot_time: float | None = None
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    """Family to the series that the budget left out in the last rendering."""
+    dropped: Mapping[tuple[str, Rank], int] = field(default_factory=dict)
+    """Full name of a family, and rank, to the series that are left out."""
     sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
     """Destinations of history, by the name of the sink."""
     throttle_times: Mapping[int, float] = field(default_factory=dict)
     """Broker to the longest pause in seconds that it asked for in the last poll."""
-    web_config_in_use: bool | None = None
-    """Whether the files of the option web.config_file are in use as they are now; `None` without the option."""
+    figures: Figures = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,10 @@ class View:
     def snapshot(self) -> Snapshot:
         """The snapshot that the derived values are from."""
         return self.derived.indexed.snapshot
+
+    def unknown_brokers(self) -> frozenset[str]:
+        """Return the ids that host replicas and that Metadata never described: a broken cluster may have thousands."""
+        return frozenset(str(each.id) for each in self.snapshot.brokers.values() if each.gone and not each.host)
 
     def brokers(self, column: np.ndarray) -> Iterator[Sample]:
         """Read a column (B,) by broker."""
@@ -108,11 +116,18 @@ class Family(Generic[Data]):
     labels: Labels
     read: Callable[[Data], Iterable[Sample]]
     kind: Kind = Kind.GAUGE
+    rest: Callable[[Data], Iterable[Sample]] | None = None
+    """Further samples, which have the rank `DETAILS`."""
 
     @property
     def full_name(self) -> str:
         """The name in `/metrics`."""
         return PREFIX + self.name
+
+    @property
+    def rank(self) -> Rank:
+        """When its series are placed."""
+        return rank_of(self.name, self.labels)
 
 
 class Metric(Family[View]):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kafka_warden.catalogue.metric import PREFIX, Kind, Metric, Sample, View, known
+from kafka_warden.catalogue.rank import Rank
 from kafka_warden.derive.mutations import ClientMutations, active_controller
 from kafka_warden.formulas.mutation import QUOTA_KEY
 
@@ -48,14 +49,14 @@ def _queue(view: View) -> Iterator[Sample]:
             yield (quantile,), beans.values[short]
 
 
-def clients_left_out(view: View) -> dict[str, int]:
-    """Return the family and the number of clients whose beans were not read, because a process has too many."""
+def clients_left_out(view: View) -> dict[tuple[str, Rank], int]:
+    """Return family, rank, and number of the clients whose beans were not read, because a process has too many."""
     controller = active_controller(view.snapshot)
     counts = {
         f"{PREFIX}controller_mutation_tokens": controller.left_out if controller is not None else 0,
         f"{PREFIX}client_request_throttle_seconds": sum(each.left_out for each in view.snapshot.broker_beans.values()),
     }
-    return {family: count for family, count in counts.items() if count}
+    return {(family, Rank.CLIENTS): count for family, count in counts.items() if count}
 
 
 MUTATIONS = (

@@ -1,8 +1,10 @@
 """The sidecar itself: served with or without a snapshot."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from kafka_warden.catalogue.metric import Kind, Metric, Sample, Sidecar, SidecarMetric, known
+from kafka_warden.catalogue.rank import Rank
 from kafka_warden.model import SinkStatus, SourceStatus
 
 SOURCE = ("source", "broker")
@@ -36,6 +38,19 @@ def _sink_dropped(sidecar: Sidecar) -> Iterator[Sample]:
     for sink, status in sidecar.sinks.items():
         for reason, rows in status.dropped.items():
             yield (sink, reason), rows
+
+
+def _figures(name: str, about: str, *labels: str) -> SidecarMetric:
+    """Make a family of what the parts of the sidecar count."""
+    kind = Kind.COUNTER if name.endswith("_total") else Kind.GAUGE
+    return SidecarMetric(name, about, labels, lambda sidecar: known(sidecar.figures.get(name, {}).items()), kind)
+
+
+def _dropped(sidecar: Sidecar) -> Iterator[Sample]:
+    counts = Counter[str]()
+    for (family, _), count in sidecar.dropped.items():
+        counts[family] += count
+    return (((family,), count) for family, count in counts.items())
 
 
 SIDECAR = (
@@ -77,7 +92,14 @@ SIDECAR = (
         "dropped_series",
         "Series left out of /metrics because of the option limits.series or of the limit of 1,000 clients over JMX",
         ("family",),
-        lambda sidecar: (((family,), count) for family, count in sidecar.dropped.items()),
+        _dropped,
+    ),
+    SidecarMetric(
+        "dropped_verdicts",
+        "Series left out of /metrics because of the option limits.series that are states of replicas with a problem, "
+        "causes of stuck moves, or problems of throttles and tiered storage",
+        (),
+        lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank is Rank.VERDICTS))],
     ),
     SidecarMetric(
         "sink_up",
@@ -101,12 +123,35 @@ SIDECAR = (
         SINK,
         _sinks(lambda status: status.last_success),
     ),
-    SidecarMetric(
+    _figures("web_connections", "Open connections of the web server"),
+    _figures(
+        "web_connections_closed_total",
+        "Connections that the web server closed: evicted for a new one at the limit, or timeout",
+        "reason",
+    ),
+    _figures(
+        "web_logins_refused_total",
+        "Requests with a login that was refused: wrong, or overload while too many passwords waited for their check",
+        "reason",
+    ),
+    _figures(
         "web_config_in_use",
         "1 when the files of the option web.config_file are in use as they are now; 0 when they cannot be used and the "
         "last good ones stay in force (reason in the log and in /-/ready)",
-        (),
-        lambda sidecar: known([((), sidecar.web_config_in_use)]),
+    ),
+    _figures(
+        "config_last_reload_successful",
+        "1 when the configuration was usable at the start or at the last reload; 0 while an older one stays in force",
+    ),
+    _figures("config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read"),
+    _figures(
+        "certificate_expiry_timestamp_seconds",
+        "When a certificate expires, the first one of a file with several: web (served), web_client_ca, kafka_client",
+        "certificate",
+    ),
+    _figures(
+        "jmx_child_starts_total",
+        "Starts of the child process that reads beans: more than one when it ended, hung, or used too much memory",
     ),
     SidecarMetric("build_info", "This program", ("version", "revision", "python"), _build, Kind.INFO),
 )

@@ -84,6 +84,11 @@ class JmxQuestions:
             else:
                 answers.controller_beans[name] = beans
 
+    @property
+    def child_starts(self) -> int:
+        """Child processes that were started: more than one means that some were replaced."""
+        return self._session.starts
+
     def close(self) -> None:
         """End the child process, and with it the questions under way."""
         self._session.close()

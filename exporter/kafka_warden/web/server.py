@@ -103,8 +103,6 @@ class WebServer:
         # hypercorn closes idle connections itself, except those of TLS clients that do not answer the close.
         idle = settings.idle_timeout + 1.0
         self._connections = Connections(settings.connections, idle=idle, answer=settings.answer_timeout)
-        if settings.config_file is not None:
-            holder.web_config_in_use = lambda: self._current.problem is None
         site = Site(holder, health, settings.version, lambda: self._current.problem)
         self._app = Application(site, self._current, self._connections)
         self._thread: threading.Thread | None = None

@@ -66,6 +66,8 @@ class JmxSession:
         self._asked: dict[int, Slot] = {}
         self._child: ChildProcess | None = None
         self._child_since = 0.0
+        self.starts = 0
+        """Child processes that were started."""
         self._unavailable: SourceError | None = None
         self._unavailable_until = 0.0
         self._closed = False
@@ -169,6 +171,7 @@ class JmxSession:
         for slot in self._slots.values():
             slot.outstanding = None
         self._child_since = now
+        self.starts += 1
         self._child = ChildProcess(self._hello, self._changed, self._reply)
         return self._child
 

@@ -1,0 +1,174 @@
+"""`limits.series` bounds the whole page: what is left out first, what never is, and that the choice is stable."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES, Budget
+from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
+from kafka_warden.catalogue.metric import Labels
+from kafka_warden.exposition import PARTS, Exposition
+from kafka_warden.model import NO_BROKER, Broker, QuotaEntity, Source
+from tests import scene
+from tests.building import Partition, answered, brokers_of, judge, snapshot
+
+DEFAULT = 20_000
+DEAD, DEAD_REPLICAS = 3, 10_000
+QUOTA = "kafka_warden_controller_mutation_quota_config"
+LAG = Metric("lag", "By partition", ("topic", "partition"), lambda _: ())
+
+Page = Counter[str]
+
+
+def page(view: View | None, budget: int = DEFAULT, sidecar: Sidecar | None = None) -> tuple[list[str], Page]:
+    """The series of a rendered page, and their number by family."""
+    exposition = Exposition(budget)
+    text = exposition.render(sidecar or scene.sidecar(), view).text.decode()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return lines, Counter(line.partition("{")[0].partition(" ")[0] for line in lines)
+
+
+def value(lines: Iterable[str], name: str) -> float:
+    """The value of a series by its name and labels."""
+    (found,) = [line for line in lines if line.startswith(f"{name} ")]
+    return float(found.rpartition(" ")[2])
+
+
+@pytest.fixture(scope="module")
+def view() -> View:
+    """The cluster of the golden page."""
+    return scene.view()
+
+
+def seen(topics: Mapping[str, list[Partition]], **fields: Any) -> View:
+    """The view of a cluster after three polls, all its topics allowed."""
+    derived = judge(*(snapshot(topics, clock=clock, **fields) for clock in (0.0, 10.0, 20.0)))
+    return View(derived, scene.sidecar(), np.ones(len(topics), bool))
+
+
+def test_clients_and_unknown_brokers_are_bounded() -> None:
+    """10,000 quotas and 5,000 ids that host replicas and have no broker: the page is bounded, its totals count all."""
+    hosts = range(1000, 6000)
+    topics = {"t": [Partition(replicas=(1, broker), out=(broker,)) for broker in hosts]}
+    brokers = brokers_of({"t": [Partition(replicas=(1, 2, 3))]})
+    unknown = {broker: Broker(broker, "", 0, gone=True) for broker in hosts}
+    quotas = tuple(QuotaEntity(f"user-{number}", None, {"controller_mutation_rate": 1.0}) for number in range(10_000))
+    lines, families = page(seen(topics, brokers={**brokers, **unknown}, quotas=quotas))
+    assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES
+    assert families["kafka_warden_broker_replicas"] == len(brokers)
+    assert families["kafka_warden_replica_state"] == len(hosts)
+    assert value(lines, "kafka_warden_under_replicated_partitions") == len(hosts)
+    dropped = f'kafka_warden_dropped_series{{family="{QUOTA}"}}'
+    assert value(lines, dropped) == len(quotas) - families[QUOTA]
+    assert value(lines, 'kafka_warden_dropped_series{family="kafka_warden_broker_replicas"}') == len(hosts)
+
+
+def test_registered_brokers_are_bounded() -> None:
+    """5,000 registered brokers of which none answers: their sources are bounded, too, with and without a snapshot."""
+    brokers = {number: Broker(number, "x.example", 9092) for number in range(5000)}
+    sources = (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS, Source.JMX)
+    status = {(source, str(broker)): answered() for source in sources for broker in brokers}
+    sidecar = replace(scene.sidecar(), status={(Source.METADATA, NO_BROKER): answered(), **status})
+    view = seen({"t": [Partition(replicas=(1, 2))]}, brokers=brokers)
+    for each in (view, None):
+        _, families = page(each, sidecar=sidecar)
+        assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES
+        assert families["kafka_warden_up"] == len(status) + 1
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None:
+    """A broker dies with 10,000 replicas: each has its state, each stuck move its cause; families by broker stay."""
+    alive = {broker: Broker(broker, "x.example", 9092) for broker in (1, 2, 3)}
+    up = [Partition(adding=(DEAD,) if moving else (), end=1000) for _ in range(DEAD_REPLICAS)]
+    down = [replace(each, out=(DEAD,), silent=(DEAD,), lag={DEAD: 5}) for each in up]
+    dead = {**alive, DEAD: replace(alive[DEAD], gone=True)}
+    derived = judge(
+        snapshot({"t": up}, brokers=alive),
+        *(snapshot({"t": down}, brokers=dead, clock=clock) for clock in (60.0, 300.0, 600.0)),
+    )
+    lines, families = page(View(derived, scene.sidecar(), np.ones(1, bool)))
+    offline = [line for line in lines if f'broker="{DEAD}",state="offline"' in line and "replica_state" in line]
+    assert len(offline) == DEAD_REPLICAS
+    assert families["kafka_warden_reassignment_stuck"] == (DEAD_REPLICAS if moving else 0)
+    assert value(lines, "kafka_warden_dropped_verdicts") == 0
+    assert families["kafka_warden_broker_replicas"] == len(alive)
+    assert families["kafka_warden_partition_bytes_in_per_second"] == 0
+    assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES
+
+
+def test_verdicts_that_are_left_out_are_counted_apart() -> None:
+    """With room for one series, states and causes are left out last, and their number is a metric of its own."""
+    view = scene.view()
+    verdicts = [line for line in page(view)[0] if "_replica_state{" in line or "_reassignment_stuck{" in line]
+    routine = [line for line in verdicts if 'state="moving"' in line or 'state="in_sync"' in line]
+    lines, families = page(view, budget=1)
+    assert families["kafka_warden_reassignment_stuck"] + families["kafka_warden_replica_state"] == 1
+    assert value(lines, "kafka_warden_dropped_verdicts") == len(verdicts) - len(routine) - 1
+
+
+@pytest.mark.parametrize("budget", [0, 3, 13, 30, 42, 45, 49])
+def test_what_is_shown_and_what_is_counted_add_up(view: View, budget: int) -> None:
+    """Each series is shown or counted, and a rank is cut only where later ones show nothing."""
+    full = page(view)[1]
+    lines, families = page(view, budget)
+    dropped = {name: count - families[name] for name, count in full.items() if count > families[name]}
+    for name, count in dropped.items():
+        assert value(lines, f'kafka_warden_dropped_series{{family="{name}"}}') == count
+    budgeted = [metric for metric in CATALOGUE if {"topic", "user"} & set(metric.labels) and metric.rest is None]
+    first = min((metric.rank for metric in budgeted if metric.full_name in dropped), default=Rank.FIXED)
+    assert not any(families[metric.full_name] for metric in budgeted if metric.rank > first)
+
+
+def test_families_without_a_bound_are_few() -> None:
+    """The families that are always shown stay below the documented constant, even if all others lack series."""
+    fixed = {metric.full_name for rank, metric, _ in PARTS if rank is Rank.FIXED}
+    families = page(scene.view())[1]
+    of_process = sum(count for name, count in families.items() if not name.startswith("kafka_warden_"))
+    assert of_process > 0
+    assert sum(families[name] for name in fixed) + len(CATALOGUE) + of_process < FIXED_SERIES
+
+
+def order(*values: str) -> list[tuple[Labels, float]]:
+    """Samples in this order."""
+    return [(("t", each), 1.0) for each in values]
+
+
+def shown(budget: Budget, values: Iterable[str]) -> set[str]:
+    """The partitions that are shown of these."""
+    budget.begin()
+    return {partition for _, partition in budget.choose(Rank.RATES, LAG, order(*values))[0]}
+
+
+def test_partitions_that_change_places_stay() -> None:
+    """Where the last that are shown and the first that are not change places, the page keeps those that it shows."""
+    numbers = [str(number) for number in range(30)]
+    budget = Budget(20)
+    first = shown(budget, numbers)
+    assert first == set(numbers[:20])
+    swapped = [*numbers[:17], *numbers[22:25], *numbers[17:22], *numbers[25:]]
+    assert shown(budget, swapped) == first
+
+
+def test_the_busiest_are_always_shown() -> None:
+    """A partition that becomes the busiest is shown at once, in place of the last one."""
+    numbers = [str(number) for number in range(30)]
+    budget = Budget(20)
+    shown(budget, numbers)
+    assert shown(budget, ["29", *numbers[:29]]) == {*numbers[:19], "29"}
+
+
+def test_room_that_changes_a_little_does_not_change_the_page() -> None:
+    """If a rank before this one needs a few series less for a while, this one does not grow with each page."""
+    numbers = [str(number) for number in range(300)]
+    budget = Budget(200)
+    sizes = []
+    for used in (20, 15, 18, 12, 20, 60, 10):
+        budget.begin()
+        budget.choose(Rank.DETAILS, LAG, order(*(f"other-{number}" for number in range(used))))
+        sizes.append(len(budget.choose(Rank.RATES, LAG, order(*numbers))[0]))
+    assert sizes == [180, 180, 180, 180, 180, 140, 190]
