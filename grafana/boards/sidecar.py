@@ -12,6 +12,10 @@ BLIND: Final = ("KafkaWardenBlind",)
 STALE: Final = ("KafkaWardenPageStale",)
 DROPPED: Final = ("KafkaWardenSeriesDropped",)
 LOST: Final = ("KafkaWardenHistoryLost",)
+CERTIFICATE: Final = ("KafkaWardenCertificateExpiring",)
+CONFIGURATION: Final = ("KafkaWardenConfigurationNotUsed",)
+DESCRIPTORS: Final = ("KafkaWardenDescriptorsNearLimit",)
+LOGINS: Final = ("KafkaWardenLoginsRefused",)
 UNREACHABLE: Final = ("KafkaWardenBrokerUnreachable", "KafkaWardenJmxUnreachable")
 OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
 """Past 120 s no alert believes a page at the default interval (alerts/README.md)."""
@@ -66,7 +70,7 @@ NOW: Final = (
             number_panel(
                 About(
                     "Series left out",
-                    "Series left out because of the option limits.series: the least busy partitions.",
+                    "Series left out because of the option limits.series: bytes in of the least busy partitions first.",
                     runbooks=DROPPED,
                 ),
                 f"sum (max by (family) ({_of('dropped_series')})) or 0 * max ({_of('up')})",
@@ -269,6 +273,81 @@ HISTORY: Final = (
     ),
 )
 
+IN_USE: Final = looks.named(("no", "red"), ("yes", "green"))
+OF_PROCESS: Final = 'cluster="$cluster", instance=~"$instance"'
+
+PROCESS: Final = (
+    Line(
+        7,
+        [
+            lines(
+                About(
+                    "Time left of certificates",
+                    "Time until a certificate of the sidecar expires. Below the dashed line it must be replaced.",
+                    CERTIFICATE,
+                    no_value="no certificate",
+                ),
+                [
+                    Query(
+                        f"min by (instance, certificate) ({_of('certificate_expiry_timestamp_seconds')}) - time()",
+                        "{{certificate}} ({{instance}})",
+                    )
+                ],
+                looks.SECONDS,
+                ((1_209_600, "red"),),
+                below_zero=True,
+            ),
+            states(
+                About("Configuration in use", "Whether the last reload of the configuration succeeded.", CONFIGURATION),
+                Query(f"min by (instance) ({_of('config_last_reload_successful')})", "{{instance}}"),
+                IN_USE,
+            ),
+            states(
+                About(
+                    "Web configuration in use",
+                    "Whether the files of the option web.config_file are in use as they are now.",
+                    CONFIGURATION,
+                    no_value="no web.config_file",
+                ),
+                Query(f"min by (instance) ({_of('web_config_in_use')})", "{{instance}}"),
+                IN_USE,
+            ),
+        ],
+    ),
+    Line(
+        7,
+        [
+            lines(
+                About("Descriptors in use", "Open file descriptors divided by the limit of the process.", DESCRIPTORS),
+                [
+                    Query(
+                        f"max by (instance) (process_open_fds{{{OF_PROCESS}}} / process_max_fds{{{OF_PROCESS}}})"
+                        f" and on (instance) max by (instance) ({_of('build_info')})",
+                        "{{instance}}",
+                    )
+                ],
+                looks.RATIO,
+                ((0.8, "red"),),
+            ),
+            lines(
+                About("Web connections", "Open connections of the web server.", DESCRIPTORS + LOGINS),
+                [Query(f"max by (instance) ({_of('web_connections')})", "{{instance}}")],
+                looks.COUNT,
+            ),
+            lines(
+                About("Refused logins", "Refused logins per second, by reason.", LOGINS, no_value="none was refused"),
+                [
+                    Query(
+                        f"max by (instance, reason) (rate({_of('web_logins_refused_total')}[$__rate_interval]))",
+                        "{{reason}} ({{instance}})",
+                    )
+                ],
+                looks.PER_SECOND,
+            ),
+        ],
+    ),
+)
+
 SIDECAR: Final = Board(
     "sidecar",
     "Sidecar",
@@ -279,5 +358,6 @@ SIDECAR: Final = Board(
         Section("Which requests are not answered?", SOURCES),
         Section("The snapshot", PAGE),
         Section("History", HISTORY),
+        Section("The process", PROCESS),
     ],
 )

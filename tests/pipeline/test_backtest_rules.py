@@ -18,6 +18,10 @@ UNANSWERED = {
     "KafkaWardenPageStale": "the same",
     "KafkaWardenBlind": "combines what is absent in `/metrics`",
     "KafkaWardenSeriesDropped": "is about the page, which history is not",
+    "KafkaWardenCertificateExpiring": "is about the process, which history is not",
+    "KafkaWardenConfigurationNotUsed": "the same",
+    "KafkaWardenDescriptorsNearLimit": "the same",
+    "KafkaWardenLoginsRefused": "the same",
 }
 """Alerts without a rule, and why: docs/pipeline-moves-backtest.md says so, too."""
 
