@@ -1,6 +1,7 @@
 """A real Prometheus and a real Alertmanager on loopback, for the demo and for tests."""
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from urllib.parse import quote
 
 import yaml
 
+from sandbox.errors import SandboxError
 from sandbox.monitoring_tools import Tools, tools
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
@@ -120,10 +122,11 @@ class Prometheus(Program):
         self._programs = programs or tools()
         interval = f"{round(scrape_interval * 1000)}ms"
         scraped = {"targets": list(targets), "labels": dict(target_labels or {})}
+        self._scraped: dict[str, object] = {"job_name": JOB, "static_configs": [scraped]}
         self._config = {
             "global": {"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": interval},
             "rule_files": [os.fspath(path.resolve()) for path in rule_files],
-            "scrape_configs": [{"job_name": JOB, "static_configs": [scraped]}],
+            "scrape_configs": [self._scraped],
         }
         if alertmanager is not None:
             target = {"static_configs": [{"targets": [alertmanager]}]}
@@ -144,6 +147,14 @@ class Prometheus(Program):
             "--rules.alert.resend-delay=10s",
             "--log.level=warn",
         )
+
+    def scrape(self, **options: object) -> None:
+        """Scrape with other options of a `scrape_config` from now on."""
+        if self.pid is None:
+            raise SandboxError("Prometheus does not run")
+        self._scraped.update(options)
+        self.command()
+        os.kill(self.pid, signal.SIGHUP)
 
     def query(self, expression: str) -> list[Sample]:
         """The answer to an instant query, now."""

@@ -8,6 +8,7 @@ from tests.alerts import faults_clients as clients
 from tests.alerts import faults_disks as disks
 from tests.alerts import faults_followers as followers
 from tests.alerts import faults_history as history
+from tests.alerts import faults_process as process
 from tests.alerts import faults_quiet as quiet
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
@@ -25,6 +26,8 @@ ROUNDS: Final = (
     Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
     Round("sidecar killed", (sidecar.sidecar_killed,)),
     Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
+    Round("sidecar misconfigured", (process.configuration_refused, process.descriptors_used)),
+    Round("passwords tried", (process.passwords_tried,)),
     Round("all brokers hang", (sidecar.cluster_hangs,)),
     Round(
         "broker wiped, remote storage",

@@ -1,11 +1,14 @@
 """A real cluster, the sidecar, a real Prometheus with the rules at a short scale of time, a real Alertmanager."""
 
+import http.client
 import os
 import signal
+import ssl
 import time
+from base64 import b64encode
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +19,7 @@ from sandbox.errors import SandboxError
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_sidecar import Sidecar
+from sandbox.ports import LOOPBACK
 from sandbox.program import READY_SECONDS, STOP_SECONDS
 from sandbox.properties import DEFAULT_QUOTA_WINDOW
 
@@ -62,6 +66,30 @@ def fired(alert: str, **labels: object) -> Fired:
 
 class Watcher(Sidecar):
     """The sidecar, which may be killed and come back with another configuration."""
+
+    login: Mapping[str, str] | None = None
+    """User name and password of a sidecar that asks for them over TLS."""
+
+    def is_ready(self) -> bool:
+        """Whether it is ready, over TLS where it has a login."""
+        if self.login is None:
+            return super().is_ready()
+        with suppress(OSError, http.client.HTTPException):
+            return self.secured("GET", self.ready_path, self.login)[0] == http.HTTPStatus.OK
+        return False
+
+    def secured(self, method: str, path: str, login: Mapping[str, str]) -> tuple[int, bytes]:
+        """Send one request with a login over TLS, whatever the certificate; return status and body."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=10, context=context)
+        token = b64encode("{username}:{password}".format(**login).encode()).decode()
+        try:
+            connection.request(method, path, headers={"Authorization": f"Basic {token}"})
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
 
     def kill(self) -> None:
         """SIGKILL."""

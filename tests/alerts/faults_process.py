@@ -1,0 +1,98 @@
+"""A sidecar whose certificate, configuration, descriptors or logins need an operator."""
+
+import os
+import resource
+import signal
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+import bcrypt
+import yaml
+
+from sandbox import wait_for
+from tests.alerts.fault import fault
+from tests.alerts.stage import Fired, Stage, fired
+from tests.support.certificates import Authority
+
+HARMLESS: Final = {"http_server_config": {"headers": {"X-Frame-Options": "deny"}}}
+SCRAPER: Final = {"username": "prometheus", "password": "right"}
+TRIED_EVERY: Final = 0.2
+"""Seconds between two wrong logins: ten times the threshold."""
+
+
+@fault("configuration-refused", "The configuration and the web configuration are replaced by broken files")
+def configuration_refused(stage: Stage) -> Iterator[set[Fired]]:
+    """Both stay in force as they were."""
+    web, config = _web_file(stage, HARMLESS), stage.sidecar.directory / "kafka-warden.yml"
+    web.write_text("http_server_config: [")
+    config.write_text("poll: {interval: never}")
+    _signal(stage, signal.SIGHUP)
+    for expression in ("kafka_warden_web_config_in_use", "kafka_warden_config_last_reload_successful"):
+        wait_for(partial(_is_zero, stage, expression), 60, f"{expression} is 0")
+    yield {fired("KafkaWardenConfigurationNotUsed")}
+    stage.restart_sidecar(web={"config_file": None})
+
+
+@fault("descriptors-used", "The limit of open files is just above what the sidecar has open")
+def descriptors_used(stage: Stage) -> Iterator[set[Fired]]:
+    """The limit of the running process is lowered."""
+    opened = stage.value("process_open_fds and on (instance) kafka_warden_build_info")
+    assert opened is not None
+    assert stage.sidecar.pid is not None
+    before = resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE, (int(opened * 1.15), before[1]))
+    yield {fired("KafkaWardenDescriptorsNearLimit")}
+    if stage.sidecar.pid is not None:
+        resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE, before)
+
+
+@fault("passwords-tried", "The sidecar serves a certificate that expires in an hour, and somebody tries passwords")
+def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
+    """Prometheus logs in over TLS meanwhile."""
+    pair = Authority(stage.sidecar.directory).issue("web", lifetime=timedelta(hours=1))
+    pair.key.chmod(0o600)
+    hashed = bcrypt.hashpw(SCRAPER["password"].encode(), bcrypt.gensalt(4)).decode()
+    tls = {"cert_file": str(pair.certificate), "key_file": str(pair.key)}
+    stage.prometheus.scrape(scheme="https", tls_config={"insecure_skip_verify": True}, basic_auth=SCRAPER)
+    stage.sidecar.login = SCRAPER
+    _web_file(stage, {"tls_server_config": tls, "basic_auth_users": {SCRAPER["username"]: hashed}})
+    stopping = threading.Event()
+    trying = threading.Thread(target=_try_passwords, args=(stage, stopping))
+    trying.start()
+    try:
+        yield {fired("KafkaWardenLoginsRefused"), fired("KafkaWardenCertificateExpiring", certificate="web")}
+    finally:
+        stopping.set()
+        trying.join()
+    stage.prometheus.scrape(scheme="http")
+    stage.sidecar.login = None
+    stage.restart_sidecar(web={"config_file": None})
+
+
+def _web_file(stage: Stage, content: object) -> Path:
+    """Restart the sidecar with this web configuration."""
+    file = stage.sidecar.directory / "web.yml"
+    file.write_text(yaml.safe_dump(content))
+    file.chmod(0o600)
+    stage.restart_sidecar(web={"config_file": str(file)})
+    return file
+
+
+def _try_passwords(stage: Stage, stopping: threading.Event) -> None:
+    while not stopping.wait(TRIED_EVERY):
+        status, _ = stage.sidecar.secured("GET", "/metrics", {"username": "prometheus", "password": "wrong"})
+        assert status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.SERVICE_UNAVAILABLE}
+
+
+def _is_zero(stage: Stage, expression: str) -> bool:
+    return stage.value(expression) == 0
+
+
+def _signal(stage: Stage, number: signal.Signals) -> None:
+    assert stage.sidecar.pid is not None
+    os.kill(stage.sidecar.pid, number)
