@@ -22,7 +22,7 @@ async def read_quotas(link: BrokerLink, timeout_at: float) -> tuple[QuotaEntity,
 
 
 def parse_quotas(reply: Any) -> tuple[QuotaEntity, ...]:
-    """Turn a DescribeClientQuotasResponse into entities; those of other types (`ip`) are left out."""
+    """Turn a DescribeClientQuotasResponse into entities by name; those of other types (`ip`) are left out."""
     entities = []
     for entry in reply.entries or ():
         # The wire has a null name for a default entity.
@@ -30,4 +30,5 @@ def parse_quotas(reply: Any) -> tuple[QuotaEntity, ...]:
         if names.keys() <= {"user", "client-id"}:
             values = {value.key: value.value for value in entry.values}
             entities.append(QuotaEntity(names.get("user"), names.get("client-id"), values))
-    return tuple(entities)
+    # Brokers differ in their order, and `limits.series` keeps the first ones.
+    return tuple(sorted(entities, key=lambda entity: (entity.user or "", entity.client_id or "")))

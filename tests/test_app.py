@@ -1,0 +1,31 @@
+"""What `run` connects: the figures that the parts of the sidecar count, by the names of the catalogue."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from kafka_warden.app import figures
+from kafka_warden.catalogue import SIDECAR
+from kafka_warden.page import PageHolder
+from kafka_warden.settings.strict import Address
+from kafka_warden.web.health import Health
+from kafka_warden.web.server import WebServer, WebSettings
+from tests.support.certificates import Authority
+
+
+def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
+    """Each figure has a family with these labels, and the certificate's end is read from its file."""
+    pair = Authority(tmp_path).issue("client")
+    tls = SimpleNamespace(files=SimpleNamespace(certificate=pair.certificate))
+    config: Any = SimpleNamespace(
+        kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)), web=SimpleNamespace(config_file=None)
+    )
+    poller: Any = SimpleNamespace(jmx=SimpleNamespace(child_starts=2))
+    server = WebServer(WebSettings(Address("127.0.0.1", 0)), PageHolder(), health=Health)
+    found = figures(config, poller, server)
+    labels = {metric.name: len(metric.labels) for metric in SIDECAR}
+    assert {name: {len(key) for key in samples} for name, samples in found.items()} == {
+        name: {labels[name]} for name in found
+    }
+    assert found["jmx_child_starts_total"] == {(): 2}
+    assert found["web_config_in_use"] == {(): None}
+    assert found["certificate_expiry_timestamp_seconds"]["kafka_client",] is not None
