@@ -11,7 +11,7 @@ RELEASE := .venv-release/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants lock sbom audit demo demo-look pipeline-demo sandbox bench eta flood law scale stuck verdict rollup-bench docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants lock sbom audit demo demo-look pipeline-demo sandbox bench eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -109,6 +109,9 @@ stuck: tools setup ## time until /metrics shows a stuck move; 15 minutes
 
 verdict: tools setup ## the verdict by time against the brokers' ISR through pauses and a kill; 5 minutes
 	$(VENV)/python -m bench.verdict $(ARGS)
+
+fuzz: setup ## replies, polls, configuration, web server and history, until Ctrl-C: ARGS="replies --cases 1000000"
+	$(VENV)/python -m tests.support.fuzz $(ARGS)
 
 scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
 	$(VENV)/python -m bench.scale $(ARGS)

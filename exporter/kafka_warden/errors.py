@@ -3,7 +3,10 @@
 Every :class:`SourceError` carries the `reason` that `kafka_warden_source_errors_total` counts it under.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+LONGEST_MESSAGE: Final = 1000
+"""Characters of a `SourceError`."""
 
 
 class KafkaWardenError(Exception):
@@ -159,9 +162,15 @@ class SinkInUseError(SinkError):
 
 
 class SourceError(KafkaWardenError):
-    """One process did not answer a request. Only its own numbers are missing."""
+    """One process did not answer a request. Only its own numbers are missing.
+
+    The message is cut off after `LONGEST_MESSAGE` characters: parts of it come from the process.
+    """
 
     reason: ClassVar[str] = "protocol"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}...")
 
 
 class RefusedError(SourceError):

@@ -15,6 +15,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _QUOTED: Final = re.compile(r"'([^']*)'")
 _SYNTAX: Final = re.compile(r"<.*>|.{,2}")
 _PORTS: Final = 65536
+MOST_VALUES: Final = 100_000
+"""Values in one file."""
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION: Final = re.compile(
     "".join(rf"(?:(?P<{unit}>\d{{1,9}}(?:\.\d{{1,9}})?){unit})?" for unit in _UNITS), re.ASCII
@@ -105,9 +107,22 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid YAML") from None
     if content is None:
         return {}
+    if not _is_small(content):
+        raise ConfigError(f"{path}: expected at most {MOST_VALUES} values, each alias counted as what it stands for")
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected keys and values, such as `poll:`, at the top of the file")
     return {str(key): value for key, value in content.items()}
+
+
+def _is_small(content: Any) -> bool:
+    """Return whether it has at most `MOST_VALUES` values: a few aliases of aliases can stand for billions."""
+    left = [content]
+    for _ in range(MOST_VALUES):
+        if not left or len(left) > MOST_VALUES:
+            break
+        value = left.pop()
+        left += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not left
 
 
 def _problem(failure: yaml.MarkedYAMLError) -> str:

@@ -97,4 +97,6 @@ def decoding(response_class: Any) -> Iterator[None]:
         ValueError,
         struct.error,
     ) as failure:
-        raise ProtocolError(f"a {response_class.__name__} cannot be decoded: {failure!r}") from failure
+        # Not its `repr`: that of a UnicodeDecodeError has the whole field.
+        what = f"{type(failure).__name__}: {failure}"
+        raise ProtocolError(f"a {response_class.__name__} cannot be decoded: {what}") from failure

@@ -1,0 +1,78 @@
+"""The target `web`: any bytes on a connection to the web server, which asks for a password."""
+
+import base64
+import contextlib
+import random
+import socket
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import bcrypt
+
+from kafka_warden.page import Page, PageHolder
+from kafka_warden.settings.strict import Address
+from kafka_warden.web.health import Health
+from kafka_warden.web.server import WebServer, WebSettings
+from tests.support.fuzz.wire import mutated
+
+USER: Final = base64.b64encode(b"scraper:canary").decode()
+SECRET: Final = b"numbers of the page"
+WITHIN: Final = 60.0
+"""Seconds for the answer to a right scrape."""
+SILENCE: Final = 0.05
+"""Seconds after which no more answer is awaited for other bytes: the server may wait for the rest of a request."""
+EVERY: Final = 20
+"""Cases after which a right scrape must be answered."""
+REQUESTS: Final = (
+    f"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
+    "GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: application/openmetrics-text;q=0.5\r\nAccept-Encoding: gzip\r\n\r\n",
+    "HEAD / HTTP/1.0\r\n\r\n",
+    "GET /-/healthy HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+    "POST /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+)
+
+
+class Web:
+    """No bytes get the page without the password, and none keep the next scrape from being answered."""
+
+    name = "web"
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        file = Path(self._folder.name, "web.yml")
+        file.write_text(f"basic_auth_users: {{scraper: {bcrypt.hashpw(b'canary', bcrypt.gensalt(4)).decode()}}}\n")
+        settings = WebSettings(Address("127.0.0.1", 0), file)
+        self._server = WebServer(settings, PageHolder(Page(SECRET, SECRET, SECRET, SECRET), ready=True), health=Health)
+        self._port = self._server.start()
+        self._count = 0
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.stop(WITHIN)
+        self._folder.cleanup()
+
+    def make(self, chance: random.Random) -> bytes:
+        """Mutate one to three requests that follow each other."""
+        sent = "".join(chance.choices(REQUESTS, k=chance.randint(1, 3))).encode()
+        return mutated(sent, chance) if chance.random() < 0.9 else sent
+
+    def check(self, data: bytes) -> None:
+        """Send the bytes; now and then, scrape."""
+        received = self._exchange(data, SILENCE)
+        assert USER.encode() in data or SECRET not in received, received[:200]
+        self._count += 1
+        if self._count % EVERY == 0:
+            assert self._exchange(REQUESTS[0].encode(), WITHIN).endswith(SECRET)
+            assert self._server.failure is None
+
+    def _exchange(self, data: bytes, within: float) -> bytes:
+        received = b""
+        with socket.create_connection(("127.0.0.1", self._port), WITHIN) as connection, contextlib.suppress(OSError):
+            connection.sendall(data)
+            connection.settimeout(within)
+            while not received.endswith(SECRET) and (part := connection.recv(1 << 16)):
+                received += part
+        return received

@@ -1,0 +1,86 @@
+"""Cases that are made from a seed, and what is wrong with them."""
+
+import contextlib
+import random
+import signal
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+MOST_CPU: Final = 0.5
+"""Seconds of the thread's CPU that a case may take."""
+ABANDONED_AFTER: Final = 20.0
+"""Seconds of the process's CPU after which a case is stopped."""
+
+
+class Target(Protocol):
+    """What is fuzzed. `name` is that of the command line."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+
+    def make(self, chance: random.Random) -> bytes:
+        """Make a case; the same seed makes the same case."""
+
+    def check(self, data: bytes) -> None:
+        """Run a case. Any exception is a finding."""
+
+    def close(self) -> None:
+        """End what it has started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A case that fails."""
+
+    target: str
+    seed: int
+    data: bytes
+    problem: str
+
+    def __str__(self) -> str:
+        """Describe it, with what is needed to run it again."""
+        again = f'make fuzz ARGS="{self.target} --seed {self.seed} --cases 1"'
+        return f"{self.target}, seed {self.seed}: {self.problem}\n  again: {again}\n  bytes: {self.data.hex()}\n"
+
+
+class AbandonedError(BaseException):
+    """The case took too long; no handler of the program may catch it."""
+
+
+def findings(target: Target, seeds: Iterable[int]) -> Iterator[Finding]:
+    """Run the cases of these seeds in the main thread; yield those that fail."""
+    for seed in seeds:
+        data = target.make(random.Random(f"{target.name} {seed}"))
+        found = problem(target, data)
+        if found is not None:
+            yield Finding(target.name, seed, data, found)
+
+
+def problem(target: Target, data: bytes) -> str | None:
+    """Run one case; return what is wrong with it."""
+    began = time.thread_time()
+    try:
+        with _limited():
+            target.check(data)
+    except (Exception, AbandonedError):  # noqa: BLE001  # any is a finding
+        return traceback.format_exc()
+    spent = time.thread_time() - began
+    return f"it took {spent:.2f} s of CPU" if spent > MOST_CPU else None
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    def abandon(*_: Any) -> None:
+        raise AbandonedError(f"stopped after {ABANDONED_AFTER:.0f} s of CPU")
+
+    before = signal.signal(signal.SIGVTALRM, abandon)
+    signal.setitimer(signal.ITIMER_VIRTUAL, ABANDONED_AFTER)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
