@@ -19,7 +19,7 @@ import structlog
 from kafka_warden.catalogue import Build, Figures
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
-from kafka_warden.config import Config, JmxConfig
+from kafka_warden.config import Config
 from kafka_warden.cycle import Cycle
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.lifecycle import Signals, notify
@@ -27,7 +27,7 @@ from kafka_warden.log import configure
 from kafka_warden.model import ControllerWindow
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
-from kafka_warden.reload import Reloader
+from kafka_warden.reload import Reloader, ReloadStatus
 from kafka_warden.settings.certificates import expires_at
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.state import StateFile
@@ -88,7 +88,7 @@ class Sidecar:
         self._health = HealthCheck(self._timer.late, lambda: self._reloader.status.problem)
         web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
-        self._cycle.figures = self._figures
+        self._cycle.figures = lambda: figures(self._reloader.config, self._reloader.status, self._poller, self._server)
 
     def start(self) -> None:
         """Start all threads.
@@ -145,33 +145,13 @@ class Sidecar:
         # The time limit stays: a hung DNS look-up would block the end of the interpreter.
         log.info("stopped")
 
-    def _figures(self) -> Figures:
-        """Return what the parts count and when their certificates expire. Read for every page."""
-        config, reload = self._reloader.config, self._reloader.status
-        web, tls, jmx = self._server.stats(), config.kafka.settings.tls, self._poller.jmx
-        certificate = tls.files.certificate if tls is not None else None
-        return {
-            "web_connections": {(): web.connections},
-            "web_connections_closed_total": {("evicted",): web.evicted, ("timeout",): web.reaped},
-            "web_logins_refused_total": {("wrong",): web.failed_logins, ("overload",): web.refused_logins},
-            "web_config_in_use": {(): web.config_problem is None if config.web.config_file is not None else None},
-            "config_last_reload_successful": {(): reload.successful},
-            "config_last_reload_success_timestamp_seconds": {(): reload.succeeded_at},
-            "certificate_expiry_timestamp_seconds": {
-                ("web",): web.expiry.certificate,
-                ("web_client_ca",): web.expiry.client_ca,
-                ("kafka_client",): expires_at(certificate) if certificate else None,
-            },
-            "jmx_child_starts_total": {(): jmx.child_starts if jmx is not None else None},
-        }
-
     def _prepare(self, config: Config) -> Callable[[], None]:
         """Make what another configuration needs, and return what puts it in force between two polls."""
         old = self._reloader.config
         settings, jmx = poller_settings(config), self._poller.jmx
         # The JVM reads its TLS files once.
         if config.jmx != old.jmx or config.jmx.tls.files() is not None:
-            jmx = make_jmx(config.jmx)
+            jmx = make_jmx(config)
 
         def put_in_force() -> None:
             configure(config.log.level, config.log.format)
@@ -198,9 +178,29 @@ def tune_interpreter() -> None:
     gc.set_threshold(GC_THRESHOLD)
 
 
+def figures(config: Config, reload: ReloadStatus, poller: Poller, server: WebServer) -> Figures:
+    """Return what the parts count and when their certificates expire. Read for every page."""
+    web, tls = server.stats(), config.kafka.settings.tls
+    certificate = tls.files.certificate if tls is not None else None
+    return {
+        "web_connections": {(): web.connections},
+        "web_connections_closed_total": {("evicted",): web.evicted, ("timeout",): web.reaped},
+        "web_logins_refused_total": {("wrong",): web.failed_logins, ("overload",): web.refused_logins},
+        "web_config_in_use": {(): web.config_problem is None if config.web.config_file is not None else None},
+        "config_last_reload_successful": {(): reload.successful},
+        "config_last_reload_success_timestamp_seconds": {(): reload.succeeded_at},
+        "certificate_expiry_timestamp_seconds": {
+            ("web",): web.expiry.certificate,
+            ("web_client_ca",): web.expiry.client_ca,
+            ("kafka_client",): expires_at(certificate) if certificate else None,
+        },
+        "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
+    }
+
+
 def make_poller(config: Config) -> Poller:
     """Make the poller that the configuration describes."""
-    return Poller(poller_settings(config), config.kafka.settings, make_jmx(config.jmx))
+    return Poller(poller_settings(config), config.kafka.settings, make_jmx(config))
 
 
 def poller_settings(config: Config) -> PollerSettings:
@@ -215,16 +215,18 @@ def poller_settings(config: Config) -> PollerSettings:
     )
 
 
-def make_jmx(config: JmxConfig) -> JmxQuestions | None:
+def make_jmx(config: Config) -> JmxQuestions | None:
     """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
-    if not config.enabled:
+    jmx = config.jmx
+    if not jmx.enabled:
         return None
     controllers = {
         str(controller.id) if controller.id is not None else str(controller.address): controller.address
-        for controller in config.controllers
+        for controller in jmx.controllers
     }
-    plan = JmxPlan(config.port, config.brokers, controllers, config.user, config.password)
-    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=config.tls.files()))
+    named = frozenset(address.host for address in config.kafka.settings.bootstrap)
+    plan = JmxPlan(jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
+    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=jmx.tls.files()))
 
 
 def make_history(config: Config) -> Recorder | None:

@@ -210,7 +210,7 @@ class AuthorizationError(SourceError):
 
 
 class TlsError(SourceError):
-    """The TLS handshake failed: an untrusted, expired or wrongly named certificate, or no common protocol."""
+    """No TLS session, or none where a password needs one: an untrusted certificate, or no common protocol."""
 
     reason = "tls"
 

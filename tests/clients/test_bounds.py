@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.metadata
-import random
 import struct
 import time
 from typing import Any, Final
@@ -17,7 +16,7 @@ from kafka.protocol.sasl import SaslHandshakeResponse
 from kafka_warden.clients.kafka.bounds import BoundedContext, Reader
 from kafka_warden.clients.kafka.connection import decode_reply
 from kafka_warden.errors import ProtocolError
-from tests.sources.test_replies import RECORDED
+from tests.support.fuzz.wire import varint
 
 MEBIBYTE: Final = 1 << 20
 QUICK: Final = 2.0
@@ -132,53 +131,3 @@ def test_a_reader_reads_no_further_than_its_end() -> None:
     assert (reader.read(3), reader.tell(), reader.read(3), reader.read(1), reader.tell()) == (b"cde", 3, b"f", b"", 4)
     with pytest.raises(ValueError, match=r"^a field has a negative size$"):
         reader.read(-1)
-
-
-@pytest.mark.parametrize("file", sorted(RECORDED.glob("kafka-*.bin")), ids=lambda file: file.stem)
-def test_mutated_replies_are_answers_or_protocol_errors(file: Any) -> None:
-    """Bytes of real replies changed, cut off or doubled, 300 times each."""
-    name, _, version = file.stem.rpartition("-v")
-    keys = {
-        "metadata": 3,
-        "ends": 2,
-        "starts": 2,
-        "log_dirs": 35,
-        "quorum": 55,
-        "quotas": 48,
-        "reassignments": 46,
-        "cluster": 60,
-    }
-    key = keys.get(name.rpartition("-")[2], 32)
-    header = RequestHeader(request_api_key=key, request_api_version=int(version), correlation_id=0, client_id="test")
-    whole, generator = file.read_bytes(), random.Random(file.stem)
-    header.correlation_id = int.from_bytes(whole[:4], "big")
-    decode_reply(whole, header)
-    for _ in range(300):
-        try:
-            decode_reply(whole[:4] + mutated(whole[4:], generator), header)
-        except ProtocolError:
-            continue
-
-
-def mutated(body: bytes, generator: random.Random) -> bytes:
-    """A reply with one to three faults."""
-    changed = bytearray(body)
-    for _ in range(generator.randint(1, 3)):
-        place = generator.randrange(len(changed) or 1)
-        match generator.randrange(3):
-            case 0:
-                changed[place : place + 1] = generator.randbytes(generator.randint(1, 5))
-            case 1:
-                del changed[place:]
-            case _:
-                changed[place:place] = changed[place : place + 64]
-    return bytes(changed)
-
-
-def varint(value: int) -> bytes:
-    """An unsigned varint."""
-    encoded = b""
-    while value > 0x7F:
-        encoded += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return encoded + bytes([value])

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from kafka_warden.clients.jmx import jvm
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
-from kafka_warden.clients.jmx.session import JmxTarget, RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
-from kafka_warden.settings.secrets import SecretFile
+from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
@@ -210,6 +210,23 @@ def test_a_stopped_tls_target_is_a_time_out(
     where = f"{server.target().host}:{server.target().port}"
     assert all(where in str(answer) and "did not answer in time" in str(answer) for answer in (first, second))
     assert isinstance(third, RawBeans)
+
+
+def test_the_password_goes_in_clear_only_where_the_user_says(
+    make_session: MakeSession, certificates: Certificates
+) -> None:
+    """To this machine and to hosts that the configuration names; with TLS to any. The message names both ways out."""
+
+    def refused(session: JmxSession, host: str, *, named: bool = False) -> bool:
+        answer = ask_one(session, JmxTarget("one", host, 1, READER, Secret("secret"), named=named))
+        return isinstance(answer, TlsError) and "jmx.tls.ca_file, or name the address in jmx.brokers" in str(answer)
+
+    session, secure = make_session(), make_session(tls=TlsFiles(str(certificates.authority.certificate)))
+    assert refused(session, "192.0.2.1")
+    assert refused(session, "elsewhere.invalid")
+    assert not refused(session, "192.0.2.1", named=True)
+    assert not refused(secure, "192.0.2.1")
+    assert not any(refused(session, host) for host in ("localhost", "127.0.0.2", "::1"))
 
 
 def _tls_options(

@@ -29,6 +29,8 @@ class JmxPlan:
     """By node id as text, or by address where the id is not configured."""
     user: str | None = None
     password: SecretSource | None = None
+    hosts: frozenset[str] = frozenset()
+    """Other hosts that the configuration names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,20 @@ class JmxQuestions:
         named = dict(plan.brokers or {})
         if plan.port is not None:
             named = {broker.id: (broker.host, plan.port) for broker in brokers.values() if broker.host} | named
-        targets = [self._target(f"broker {broker}", address, "broker") for broker, address in named.items()]
+        targets = [
+            self._target(
+                f"broker {broker}", address, "broker", named=broker in (plan.brokers or ()) or address[0] in plan.hosts
+            )
+            for broker, address in named.items()
+        ]
         for name, address in (plan.controllers or {}).items():
             targets.append(self._target(f"controller {name}", address, "controller"))
         return targets
 
-    def _target(self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"]) -> JmxTarget:
-        host, port = address
-        return JmxTarget(key=key, host=host, port=port, kind=kind, user=self._plan.user, password=self._plan.password)
+    def _target(
+        self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"], *, named: bool = True
+    ) -> JmxTarget:
+        return JmxTarget(key, *address, self._plan.user, self._plan.password, kind, named)
 
 
 def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:

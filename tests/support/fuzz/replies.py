@@ -58,8 +58,8 @@ class Replies:
         self._loop = asyncio.new_event_loop()
         self._settings = translate({"bootstrap.servers": "unused:1"}, {})
         self._recorded = [_recorded(file) for file in sorted(RECORDED.glob("kafka-*.bin"))]
-        self.refused = 0
-        """Replies that ended in a `SourceError`."""
+        self.asked = self.refused = 0
+        """Questions, and those that ended in a `SourceError`."""
 
     def close(self) -> None:
         """Close the loop."""
@@ -84,6 +84,7 @@ class Replies:
         with capture_logs():
             for question in QUESTIONS[data[0]]:
                 answer = self._loop.run_until_complete(self._ask(question, data[0], data[1], data[2:]))
+                self.asked += 1
                 if isinstance(answer, SourceError):
                     self.refused += 1
                     assert len(str(answer)) <= LONGEST_MESSAGE + 3

@@ -20,6 +20,7 @@ from kafka_warden.errors import (
     ProtocolError,
     SecretError,
     SourceError,
+    TlsError,
     UnsupportedError,
 )
 
@@ -58,6 +59,7 @@ class JmxSession:
     ) -> None:
         by_kind = {str(kind): question for kind, question in questions.items()}
         self._hello = encode(Hello(by_kind, tls, timeout, absent_recheck))
+        self._uses_tls = tls is not None
         self._overdue = overdue
         self._memory_limit = memory_limit
         self._changed = threading.Condition()
@@ -113,7 +115,12 @@ class JmxSession:
         except SecretError as unreadable:
             wanted.answer = AuthenticationError(str(unreadable))
             return
-        if slot.held_back(now, password):
+        if password is not None and not self._uses_tls and not wanted.target.trusted:
+            wanted.answer = TlsError(
+                f"JMX at {wanted.target.host}:{wanted.target.port} would get the password in clear, and only the"
+                " metadata names this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
+            )
+        elif slot.held_back(now, password):
             wanted.answer = slot.answer
         elif slot.overdue(now, self._overdue):
             where = f"{wanted.target.host}:{wanted.target.port}"

@@ -1,5 +1,6 @@
 """State of each target between two polls, and what one poll waits for. Used under a lock."""
 
+import ipaddress
 import logging
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,16 @@ class JmxTarget:
     user: str | None = None
     password: SecretSource | None = None
     kind: Kind = "broker"
+    named: bool = True
+    """Whether the configuration names the host, not only the metadata."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may be sent the password without TLS: a host that the user named, or this machine."""
+        try:
+            return self.named or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
     @property
     def place(self) -> Place:
