@@ -18,7 +18,7 @@ from bench.cluster import Target
 from sandbox import wait_for
 from sandbox.ports import Ports
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 STOP_SECONDS = 10.0
 TIME_LIMIT = 60.0
 LOOK = 0.05

@@ -16,6 +16,7 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 
+from tests.support.fuzz.wire import mutated
 from tests.support.scripted.description import Description
 from tests.support.scripted.encoder import Encoder, Request
 from tests.support.scripted.kinds import KINDS
@@ -191,6 +192,8 @@ class Brokers:
             return bytes.fromhex(rule.raw) * rule.repeat
         if rule.body is not None:
             reply = bytes.fromhex(rule.body) * rule.repeat
+        if rule.mutate is not None:
+            reply = mutated(reply, rule.chance)
         if rule.recorded is not None:
             header, reply = header[:4], Path(rule.recorded).read_bytes()[4:]
         return struct.pack(">i", len(header) + len(reply)) + header + reply

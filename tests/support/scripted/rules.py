@@ -1,5 +1,6 @@
 """What a scripted broker does with a request instead of answering it as a broker would."""
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,8 +39,15 @@ class Rule:
     """Sent instead of the frame, as hex digits."""
     repeat: int = 1
     """How often `body` or `raw` is repeated."""
+    mutate: int | None = None
+    """The seed of faults in the reply's body, others in each reply."""
+    chance: random.Random = field(init=False)
     recorded: str | None = None
     """A file with a recorded frame that is sent instead, with the request's correlation id."""
+
+    def __post_init__(self) -> None:
+        """Start the sequence of faults."""
+        self.chance = random.Random(self.mutate)
 
     def fits(self, broker: int, request: str, side: str) -> bool:
         """Return whether the rule is for such a request."""
