@@ -15,6 +15,7 @@ from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConf
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import Secret
+from tests.support.fuzz.files import LAUGHS
 
 CANARY = "canary-Tr0ub4dor"
 MINIMAL = "kafka: {bootstrap.servers: 'a:1'}\n"
@@ -219,6 +220,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("just text", "expected keys and values, such as `poll:`, at the top of the file"),
     ("poll: {interval: 1s, interval: 2s}", "not valid YAML: the key interval appears twice (line 1, column 22)"),
     ("kafka: {}\nkafka: {}", "the key kafka appears twice"),
+    (f"kafka: {{client.id: [{LAUGHS}]}}", "expected at most 100000 values, each alias counted as what it stands for"),
+    ("kafka: {client.id: &a [*a]}", "expected at most 100000 values"),
     ("polls: {interval: 1s}", "polls: unknown key; did you mean poll?"),
     ("poll: {intervall: 1s}", "poll.intervall: unknown key; did you mean poll.interval?"),
     ("poll.interval: 1s", "poll.interval: unknown key; write it below poll:"),

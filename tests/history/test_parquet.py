@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -541,6 +542,18 @@ def test_rows_in_memory_are_compact(tmp_path: Path) -> None:
     command = [sys.executable, "-c", GROWTH, str(tmp_path)]
     grown, held = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True).stdout.split()
     assert float(grown) < int(held) / 2
+
+
+def test_a_file_has_row_groups_of_one_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not depend on the parts, whose rows keep their order."""
+    monkeypatch.setattr(sink_module, "GROUP_ROWS", 100)
+    table = next(table for table in TABLES if table.name == "partitions")
+    rows = pa.concat_tables([to_arrow(build(table, poll)) for poll in small_cluster(6)])
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(sink_module.encode(table, (rows.slice(0, 60), rows.slice(60, 250), rows.slice(310))))
+    found = pq.ParquetFile(file).metadata
+    assert [found.row_group(group).num_rows for group in range(found.num_row_groups)] == [100, 100, 100, 60]
+    assert pq.read_table(file)["partition"].to_pylist() == rows["partition"].to_pylist()
 
 
 def test_files_do_not_depend_on_blocks(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ rows are dropped and counted.
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -32,10 +32,19 @@ FILE_ROWS: Final = 1 << 17
 MOST_ROWS: Final = 1 << 19
 """Rows kept in memory while no file can be written."""
 
-BLOCK_POLLS: Final = 16
+BLOCK_POLLS: Final = 8
 """Polls whose rows of one table are compressed into one block. Each small Arrow table costs 50 KiB beside its rows."""
 
+BLOCK_ROWS: Final = 1 << 13
+"""Rows after which fewer polls are compressed."""
+
+GROUP_ROWS: Final = 1 << 15
+"""Rows of one row group of a file: only these are in memory uncompressed while the file is written."""
+
 ZSTD_LEVEL: Final = 3
+
+_COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it has freed, and has no use for the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +75,18 @@ class _File:
 
     def compress(self) -> None:
         """Make one block of the parts, if there are enough."""
-        if len(self.parts) < BLOCK_POLLS:
+        if len(self.parts) < BLOCK_POLLS and sum(part.num_rows for part in self.parts) < BLOCK_ROWS:
             return
         rows, stream = pa.concat_tables(self.parts).combine_chunks(), pa.BufferOutputStream()
-        with pa.ipc.new_stream(stream, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        with pa.ipc.new_stream(stream, rows.schema, options=_COMPRESSED) as writer:
             writer.write_table(rows)
         self.blocks.append(stream.getvalue())
         self.parts.clear()
 
-    def tables(self) -> list[Any]:
-        """Return all rows as Arrow tables."""
-        return [*(pa.ipc.open_stream(block).read_all() for block in self.blocks), *self.parts]
+    def tables(self) -> Iterator[Any]:
+        """Yield all rows as Arrow tables."""
+        yield from (pa.ipc.open_stream(block).read_all() for block in self.blocks)
+        yield from self.parts
 
 
 class ParquetSink:
@@ -115,6 +125,7 @@ class ParquetSink:
             # Also if this poll failed: the caller counts it as lost.
             self._write_full()
             self._expire(hour)
+            pa.default_memory_pool().release_unused()
 
     def idle(self) -> None:
         """Write the files that are due. After a failure, the next try is with the next poll."""
@@ -211,14 +222,18 @@ class ParquetSink:
             self._failed(problem)
 
 
-def encode(table: Table[Any], parts: list[Any]) -> Any:
-    """Encode one file."""
-    rows = pa.concat_tables(parts)
-    stream = pa.BufferOutputStream()
+def encode(table: Table[Any], parts: Iterable[Any]) -> Any:
+    """Encode one file of one part or more, which are read one after the other."""
+    left = iter(parts)
+    rows, stream = next(left), pa.BufferOutputStream()
     # Without the Arrow schema in the file, every reader reads dictionary columns as texts.
     with pq.ParquetWriter(
         stream, rows.schema, compression="zstd", compression_level=ZSTD_LEVEL, store_schema=False
     ) as writer:
-        writer.write_table(rows)
+        while rows.num_rows:
+            while rows.num_rows < GROUP_ROWS and (part := next(left, None)) is not None:
+                rows = pa.concat_tables([rows, part])
+            writer.write_table(rows.slice(0, GROUP_ROWS).combine_chunks())
+            rows = rows.slice(GROUP_ROWS)
         writer.add_key_value_metadata(metadata_of(table))
     return stream.getvalue()
