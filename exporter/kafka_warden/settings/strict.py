@@ -108,14 +108,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if content is None:
         return {}
     if not _is_small(content):
-        raise ConfigError(f"{path}: expected at most {MOST_VALUES} values, each alias counted as what it stands for")
+        raise ConfigError(f"{path}: expected at most {MOST_VALUES} values, with the values of each alias counted again")
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected keys and values, such as `poll:`, at the top of the file")
     return {str(key): value for key, value in content.items()}
 
 
 def _is_small(content: Any) -> bool:
-    """Return whether it has at most `MOST_VALUES` values: a few aliases of aliases can stand for billions."""
+    """Return whether it has at most `MOST_VALUES` values: a few aliases of aliases can be billions."""
     left = [content]
     for _ in range(MOST_VALUES):
         if not left or len(left) > MOST_VALUES:

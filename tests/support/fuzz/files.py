@@ -30,7 +30,7 @@ LAUGHS: Final = ", ".join(
     f"&{name} [{', '.join([f'*{below}' if below else 'x'] * 9)}]"
     for below, name in itertools.pairwise(["", *"abcdefghij"])
 )
-"""Aliases that stand for 10^10 words."""
+"""Aliases of aliases: 10^10 words."""
 VALUES: Final = (
     *("", "~", "{}", "[]", "-1", "1e999", ".inf", ".nan", "9" * 5000, "0x10", "1h", "10s", "1:2:3", "2026-11-22"),
     *("2026-99-99", "!!python/object:os.system x", "*a", "&a [*a]", "[" * 100, "{" * 100, "'\\0'", '"\\ud800"', "\0"),
