@@ -185,10 +185,9 @@ class BrokerQuestions:
 
     def _rows_asked_every_poll(self, broker: int) -> RowIndex:
         """Index the replicas that are asked about in every poll: watched ones, and leaders whose log has just begun."""
-        columns = self.context.state.answers.columns
-        young = (columns.young > 0) & self.rows.leading & (self.context.ends > columns.start)
-        rows = young | self.context.watched(self.layout)
-        return index_rows(self.layout, np.flatnonzero(rows & (self.layout.broker == broker)))
+        columns, rows = self.context.state.answers.columns, self.rows.hosted[broker].rows
+        young = (columns.young[rows] > 0) & self.rows.leading[rows] & (self.context.ends[rows] > columns.start[rows])
+        return index_rows(self.layout, rows[young | self.context.watched(self.layout)[rows]])
 
     def _not_asked(self, broker: Broker) -> None:
         why = "is no longer listed by the cluster" if broker.gone else "is fenced"

@@ -10,7 +10,7 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
 from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
-from kafka_warden.sources.replies import RowIndex, column
+from kafka_warden.sources.replies import RowIndex, column, find_partitions
 
 _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
@@ -57,9 +57,8 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
     """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows."""
     answer = LogDirs()
     for directory in reply.results:
-        partitions = [partition for topic in directory.topics for partition in topic.partitions]
+        partitions, rows = find_partitions(directory.topics, known)
         size = column(partitions, "partition_size")
-        rows = known.find(directory.topics, column(partitions, "partition_index"))
         current = column(partitions, "is_future_key") == 0
         placed = current & (rows != UNKNOWN)
         sizes[rows[placed]] = size[placed]

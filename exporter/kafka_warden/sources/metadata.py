@@ -12,6 +12,7 @@ from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from kafka_warden.formulas.rows import Keys
 from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
+from kafka_warden.sources.metadata_columns import parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)
 FENCED_BROKERS: Final = 2
@@ -70,7 +71,7 @@ class MetadataQuestion:
         head, body = reply.split("topics")
         topics = (reply.version, body)
         if self._layout is None or topics != self._topics:
-            self._topics, self._layout = topics, parse_metadata(reply.decode())
+            self._topics, self._layout = topics, _parse(reply, head, body)
         else:
             self._layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
         return self._layout
@@ -102,6 +103,14 @@ def parse_fenced(reply: Any) -> dict[int, Broker]:
         for broker in reply.brokers
         if broker.is_fenced
     }
+
+
+def _parse(reply: Undecoded, head: Mapping[str, Any], topics: bytes) -> Layout:
+    """Make a `Layout` of the topics' columns, or else of kafka-python's objects."""
+    columns = parse_columns(topics, reply.version)
+    if columns is None:
+        return parse_metadata(reply.decode())
+    return Layout(cluster_id=head["cluster_id"], brokers=parse_brokers(head["brokers"]), **columns)
 
 
 def parse_metadata(reply: Any) -> Layout:

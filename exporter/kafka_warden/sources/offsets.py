@@ -1,15 +1,17 @@
 """Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from kafka_warden.clients.kafka.columns import Shape, write_topics
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 from kafka_warden.model import UNKNOWN, Longs
-from kafka_warden.sources.replies import RowIndex, column
+from kafka_warden.sources.replies import RowIndex, column, find_partitions
 
 DEBUGGING_REPLICA: Final = -2
 LATEST: Final = -1
@@ -22,6 +24,15 @@ LATEST_TIERED_VERSION: Final = 9
 """First version of ListOffsets that knows -5 (Kafka 3.9). Before, no broker reports what is in remote storage."""
 NO_OFFSET: Final = -1
 """What a broker answers to -5 while nothing is in remote storage."""
+
+FLEXIBLE_VERSION: Final = 6
+ASKED: Final = np.dtype([("number", ">i4"), ("epoch", ">i4"), ("timestamp", ">i8"), ("tags", "u1")])
+"""A partition in a request, from the flexible version on."""
+ANSWERED: Final = np.dtype(
+    [("number", ">i4"), ("error", ">i2"), ("timestamp", ">i8"), ("offset", ">i8"), ("epoch", ">i4"), ("tags", "u1")]
+)
+"""A partition in a reply."""
+AFTER_THROTTLE_TIME: Final = 4
 
 _Topic = ListOffsetsRequest.ListOffsetsTopic
 _Partition = _Topic.ListOffsetsPartition
@@ -43,6 +54,24 @@ def request_offsets(wanted: RowIndex, timestamp: int) -> Any:
             for name, numbers in wanted
         ],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsRequest:
+    """The same request, encoded without an object for each partition."""
+
+    wanted: RowIndex
+    timestamp: int
+
+    def encode(self, version: int) -> bytes:
+        """Encode it in a version of the protocol."""
+        if version < FLEXIBLE_VERSION:
+            return bytes(request_offsets(self.wanted, self.timestamp).encode(version=version))
+        records = np.zeros(len(self.wanted.keys), ASKED)
+        records["number"], records["epoch"], records["timestamp"] = self.wanted.numbers(), -1, self.timestamp
+        # An empty array is one byte, after replica id and isolation level.
+        empty = request_offsets(RowIndex(), self.timestamp).encode(version=version)
+        return bytes(empty[:5] + write_topics(self.wanted.counted(), records) + empty[6:])
 
 
 async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -82,7 +111,9 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
 def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
     """Return the request of the previous poll, or make it: it stays the same while the rows do."""
     if timestamp not in wanted.requests:
-        wanted.requests[timestamp] = Repeated(ListOffsetsRequest, lambda: request_offsets(wanted, timestamp))
+        wanted.requests[timestamp] = Repeated(
+            ListOffsetsRequest, lambda: OffsetsRequest(wanted, timestamp), undecoded=True
+        )
     return wanted.requests[timestamp]
 
 
@@ -100,7 +131,14 @@ def parse_tiered(reply: Any, wanted: RowIndex, target: Longs) -> None:
 
 def _answered(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
     """Return the rows that the reply has without an error, and their offsets."""
-    partitions = [partition for topic in reply.topics for partition in topic.partitions]
-    rows = wanted.find(reply.topics, column(partitions, "partition_index"))
+    if isinstance(reply, Undecoded) and reply.version >= FLEXIBLE_VERSION:
+        if wanted.shape is None or not wanted.shape.fits(reply.body):
+            wanted.shape = Shape.read(reply.body, AFTER_THROTTLE_TIME, ANSWERED.itemsize, wanted.find)
+        if wanted.shape is not None:
+            rows, errors, offsets = wanted.shape.rows, *wanted.shape.columns(reply.body, ANSWERED, "error", "offset")
+            good = (rows != UNKNOWN) & (errors == 0)
+            return rows[good], offsets[good]
+    reply = reply.decode() if isinstance(reply, Undecoded) else reply
+    partitions, rows = find_partitions(reply.topics, wanted)
     good = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
     return rows[good], column(partitions, "offset")[good]

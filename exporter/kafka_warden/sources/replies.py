@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kafka_warden.clients.kafka.columns import Shape
 from kafka_warden.clients.kafka.repeated import Repeated
 from kafka_warden.model import UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
@@ -27,28 +28,44 @@ class RowIndex:
     """Of the `ReplicaTable`, one per key."""
     requests: dict[int, Repeated] = field(default_factory=dict, repr=False, compare=False)
     """ListOffsets requests for these replicas, by timestamp."""
+    shape: Shape | None = field(default=None, repr=False, compare=False)
+    """That of the last reply to one of them."""
 
     def __bool__(self) -> bool:
         return bool(self.topics)
 
     def __iter__(self) -> Iterator[tuple[str, list[int]]]:
         """Topic names, each with its partitions."""
-        edges = np.flatnonzero(np.diff(self.keys >> TOPIC_BITS)) + 1
-        numbers = np.split(self.keys & ((1 << TOPIC_BITS) - 1), edges)
+        numbers = np.split(self.numbers(), np.cumsum([count for _, count in self.counted()])[:-1])
         return ((name, part.tolist()) for name, part in zip(self.topics, numbers, strict=False))
 
-    def find(self, topics: Sequence[Any], numbers: Longs) -> Longs:
+    def numbers(self) -> Longs:
+        """Partition numbers, in ascending order of topic and number."""
+        return self.keys & ((1 << TOPIC_BITS) - 1)
+
+    def counted(self) -> list[tuple[str, int]]:
+        """Topic names, each with how many partitions it has."""
+        counts = np.unique(self.keys >> TOPIC_BITS, return_counts=True)[1]
+        return list(zip(self.topics, counts.tolist(), strict=False))
+
+    def find(self, names: Sequence[str], counts: Sequence[int], numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.
 
-        `topics` are of the reply; `numbers` has those of all their partitions, one topic after the other.
+        Of a reply: `names` of topics, `counts` of their partitions, `numbers` of the partitions of one after the other.
         """
         if not len(self.keys):
             return np.full(len(numbers), UNKNOWN, np.int64)
-        places = np.array([self.topics.get(topic.name, UNKNOWN) for topic in topics], dtype=np.int64)
-        counts = np.array([len(topic.partitions) for topic in topics], dtype=np.int64)
-        wanted = (np.repeat(places, counts) << TOPIC_BITS) | numbers
+        places = np.array([self.topics.get(name, UNKNOWN) for name in names], dtype=np.int64)
+        wanted = (np.repeat(places, np.array(counts, np.int64)) << TOPIC_BITS) | numbers
         found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, self.rows[found], UNKNOWN)
+
+
+def find_partitions(topics: Sequence[Any], wanted: RowIndex) -> tuple[list[Any], Longs]:
+    """Return the partitions of a decoded reply, one topic after the other, and their rows."""
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    counts = [len(topic.partitions) for topic in topics]
+    return partitions, wanted.find([topic.name for topic in topics], counts, column(partitions, "partition_index"))
 
 
 def index_rows(layout: Layout, rows: Any) -> RowIndex:

@@ -1,0 +1,136 @@
+"""The partitions of a large MetadataResponse as columns, without an object for each of them."""
+
+import itertools
+from array import array
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_warden.clients.kafka.columns import MORE, field_at, ragged, read_varint
+from kafka_warden.model import UNKNOWN, Bools, Ints
+
+VERSIONS: Final = {10: 4, 11: 0, 12: 0, 13: 2}
+"""Versions of the protocol, with the bytes between the topics and the tagged fields of the whole reply."""
+
+TOPIC_ID: Final = 16
+REPLICAS: Final = 14
+"""Bytes before the lists of brokers: error code, number, leader, leader epoch."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """Topics, and where each partition is. `lists`: lengths of its three lists of brokers, plus one, as encoded."""
+
+    topics: list[tuple[str, bytes]] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    places: "array[int]" = field(default_factory=lambda: array("q"))
+    lists: bytearray = field(default_factory=bytearray)
+
+
+def parse_columns(body: bytes, version: int) -> dict[str, Any] | None:
+    """Turn the topics of a reply and what follows them into the columns of a `Layout`.
+
+    Returns:
+        The fields of a `Layout` from `topics` on; `None` if the reply has another form, such as tagged fields.
+    """
+    try:
+        found = _scan(body, VERSIONS[version])
+    except (LookupError, ValueError):
+        return None
+    lists = np.frombuffer(found.lists, np.uint8).reshape(-1, 3).astype(np.int64) - 1
+    if (lists < 0).any() or (lists >= MORE - 1).any():
+        return None
+    ranks = sorted(range(len(found.topics)), key=lambda index: found.topics[index][0])
+    places = np.array(found.places, np.int64)
+    topic = np.repeat(np.argsort(np.array(ranks, np.int64)), found.counts)
+    number = field_at(body, ">i4", places + 2)
+    order = np.lexsort((number, topic))
+    topics = [found.topics[index] for index in ranks]
+    return {
+        "topics": tuple(name for name, _ in topics),
+        "topic_ids": tuple(topic_id for _, topic_id in topics),
+        "topic": topic[order].astype(np.int32),
+        "number": number[order].astype(np.int32),
+        **_replicas(body, places[order], lists[order]),
+    }
+
+
+def _replicas(body: bytes, places: Any, lists: Any) -> dict[str, Any]:
+    """Return the columns of leaders and replicas. `lists` (P, 3): lengths of replicas, ISR and offline replicas."""
+    count, in_sync, offline = lists.T
+    leader = field_at(body, ">i4", places + 6).astype(np.int32)
+    first = places + REPLICAS + 1
+    broker = field_at(body, ">i4", ragged(first, count, 4)).astype(np.int32)
+    partition = np.repeat(np.arange(len(places), dtype=np.int32), count)
+    leading = np.flatnonzero(broker == leader[partition])[::-1]
+    leader_row = np.full(len(places), UNKNOWN, np.int32)
+    leader_row[partition[leading]] = leading
+    isr_at = first + 4 * count + 1
+    return {
+        "leader": leader,
+        "leader_epoch": field_at(body, ">i4", places + 10).astype(np.int32),
+        "leader_row": leader_row,
+        "partition": partition,
+        "broker": broker,
+        "in_isr": _listed(body, isr_at, in_sync, broker, partition),
+        "offline": _listed(body, isr_at + 4 * in_sync + 1, offline, broker, partition),
+    }
+
+
+def _listed(body: bytes, places: Any, lengths: Any, broker: Ints, partition: Ints) -> Bools:
+    """Mark the replicas whose broker is in the list of their partition."""
+    listed = np.zeros(len(broker), bool)
+    for index in range(int(lengths.max(initial=0))):
+        present = lengths > index
+        members = np.full(len(places), UNKNOWN, np.int32)
+        members[present] = field_at(body, ">i4", places[present] + 4 * index)
+        listed |= (broker == members[partition]) & present[partition]
+    return listed
+
+
+def _scan(body: bytes, rest: int) -> _Found:
+    """Find topics and partitions.
+
+    Raises:
+        IndexError: the reply is cut off.
+        ValueError: it has another form.
+    """
+    found = _Found()
+    topics, position = read_varint(body, 0)
+    for _ in itertools.repeat(None, topics - 1):
+        error, before = body[position] | body[position + 1], len(found.places)
+        length, position = read_varint(body, position + 2)
+        name, position = body[position : position + length - 1].decode(), position + length - 1
+        topic_id, position = body[position : position + TOPIC_ID], position + TOPIC_ID + 1
+        count, position = read_varint(body, position)
+        position = _partitions(body, position, count - 1, found)
+        if not length or not count or body[position + 4]:
+            raise ValueError("a null, or tagged fields")
+        position += 5
+        if error:
+            del found.places[before:], found.lists[3 * before :]
+        else:
+            found.topics.append((name, topic_id))
+            found.counts.append(count - 1)
+    if not topics or position + rest != len(body) - 1 or body[position + rest]:
+        raise ValueError("no topics, or unknown fields after them")
+    return found
+
+
+def _partitions(body: bytes, position: int, count: int, found: _Found) -> int:
+    """Note where each partition begins, and the lengths of its lists; return where the last one ends."""
+    places, lists = found.places, found.lists
+    for _ in itertools.repeat(None, count):
+        places.append(position)
+        replicas = body[position + REPLICAS]
+        position += REPLICAS + 4 * replicas - 3
+        in_sync = body[position]
+        position += 4 * in_sync - 3
+        offline = body[position]
+        position += 4 * offline - 3
+        if body[position]:
+            raise ValueError("tagged fields")
+        position += 1
+        lists += bytes((replicas, in_sync, offline))
+    return position

@@ -1,0 +1,169 @@
+"""Replies and requests as columns: the same as kafka-python's objects, in every version, also where they are broken."""
+
+import random
+import uuid
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
+from kafka.protocol.metadata import MetadataResponse
+
+from kafka_warden.clients.kafka.repeated import Undecoded
+from kafka_warden.errors import ProtocolError
+from kafka_warden.model import UNKNOWN, Longs
+from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
+from kafka_warden.sources.metadata_columns import VERSIONS, parse_columns
+from kafka_warden.sources.offsets import LATEST, OffsetsRequest, parse_offsets, request_offsets
+from kafka_warden.sources.replies import RowIndex
+
+_Topic: Final = MetadataResponse.MetadataResponseTopic
+_Offsets: Final = ListOffsetsResponse.ListOffsetsTopicResponse
+MANY: Final = 130
+"""Partitions of one topic: more than a varint of one byte counts."""
+
+
+def metadata(seed: int, version: int) -> bytes:
+    """A reply with topics in no order, one of which is being deleted, and partitions of any shape."""
+    chance = random.Random(seed)
+    topics = []
+    for number in chance.sample(range(8), 8):
+        partitions = []
+        for index in chance.sample(range(MANY), MANY if not number else chance.randrange(4)):
+            replicas = chance.sample(range(1, 9), chance.randint(0, 5))
+            partitions.append(
+                _Topic.MetadataResponsePartition(
+                    partition_index=index,
+                    leader_id=chance.choice([UNKNOWN, *replicas]),
+                    leader_epoch=chance.randrange(9),
+                    replica_nodes=replicas,
+                    isr_nodes=chance.sample(replicas, chance.randint(0, len(replicas))),
+                    offline_replicas=chance.sample(replicas, min(1, len(replicas))),
+                )
+            )
+        name = f"{'é' if number == 1 else 'topic'}-{number}"
+        error = 3 if number == 2 else 0
+        topics.append(_Topic(error_code=error, name=name, topic_id=uuid.UUID(int=number + 1), partitions=partitions))
+    body: bytes = MetadataResponse(brokers=[], cluster_id="c", topics=topics).encode(version=version)
+    return body
+
+
+def offsets(wanted: RowIndex, ends: dict[int, int], version: int, error: int = 0) -> Undecoded:
+    """A reply with the topics in another order than asked; `ends` by partition number, the rest 0."""
+    topics = [
+        _Offsets(
+            name=name,
+            partitions=[
+                _Offsets.ListOffsetsPartitionResponse(
+                    partition_index=number, error_code=error, offset=ends.get(number, 0), leader_epoch=number
+                )
+                for number in numbers
+            ],
+        )
+        for name, numbers in reversed(list(wanted))
+    ]
+    body = ListOffsetsResponse(throttle_time_ms=0, topics=topics).encode(version=version)
+    return Undecoded(version, body, ListOffsetsResponse[version])
+
+
+LAYOUT: Final = parse_metadata(MetadataResponse[13].decode(metadata(1, 13)))
+
+
+def hosted() -> RowIndex:
+    """What broker 1 leads or follows."""
+    return Rows(LAYOUT).hosted[1]
+
+
+def same(one: Layout, other: Layout) -> bool:
+    """Return whether values and types are the same."""
+    pairs = [(getattr(one, name), getattr(other, name)) for name in Layout.__slots__]
+    return all(
+        left.dtype == right.dtype and np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
+        for left, right in pairs
+    )
+
+
+@given(seed=st.integers(0, 10_000), version=st.sampled_from(sorted(VERSIONS)))
+def test_metadata_as_columns_is_that_of_objects(seed: int, version: int) -> None:
+    """Each column has the same values in the same order, in every version that columns are read of."""
+    reply = Undecoded(version, metadata(seed, version), MetadataResponse[version])
+    assert parse_columns(reply.split("topics")[1], version) is not None
+    assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
+
+
+@pytest.mark.parametrize("version", range(1, MetadataResponse.max_version + 1))
+def test_columns_are_read_of_the_newest_versions(version: int) -> None:
+    """Older versions, and those that are not known yet, are left to kafka-python."""
+    reply = Undecoded(version, metadata(0, version), MetadataResponse[version])
+    assert (parse_columns(reply.split("topics")[1], version) is not None) == (version in VERSIONS)
+    assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
+
+
+@given(seed=st.integers(0, 3), at=st.integers(0, 9000), byte=st.integers(0, 255))
+def test_broken_metadata_is_what_objects_make_of_it(seed: int, at: int, byte: int) -> None:
+    """With any byte changed: the same columns, or the same error."""
+    body = bytearray(metadata(seed, 13))
+    body[at % len(body)] = byte
+    reply = Undecoded(13, bytes(body), MetadataResponse[13])
+    try:
+        expected = parse_metadata(reply.decode())
+    except (ProtocolError, AttributeError, TypeError):
+        with pytest.raises((ProtocolError, AttributeError, TypeError)):
+            MetadataQuestion().parse(reply)
+    else:
+        assert same(MetadataQuestion().parse(reply), expected)
+
+
+@pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
+def test_a_request_is_the_bytes_of_kafka_python(version: int) -> None:
+    """For no topic, too."""
+    for wanted in (RowIndex(), hosted()):
+        expected = request_offsets(wanted, LATEST).encode(version=version)
+        assert OffsetsRequest(wanted, LATEST).encode(version) == expected
+
+
+@pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
+def test_offsets_go_to_the_same_rows_in_every_version(version: int) -> None:
+    """Also when the next reply has other values, another order, an error, or fewer topics."""
+    wanted = hosted()
+    fewer = RowIndex(dict(list(wanted.topics.items())[1:]), wanted.keys[MANY // 2 :], wanted.rows[MANY // 2 :])
+    replies = [
+        offsets(wanted, {0: 5, 7: 1 << 40}, version),
+        offsets(wanted, {0: -1, 8: 2}, version),
+        offsets(fewer, {}, version),
+        offsets(wanted, {0: 9}, version, error=6),
+    ]
+    for reply in replies:
+        columns, objects = (np.full(len(LAYOUT.partition), UNKNOWN, np.int64) for _ in range(2))
+        parse_offsets(reply, wanted, columns)
+        parse_offsets(reply.decode(), wanted, objects)
+        assert np.array_equal(columns, objects)
+    assert (wanted.shape is not None) == (version >= 6)
+
+
+@given(at=st.integers(0, 5000), byte=st.integers(0, 255), warm=st.booleans())
+def test_broken_offsets_are_what_objects_make_of_them(at: int, byte: int, *, warm: bool) -> None:
+    """With any byte changed: the same offsets, or the same error, whether or not a reply of that shape came before."""
+    wanted = hosted()
+    good = offsets(wanted, {0: 5}, 10)
+    body = bytearray(good.body)
+    body[at % len(body)] = byte
+    reply = Undecoded(10, bytes(body), good.response_class)
+
+    def target(answer: Any) -> Longs:
+        column = np.full(len(LAYOUT.partition), UNKNOWN, np.int64)
+        if warm:
+            parse_offsets(good, wanted, column.copy())
+        parse_offsets(answer, wanted, column)
+        return column
+
+    try:
+        expected = target(reply.decode())
+    except ProtocolError:
+        with pytest.raises(ProtocolError):
+            target(reply)
+    else:
+        assert np.array_equal(target(reply), expected)
