@@ -134,6 +134,7 @@ def sidecar() -> Sidecar:
         sinks=sinks,
         throttle_times={1: 0.0, 2: 0.25},
         figures=figures,
+        poll_interval=10.0,
     )
 
 

@@ -67,10 +67,18 @@ class Cycle:
         self._shown = _Shown()
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
         self._rendering = threading.RLock()
+        self._took = 0.0
+        """Seconds from the start to the end of the last cycle, or of the poll of this one where that took longer."""
+        self._stretched = False
         self._publish(None)
 
     def once(self) -> None:
         """Poll once and show the result. Never raises, so that the next cycle runs whatever happened in this one."""
+        started = self._clock.monotonic()
+        self._once(started)
+        self._note_duration(self._clock.monotonic() - started)
+
+    def _once(self, started: float) -> None:
         try:
             snapshot = self._poller.poll()
         except PollAbandonedError:
@@ -78,6 +86,7 @@ class Cycle:
         except Exception:
             log.exception("the poll failed; this is a bug, please report it")
             snapshot = self._shown.snapshot
+        self._took = max(self._took, self._clock.monotonic() - started)
         try:
             self._show(snapshot)
         except Exception:
@@ -108,6 +117,24 @@ class Cycle:
         with self._rendering:
             if not self._fresh(self._shown.snapshot):
                 self._publish(None)
+
+    @property
+    def _interval(self) -> float:
+        """Seconds between the starts of two polls. A poll that takes longer than the interval delays the next one."""
+        interval = self._parameters.poll_interval
+        return interval * max(1, math.ceil(self._took / interval))
+
+    def _note_duration(self, took: float) -> None:
+        interval, before = self._parameters.poll_interval, self._stretched
+        self._took, self._stretched = took, took > interval
+        if self._stretched and not before:
+            log.warning(
+                "a poll takes longer than poll.interval, so polls start less often; increase poll.interval",
+                seconds=round(took, 1),
+                interval=interval,
+            )
+        elif before and not self._stretched:
+            log.info("polls take less than poll.interval again", interval=interval)
 
     def _show(self, snapshot: Snapshot | None) -> None:
         if snapshot is None or not self._fresh(snapshot):
@@ -170,10 +197,11 @@ class Cycle:
             sinks=self._history.status if self._history is not None else {},
             throttle_times=self._poller.throttle_times,
             figures=self.figures(),
+            poll_interval=self._interval,
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
-        oldest = self._clock.monotonic() - SHOWN_FOR * self._parameters.poll_interval
+        oldest = self._clock.monotonic() - SHOWN_FOR * self._interval
         return snapshot is not None and snapshot.clock >= oldest
 
     def _allowed(self, topics: tuple[str, ...]) -> Bools:

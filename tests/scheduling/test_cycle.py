@@ -65,6 +65,34 @@ def shows(cycle: Cycle) -> bool:
     return SHOWN in cycle.holder.page.text
 
 
+def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: VirtualClock, polled: Polled) -> None:
+    """The metric has the interval that is kept, numbers stay for three of these, and each change is logged once."""
+    poll = polled.poll
+
+    def slow(seconds: float) -> Any:
+        def slow_poll() -> Any:
+            snapshot = poll()
+            clock.advance(seconds)
+            return snapshot
+
+        return slow_poll
+
+    with capture_logs() as logs:
+        for seconds, interval in ((0, 10), (35, 40), (35, 40), (10, 40), (0, 10)):
+            polled.poll = slow(seconds)  # type: ignore[method-assign]  # as a poll of a large cluster
+            cycle.once()
+            assert cycle.holder.page is not None
+            assert f"kafka_warden_poll_interval_seconds {interval}\n".encode() in cycle.holder.page.text
+            assert shows(cycle)
+        assert [(each["log_level"], each.get("seconds")) for each in logs] == [("warning", 35), ("info", None)]
+    polled.poll = slow(35)  # type: ignore[method-assign]  # as above
+    cycle.once()
+    for seconds, still in ((3 * 40 - 35, True), (1, False)):
+        clock.advance(seconds)
+        cycle.expire()
+        assert shows(cycle) == still
+
+
 def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualClock) -> None:
     """No poll has to start for that; setting the wall clock changes nothing."""
     assert not shows(cycle)

@@ -56,6 +56,8 @@ class Sidecar:
     throttle_times: Mapping[int, float] = field(default_factory=dict)
     """Broker to the longest pause in seconds that it asked for in the last poll."""
     figures: Figures = field(default_factory=dict)
+    poll_interval: float | None = None
+    """Seconds between the starts of two polls."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,12 @@ SIDECAR = (
         lambda sidecar: known([((), sidecar.snapshot_time)]),
     ),
     SidecarMetric(
+        "poll_interval_seconds",
+        "Time between the starts of two polls: a multiple of option poll.interval while polls take longer than it",
+        (),
+        lambda sidecar: known([((), sidecar.poll_interval)]),
+    ),
+    SidecarMetric(
         "dropped_series",
         "Series left out of /metrics because of the option limits.series or of the limit of 1,000 clients over JMX",
         ("family",),
