@@ -113,8 +113,9 @@ verdict: tools setup ## the verdict by time against the brokers' ISR through pau
 fuzz: setup ## replies, polls, configuration, web server and history, until Ctrl-C: ARGS="replies --cases 1000000"
 	$(VENV)/python -m tests.support.fuzz $(ARGS)
 
-scale: setup ## CPU of a poll on generated clusters of up to 200,000 partitions
+scale: setup ## CPU of evaluation on generated clusters of up to 200,000 partitions, then whole polls of scripted brokers
 	$(VENV)/python -m bench.scale $(ARGS)
+	$(VENV)/python -m bench.scale --polls 5 $(ARGS)
 
 flood: setup ## scrapes and logins during a flood of hostile web clients; a minute
 	$(VENV)/python -m bench.flood $(ARGS)

@@ -27,7 +27,8 @@ def make_cycle(argument: dict[str, Any]) -> Iterator[Cycle]:
     configure("warning", "logfmt")
     tune_interpreter()
     cadence = 0.0 if argument["everything"] else NEVER
-    settings = PollerSettings(deadline=DEADLINE, log_dirs=cadence, slow=cadence)
+    deadline = argument.get("deadline", DEADLINE)
+    settings = PollerSettings(deadline=deadline, log_dirs=cadence, slow=cadence)
     poller = Poller(settings, translate({"bootstrap.servers": argument["bootstrap"]}, {}), None)
     try:
         yield Cycle(poller, Parameters(), lambda _: True, build())

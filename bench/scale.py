@@ -1,8 +1,8 @@
 """`python -m bench.scale`: CPU of evaluating and rendering one poll, on generated snapshots of growing clusters.
 
-No broker is asked: 50 of them and 600,000 replicas do not fit on one machine. 5 % of the followers are behind, 2 % of
-the partitions move, of which a tenth ends in each poll, 1 % of all change their leader between two polls,
-a topic is made and one deleted in each, and what is remembered is full.
+No broker is asked: 5 % of the followers are behind, 2 % of the partitions move, of which a tenth ends in each poll, 1 % of
+all change their leader between two polls, a topic is made and one deleted in each, and what is remembered is full.
+With `--polls` it measures whole polls of scripted brokers instead (`scale_polls.py`).
 """
 
 import argparse
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bench import scale_polls
 from bench.report import median
 from kafka_warden.app import tune_interpreter
 from kafka_warden.catalogue import Build, Sidecar, View
@@ -79,7 +80,15 @@ def main() -> int:
     """Measure every size and print the table; the exit code shows whether every target was reached."""
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="PARTITIONS")
-    sizes = parser.parse_args().sizes
+    parser.add_argument("--polls", type=int, metavar="N", help="N whole polls of scripted brokers, of the last size")
+    options = parser.parse_args()
+    sizes = options.sizes
+    if options.polls:
+        missed = 0
+        for row in scale_polls.measure(sizes[-1], options.polls):
+            print(row.to_line(), flush=True)
+            missed += not row.reached
+        return int(missed > 0)
     tune_interpreter()
     costs = []
     for size in sizes:

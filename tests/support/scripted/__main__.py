@@ -5,9 +5,10 @@ It ends when its standard input does.
 
 import asyncio
 import json
+import random
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tests.support.scripted.broker import Brokers
@@ -59,6 +60,17 @@ class Commands:
         self._brokers.cluster.add_topics(
             spread(f"topic-{number:05}", brokers=brokers, first=number, **given) for number in range(topics)
         )
+
+    async def churn(self, number: int, leaders: float) -> None:
+        """Give a part of the partitions their next replica as leader, and replace the topic of the last call."""
+        cluster, chance = self._brokers.cluster, random.Random(number)
+        topics = list(cluster.topics.values())
+        for topic in topics:
+            for partition, replicas in enumerate(topic.replicas):
+                if chance.random() < leaders:
+                    topic.leaders[partition] = replicas[(replicas.index(topic.leader(partition)) + 1) % len(replicas)]
+        old = cluster.topics.pop(topics[-1].name)
+        cluster.add_topics([replace(old, name=f"churn-{number}", leaders={})])
 
     async def remove_topics(self, topics: list[str]) -> None:
         """Take topics away."""

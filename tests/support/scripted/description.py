@@ -23,7 +23,9 @@ class Topic:
     name: str
     replicas: list[list[int]]
     isr: list[list[int]] = field(default_factory=list)
-    """As `replicas` where it is not given. The leader is the first replica that is in the ISR."""
+    """As `replicas` where it is not given."""
+    leaders: dict[int, int] = field(default_factory=dict)
+    """Partition to its leader, where that is not the first replica in the ISR."""
     start: int = 0
     end: int = 0
     """The log's end offset at time 0."""
@@ -57,6 +59,8 @@ class Topic:
 
     def leader(self, partition: int) -> int:
         """Return the broker that leads a partition, -1 for none."""
+        if partition in self.leaders:
+            return self.leaders[partition]
         return next((broker for broker in self.replicas[partition] if broker in self.isr[partition]), -1)
 
     def behind(self, broker: int, partition: int) -> int:
