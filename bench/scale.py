@@ -1,8 +1,8 @@
 """`python -m bench.scale`: CPU of evaluating and rendering one poll, on generated snapshots of growing clusters.
 
-No broker is asked: 5 % of the followers are behind, 2 % of the partitions move, of which a tenth ends in each poll, 1 % of
-all change their leader between two polls, a topic is made and one deleted in each, and what is remembered is full.
-With `--polls` it measures whole polls of scripted brokers instead (`scale_polls.py`).
+No broker is asked: 5 % of the followers are behind, 2 % of the partitions move, of which a tenth ends in each poll,
+1 % of all change their leader between two polls, a topic is made and one deleted in each, and what is remembered is
+full. With `--polls` it measures whole polls of scripted brokers instead (`scale_polls.py`).
 """
 
 import argparse

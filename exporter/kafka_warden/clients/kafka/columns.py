@@ -44,7 +44,7 @@ def write_varint(value: int) -> bytes:
     """Encode an unsigned varint."""
     written = bytearray()
     while value >= MORE:
-        written.append(value & ~MORE | MORE)
+        written.append(value & (MORE - 1) | MORE)
         value >>= 7
     return bytes((*written, value))
 
