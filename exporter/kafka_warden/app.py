@@ -1,5 +1,6 @@
 """The command `run`: connects configuration, poller, cycle, history and web server."""
 
+import ctypes
 import faulthandler
 import gc
 import json
@@ -52,6 +53,10 @@ default of 700, collections took a third of a poll's CPU, and delayed scrapes by
 
 POLL_WITHIN: Final = 1.0
 """Seconds for the last poll, which its closed connections end."""
+
+M_ARENA_MAX: Final = -8
+"""Parameter of glibc's mallopt. An arena for each thread takes a third more memory: 200 MB instead of 150 for 25,000
+partitions. The threads wait for Python's lock anyway."""
 
 HISTORY_WITHIN: Final = 2.0
 """Seconds in which history may write its rows."""
@@ -173,9 +178,11 @@ def _log_failure(failed: threading.ExceptHookArgs) -> None:
 
 
 def tune_interpreter() -> None:
-    """Let scrapes run while a poll computes."""
+    """Let scrapes run while a poll computes, and keep its threads from holding free memory apart from each other."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(GC_THRESHOLD)
+    with suppress(AttributeError):  # another libc than glibc
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def figures(config: Config, reload: ReloadStatus, poller: Poller, server: WebServer) -> Figures:

@@ -1,6 +1,7 @@
 """Maps the rows of a reply that is grouped by topic to rows of the model's tables."""
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -20,8 +21,10 @@ TOPIC_BITS = 32
 class RowIndex:
     """Some replicas of one broker. Brokers answer topics and partitions in an order of their own, hence the keys."""
 
-    topics: dict[str, int] = field(default_factory=dict)
-    """Name to place in the layout."""
+    names: tuple[str, ...] = ()
+    """All topics of the layout."""
+    topics: Mapping[str, int] = field(default_factory=dict)
+    """Name to place in the layout, shared by all brokers."""
     keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Ascending."""
     rows: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -32,12 +35,14 @@ class RowIndex:
     """That of the last reply to one of them."""
 
     def __bool__(self) -> bool:
-        return bool(self.topics)
+        return len(self.keys) > 0
 
     def __iter__(self) -> Iterator[tuple[str, list[int]]]:
         """Topic names, each with its partitions."""
-        numbers = np.split(self.numbers(), np.cumsum([count for _, count in self.counted()])[:-1])
-        return ((name, part.tolist()) for name, part in zip(self.topics, numbers, strict=False))
+        first, numbers = 0, self.numbers().tolist()
+        for name, count in self.counted():
+            yield name, numbers[first : first + count]
+            first += count
 
     def numbers(self) -> Longs:
         """Partition numbers, in ascending order of topic and number."""
@@ -45,8 +50,8 @@ class RowIndex:
 
     def counted(self) -> list[tuple[str, int]]:
         """Topic names, each with how many partitions it has."""
-        counts = np.unique(self.keys >> TOPIC_BITS, return_counts=True)[1]
-        return list(zip(self.topics, counts.tolist(), strict=False))
+        places, counts = np.unique(self.keys >> TOPIC_BITS, return_counts=True)
+        return [(self.names[place], count) for place, count in zip(places.tolist(), counts.tolist(), strict=True)]
 
     def find(self, names: Sequence[str], counts: Sequence[int], numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.
@@ -73,7 +78,12 @@ def index_rows(layout: Layout, rows: Any) -> RowIndex:
     partition = layout.partition[rows]
     topic = layout.topic[partition].astype(np.int64)
     keys = (topic << TOPIC_BITS) | layout.number[partition]
-    return RowIndex({layout.topics[place]: place for place in np.unique(topic).tolist()}, keys, rows.astype(np.int64))
+    return RowIndex(layout.topics, _places(layout.topics), keys, rows.astype(np.int64))
+
+
+@functools.lru_cache(maxsize=1)
+def _places(topics: tuple[str, ...]) -> Mapping[str, int]:
+    return {name: place for place, name in enumerate(topics)}
 
 
 def column(rows: Sequence[Any], name: str) -> Longs:

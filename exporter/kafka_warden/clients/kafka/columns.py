@@ -122,7 +122,9 @@ def field_at(body: bytes, kind: str, places: Any) -> Longs:
 def _words(data: Any, kind: str) -> Any:
     """View the value that begins at each byte."""
     width = np.dtype(kind).itemsize
-    return np.ndarray((max(len(data) - width + 1, 0),), kind, buffer=data if len(data) >= width else b"", strides=(1,))
+    return np.ndarray(
+        (max(len(data) - width + 1, 0),), kind, buffer=data if len(data) >= width else bytearray(), strides=(1,)
+    )
 
 
 def _scan(body: bytes, position: int, size: int) -> tuple[list[str], list[int], list[int]]:
