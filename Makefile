@@ -9,9 +9,9 @@ INSTALLED := .venv/.installed
 RELEASE := .venv-release/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
-CORE := not (full_kafka or full_pipeline or full_alerts)
+CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts mutants lock sbom audit demo demo-look pipeline-demo sandbox bench eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -80,6 +80,9 @@ full-pipeline: tools setup ## all other tests of the pipeline: kills, a generate
 full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_MATRIX=write writes down the result
 	@scripts/step $(VENV)/python -m pytest -m full_alerts $(ARGS)
 
+full-faults: tools setup ## faults of brokers, JMX, logins, clients and disks on a secured cluster, and five minutes of the soak
+	@scripts/step $(VENV)/python -m pytest -m full_faults $(ARGS)
+
 mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=formulas takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)
 
@@ -97,6 +100,9 @@ sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it
 
 bench: tools setup ## the benchmarks of bench/README.md; takes long
 	$(VENV)/python -m bench $(ARGS)
+
+soak: tools setup ## an hour of 50 scrapers while brokers hang and die: failed scrapes, memory, descriptors, threads
+	$(VENV)/python -m bench.soak $(ARGS)
 
 eta: tools setup ## the ETA of five real moves against what they took; a quarter of an hour
 	$(VENV)/python -m bench.eta $(ARGS)

@@ -10,6 +10,7 @@ import yaml
 
 from sandbox.cluster import Cluster
 from sandbox.program import Program
+from sandbox.sidecar import sidecar_config
 
 
 class Sidecar(Program):
@@ -17,19 +18,17 @@ class Sidecar(Program):
 
     Args:
         directory: Everything that it writes; made when it does not exist.
-        cluster: The cluster that it watches, over the protocol and, where that is on, over JMX.
-        settings: Configuration by section, beside `kafka`, `jmx` and `web.listen`.
+        cluster: The cluster that it watches as `monitor`, over the protocol and, where that is on, over JMX.
+        settings: Configuration by section, beside `kafka`, `jmx` and `web`.
     """
 
     def __init__(self, directory: Path, cluster: Cluster, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__("kafka-warden", directory)
         self._config: dict[str, Any] = {
             **(settings or {}),
-            "kafka": {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties()},
+            **sidecar_config(cluster),
             "web": {"listen": self.address},
         }
-        if cluster.settings.jmx:
-            self._config["jmx"] = {"brokers": cluster.jmx_brokers, "controllers": cluster.jmx_controllers}
 
     def command(self) -> Sequence[str]:
         """Writes its configuration first."""

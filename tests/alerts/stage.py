@@ -32,6 +32,7 @@ SECTIONS: Final = {
     "moves": {"grace": "5s"},
     "network": {"bytes_per_second": 125_000_000},
 }
+STARTS_WITHIN: Final = 180.0
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
 BESIDE: Final = {"alertname", "cluster", "severity"}
@@ -93,23 +94,38 @@ class Watcher(Sidecar):
 
     def kill(self) -> None:
         """SIGKILL."""
-        self._end(signal.SIGKILL)
+        self.end(signal.SIGKILL)
 
-    def restart(self, **sections: Mapping[str, Any]) -> None:
-        """SIGTERM where it runs, and start again with these options by section; None takes one back."""
+    def restart(self, *, ready: bool = True, **sections: Mapping[str, Any]) -> None:
+        """SIGTERM where it runs, and start again with these options by section; None takes one back.
+
+        With `ready`, wait for its first good poll, else only until it answers.
+        """
         if self.running:
-            self._end(signal.SIGTERM)
+            self.end(signal.SIGTERM)
+        self.configure(**sections)
+        self.start()
+        wait_for(self.is_ready if ready else self.answers, READY_SECONDS, "the sidecar is ready again")
+
+    def configure(self, **sections: Mapping[str, Any]) -> None:
+        """Write these options into the configuration file; a running sidecar does not read it."""
         for name, options in sections.items():
             merged = {**self._config.get(name, {}), **options}
             self._config[name] = {key: option for key, option in merged.items() if option is not None}
-        self.start()
-        wait_for(self.is_ready, READY_SECONDS, "the sidecar is ready again")
+        self.command()
 
-    def _end(self, number: signal.Signals) -> None:
+    def answers(self) -> bool:
+        """Whether it answers requests."""
+        with suppress(OSError, http.client.HTTPException):
+            return bool(self.request("GET", self.ready_path)[0])
+        return False
+
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal that ends it; return its exit code, 128 and the signal where that ended it."""
         if self._guard is None or self.pid is None:
             raise SandboxError("the sidecar does not run")
         os.kill(self.pid, number)
-        self._guard.wait(STOP_SECONDS)
+        return self._guard.wait(STOP_SECONDS)
 
 
 class Stage:
@@ -148,7 +164,7 @@ class Stage:
                     target_labels={"cluster": CLUSTER},
                 )
             )
-            wait_for(lambda: self.value("min(kafka_warden_up)") == 1, 60, "every source answers, and Prometheus knows")
+            wait_for(lambda: self.value("min(kafka_warden_up)") == 1, STARTS_WITHIN, "every source answers, and Prometheus knows")
         except BaseException:
             self._stack.close()
             raise

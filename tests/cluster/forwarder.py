@@ -2,16 +2,25 @@
 
 import socket
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
 BUFFER = 1 << 16
+FILLS_A_QUEUE = 4
 
 
 class Forwarder:
-    """While its block lasts, connections to `address` arrive at `target`; before and after, they are refused."""
+    """While its block lasts, connections to `address` arrive at `target`; before and after, they are refused.
+
+    Attributes:
+        delay: Seconds that whatever it hands on waits.
+    """
 
     def __init__(self, target: str) -> None:
+        self.delay = 0.0
         host, port = target.rsplit(":", 1)
         self._target = (host, int(port))
         self._listener = socket.socket()
@@ -23,6 +32,17 @@ class Forwarder:
         """host:port."""
         host, port = self._listener.getsockname()
         return f"{host}:{port}"
+
+    @contextmanager
+    def dropping(self) -> Iterator[None]:
+        """Drop connections while this block lasts: the queue of those that are not accepted is full."""
+        self._listener.listen(0)
+        with ExitStack() as stack:
+            for _ in range(FILLS_A_QUEUE):
+                client = stack.enter_context(socket.socket())
+                client.setblocking(False)
+                client.connect_ex(self._listener.getsockname())
+            yield
 
     def __enter__(self) -> Self:
         self._listener.listen()
@@ -44,13 +64,13 @@ class Forwarder:
                 return
             self._open += [near, far]
             for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=_pump, args=(source, sink), daemon=True).start()
+                threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    try:
-        while data := source.recv(BUFFER):
-            sink.sendall(data)
-        sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        try:
+            while data := source.recv(BUFFER):
+                time.sleep(self.delay)
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            return

@@ -1,0 +1,157 @@
+"""`python -m bench.soak`: scrapers and faults for an hour. No scrape may fail, and nothing may grow."""
+
+import argparse
+import http.client
+import itertools
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench import machine, procfs
+from bench.cluster import SETTINGS, Target, bench_cluster
+from bench.report import Report, Row, median, percentile
+from bench.scrape import HEADERS
+from bench.sidecar import running_sidecar
+from sandbox import Cluster
+
+MINUTES = 60
+PARTITIONS = 10_005
+SCRAPERS = 50
+SCRAPE_EVERY = 1.0
+LOOK_EVERY = 5.0
+HANGS = 20.0
+RESTS = 30.0
+TIME_LIMIT = 10.0
+"""Seconds of a scrape, as Prometheus has it by default."""
+EARLIER, LATER = (15 / 60, 25 / 60), (50 / 60, 1.0)
+"""Shares of the time that are compared: minutes 15 to 25 and 50 to 60 of an hour. Before them caches are filled."""
+MOST_GROWTH = {"Pss": 1.0, "descriptors": 0.0, "threads": 0.0}
+UNITS = {"Pss": "MB", "descriptors": "", "threads": ""}
+
+
+@dataclass
+class Soak:
+    """What was seen."""
+
+    seconds: float
+    faults: int = 0
+    failures: list[str] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+    samples: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    """Seconds since the beginning, and Pss in MB, descriptors and threads of the sidecar and its children."""
+
+    def growth(self, name: str) -> float:
+        """Return by how much the later median is above the earlier one."""
+        earlier, later = (
+            median(sample[name] for at, sample in self.samples if first <= at / self.seconds <= last)
+            for first, last in (EARLIER, LATER)
+        )
+        return later - earlier
+
+    def rows(self) -> Iterator[Row]:
+        """The verdict."""
+        took = sorted(self.latencies)
+        note = f"of {len(took)} by {SCRAPERS} clients during {self.faults} faults; {'; '.join(self.failures[:3])}"
+        yield Row("failed scrapes", len(self.failures), "", 0.0, note)
+        yield Row("scrape: p99", 1000 * percentile(took, 0.99), "ms", None, f"greatest {1000 * took[-1]:.0f} ms")
+        for name, most in MOST_GROWTH.items():
+            seen = [sample[name] for _, sample in self.samples]
+            note = f"median {median(seen):.1f}, {min(seen):.1f} to {max(seen):.1f}"
+            yield Row(f"growth of {name}", self.growth(name), UNITS[name], most, note)
+
+
+def soak(cluster: Cluster, partitions: int, seconds: float, interval: float) -> Soak:
+    """Watch a cluster for some seconds. One broker after the other hangs and comes back, dies and comes back."""
+    seen, end = Soak(seconds), threading.Event()
+    with running_sidecar(Target.of(cluster, partitions), interval, jmx=True) as sidecar, _ending(end) as pool:
+        scrapers = [pool.submit(_scrape, sidecar.url, seen, end) for _ in range(SCRAPERS)]
+        faults = pool.submit(_cause, cluster, seen, end)
+        began = time.monotonic()
+        while (at := time.monotonic() - began) < seconds and not faults.done():
+            with suppress(OSError):  # a child that was replaced meanwhile
+                seen.samples.append((at, _look(sidecar.pid)))
+            time.sleep(LOOK_EVERY)
+        end.set()
+        for each in (*scrapers, faults):
+            each.result()
+    return seen
+
+
+def main() -> int:
+    """Print the verdict; the exit code is 1 where it is bad."""
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=MINUTES, help=f"default: {MINUTES}")
+    parser.add_argument("--partitions", type=int, default=PARTITIONS, help=f"default: {PARTITIONS}")
+    parser.add_argument("--interval", type=float, default=10.0, help="seconds between polls; default: 10")
+    options = parser.parse_args()
+    report = Report(machine.describe(SETTINGS))
+    with bench_cluster(options.partitions) as cluster:
+        seen = soak(cluster, options.partitions, 60 * options.minutes, options.interval)
+    for at, sample in seen.samples[:: max(1, len(seen.samples) // MINUTES)]:
+        print(f"{at / 60:5.1f} min  " + "  ".join(f"{name} {value:.1f}" for name, value in sample.items()))
+    report.rows.extend(seen.rows())
+    print(report.to_markdown())
+    return 0 if all(row.reached for row in report.rows) else 1
+
+
+@contextmanager
+def _ending(end: threading.Event) -> Iterator[ThreadPoolExecutor]:
+    """Threads that end with the block, whatever ends it."""
+    with ThreadPoolExecutor(SCRAPERS + 1) as pool:
+        try:
+            yield pool
+        finally:
+            end.set()
+
+
+def _scrape(url: str, seen: Soak, end: threading.Event) -> None:
+    """Scrape over one connection, as Prometheus does."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=TIME_LIMIT)
+    while not end.wait(SCRAPE_EVERY):
+        began = time.monotonic()
+        try:
+            connection.request("GET", "/metrics", headers=HEADERS)
+            response = connection.getresponse()
+            response.read()
+        except (OSError, http.client.HTTPException) as failure:
+            seen.failures.append(repr(failure))
+            connection.close()
+        else:
+            if response.status != http.HTTPStatus.OK:
+                seen.failures.append(str(response.status))
+        seen.latencies.append(time.monotonic() - began)
+    connection.close()
+
+
+def _cause(cluster: Cluster, seen: Soak, end: threading.Event) -> None:
+    """Let one broker after the other hang and come back, and die and come back."""
+    for broker in itertools.cycle(cluster.broker_ids):
+        for happen, undo in ((cluster.pause, cluster.resume), (cluster.kill, cluster.start)):
+            if end.wait(RESTS):
+                return
+            happen(broker)
+            seen.faults += 1
+            end.wait(HANGS)
+            undo(broker)
+            cluster.wait_ready(broker)
+            cluster.wait_in_sync()
+
+
+def _look(pid: int) -> dict[str, float]:
+    processes = procfs.tree(pid)
+    folders = [Path(f"/proc/{each}") for each in processes]
+    return {
+        "Pss": procfs.pss_bytes(processes) / 1e6,
+        "descriptors": sum(len(list((folder / "fd").iterdir())) for folder in folders),
+        "threads": sum(len(list((folder / "task").iterdir())) for folder in folders),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

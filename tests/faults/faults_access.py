@@ -1,0 +1,101 @@
+"""Bad certificates, wrong passwords, missing ACLs, request quotas."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Final
+
+from sandbox.passwords import write_secret
+from sandbox.protection import MONITOR, WRONG
+from tests.alerts.stage import Fired
+from tests.faults.faults_brokers import blind, no_numbers
+from tests.faults.witness import PATIENCE, Witness
+
+POLLS: Final = 60
+INTERVAL: Final = 2.0
+"""Seconds, as the stage configures it."""
+SHORT: Final = 0.3
+"""Seconds that a broker asks the sidecar to pause."""
+FIRST_SHARE, LAST_SHARE = 0.2, 0.01
+"""Request quotas in percent of one thread: one that a busy broker exceeds, and one that every poll exceeds by far."""
+
+
+def expired(witness: Witness) -> Iterator[set[Fired]]:
+    """F13: brokers whose certificates have expired get no login."""
+    yield from _without_trust(witness, "EXPIRED")
+
+
+def misnamed(witness: Witness) -> Iterator[set[Fired]]:
+    """F13: brokers with certificates of another host get no login."""
+    yield from _without_trust(witness, "MISNAMED")
+
+
+def wrong_password(witness: Witness) -> Iterator[set[Fired]]:
+    """F14: a refused password is tried once a minute, and the right one in its file is used without a restart."""
+    cluster = witness.cluster
+    right = cluster.secret_file(MONITOR)
+    file = write_secret(
+        witness.stage.sidecar.directory / "password", cluster.secret_file(WRONG).read_text(encoding="utf-8")
+    )
+    witness.restart(ready=False, kafka={"sasl.password.file": str(file)})
+    page = witness.until_shown(lambda page: page.errors("metadata").get("auth"), "the login is refused")
+    assert no_numbers(page)
+    yield blind()
+    write_secret(file, right.read_text(encoding="utf-8"))
+    witness.assert_recovered()
+    witness.restart(kafka={"sasl.password.file": str(right)})
+
+
+def _without_trust(witness: Witness, listener: str) -> Iterator[set[Fired]]:
+    cluster = witness.cluster
+    witness.restart(ready=False, kafka={"bootstrap.servers": cluster.listener_bootstrap(listener)})
+    page = witness.until_shown(lambda page: page.errors("metadata"), "metadata fails")
+    assert page.errors("metadata").keys() == {"tls"}
+    assert no_numbers(page)
+    yield blind()
+    witness.restart(kafka={"bootstrap.servers": cluster.bootstrap})
+
+
+def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
+    """With a request quota that asks for pauses of up to 300 ms, 60 polls are as good as without."""
+    admin, share = witness.cluster.admin, FIRST_SHARE
+    links = _links(witness)
+    with _quota(witness):
+        longest = list[float]()
+        for page in islice(witness.pages(POLLS * PATIENCE), POLLS):
+            longest.append(max(page.brokers("broker_throttle_seconds").values()))
+            assert longest[-1] > SHORT or not page.down()
+            assert _links(witness) == links
+            share *= 1.2 if longest[-1] > SHORT else 0.95
+            admin.set_client_quota(user=MONITOR, values={"request_percentage": share})
+        print(f"longest pause of each poll: {longest}")
+        assert sum(0 < pause <= SHORT for pause in longest) > POLLS / 4
+        yield set()
+
+
+def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
+    """With pauses of 1 s the interval is stretched, which is shown and logged once, and there is no more connection."""
+    links = _links(witness)
+    with _quota(witness):
+        witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
+        witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "all brokers ask for 1 s")
+        witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
+        for page in islice(witness.pages(POLLS * PATIENCE), POLLS // 2):
+            assert not page.down()
+            assert _links(witness) == links
+        yield set()
+    witness.until(lambda page: page["poll_interval_seconds"] == INTERVAL, "the interval is as configured")
+
+
+@contextmanager
+def _quota(witness: Witness) -> Iterator[None]:
+    """The sidecar's user has a request quota while the block lasts."""
+    try:
+        yield
+    finally:
+        witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": None})
+
+
+def _links(witness: Witness) -> dict[int, set[int]]:
+    """Every connection to a broker by its own port: one that is made again has another."""
+    return {broker: witness.connections(broker) for broker in witness.cluster.broker_ids}

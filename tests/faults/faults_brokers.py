@@ -1,0 +1,157 @@
+"""Brokers that die, hang or restart, and topics that go and come back."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sandbox import Cluster, wait_for
+from tests.alerts.stage import Fired, fired
+from tests.cluster.page import Page
+from tests.faults.witness import Witness
+
+VICTIM: Final = 2
+OTHERS: Final = (1, 3)
+TOPIC: Final = "orders"
+PARTITIONS: Final = range(3)
+OWN: Final = ("offsets", "log_dirs", "configs", "jmx")
+"""Sources that ask every broker about itself."""
+LAZY: Final = ("client_request_", "leader_replication_throttled_", "follower_replication_throttled_", "mutation_")
+"""Beans that a broker has from their first use on."""
+
+
+def make_topics(cluster: Cluster) -> None:
+    """The one topic that all faults find: every broker leads a partition and follows two."""
+    cluster.admin.create_topic(TOPIC, assignment={0: [1, 2, 3], 1: [2, 3, 1], 2: [3, 1, 2]})
+    cluster.load.produce(TOPIC, records=50, partitions=PARTITIONS)
+
+
+def killed(witness: Witness) -> Iterator[set[Fired]]:
+    """F1: kill -9 of a broker costs its own series only."""
+    before = witness.page
+    witness.cluster.kill(VICTIM)
+    page = witness.until(lambda page: _only(page, VICTIM) and page["under_replicated_partitions"] > 0, "it is down")
+    assert page.errors("offsets", VICTIM, before).keys() <= {"refused", "fenced"}
+    assert page.errors("jmx", VICTIM, before).keys() == {"refused"}
+    page = witness.until(lambda page: page.get("broker_bytes_in_total", broker=VICTIM) is None, "its series are gone")
+    assert not lost(page, before, OTHERS)
+    yield without(VICTIM)
+    witness.cluster.start(VICTIM)
+    witness.cluster.wait_ready(VICTIM)
+    witness.cluster.wait_in_sync()
+
+
+def hung(witness: Witness) -> Iterator[set[Fired]]:
+    """F2, F3: SIGSTOP of a broker delays no other, and there is one attempt at a time; SIGCONT brings it back."""
+    before, cluster = witness.page, witness.cluster
+    cluster.pause(VICTIM)
+    page = witness.until(lambda page: _only(page, VICTIM) and page["under_replicated_partitions"] > 0, "it is down")
+    assert page.errors("offsets", VICTIM, before).keys() <= {"timeout", "connect_timeout", "fenced"}
+    assert page.errors("jmx", VICTIM, before)["timeout"] >= 1
+    for _ in range(5):
+        page = witness.until(lambda _: True, "a poll")
+        assert _only(page, VICTIM)
+        assert len(witness.connections(VICTIM)) <= 1
+    assert not lost(page, before, OTHERS)
+    yield without(VICTIM)
+    cluster.resume(VICTIM)
+    cluster.wait_ready(VICTIM)
+    cluster.wait_in_sync()
+
+
+def all_down(witness: Witness) -> Iterator[set[Fired]]:
+    """F5: no broker runs when the sidecar starts: it is not ready, shows no number of a broker, and waits for them."""
+    cluster = witness.cluster
+    nodes = (*cluster.broker_ids, *cluster.controller_ids)
+    for node in nodes:
+        cluster.kill(node)
+    witness.restart(ready=False)
+    page = witness.until_shown(lambda page: page.errors("metadata"), "metadata fails")
+    assert page.up().keys() == page.down()
+    assert page.errors("metadata").keys() == {"refused"}
+    assert no_numbers(page)
+    assert witness.status("/-/ready") == 503
+    assert witness.status("/-/healthy") == 200
+    yield blind()
+    for node in nodes:
+        cluster.start(node)
+    for node in cluster.broker_ids:
+        cluster.wait_ready(node)
+    cluster.wait_in_sync()
+    wait_for(lambda: witness.status("/-/ready") == 200, what="it is ready")
+
+
+def restarted(witness: Witness) -> Iterator[set[Fired]]:
+    """F9: the counters of a restarted broker begin again, as `rate` expects it."""
+    cluster = witness.cluster
+    cluster.load.produce(TOPIC, records=50, partitions=PARTITIONS)
+    before = witness.until(lambda page: page.one("broker_bytes_in_total", broker=VICTIM) > 0, "bytes are counted")
+    cluster.restart(VICTIM)
+    cluster.wait_in_sync()
+    page = witness.until(lambda page: page.get("broker_bytes_in_total", broker=VICTIM) is not None, "it counts again")
+    assert page.one("broker_bytes_in_total", broker=VICTIM) < before.one("broker_bytes_in_total", broker=VICTIM)
+    yield set()
+
+
+def deleted(witness: Witness) -> Iterator[set[Fired]]:
+    """F6: the poll after the deletion of a topic has no series of it and no error."""
+    admin = witness.cluster.admin
+    before = witness.page
+    admin.create_topic("gone", partitions=6, replication_factor=3)
+    witness.until(lambda page: _series(page, "gone") and not page.down(), "it is shown")
+    admin.delete_topic("gone")
+    page = witness.until(lambda _: True, "a poll")
+    assert not _series(page, "gone")
+    page = witness.until(lambda page: not page.down(), "every source answers")
+    assert page.names() == before.names()
+    yield set()
+
+
+def recreated(witness: Witness) -> Iterator[set[Fired]]:
+    """F7: a topic that comes back with fewer partitions within one poll has those only, and no negative lag."""
+    admin = witness.cluster.admin
+    admin.create_topic("again", partitions=6, replication_factor=3)
+    witness.cluster.load.produce("again", records=500, partitions=range(6))
+    witness.until(lambda page: len(page.all("partition_bytes_in_per_second", topic="again")) == 6, "it is shown")
+    admin.delete_topic("again")
+    admin.create_topic("again", partitions=2, replication_factor=3)
+    for _ in range(5):
+        page = witness.until(lambda page: not page.down(), "every source answers")
+        assert {dict(labels)["partition"] for _, labels in _series(page, "again")} <= {"0", "1"}
+        assert all(value >= 0 for (name, _), value in page.samples.items() if "lag" in name or "remaining" in name)
+    yield set()
+
+
+def blind() -> set[Fired]:
+    """The alerts of a sidecar that has no snapshot."""
+    return {fired("KafkaWardenPageStale"), fired("KafkaWardenBlind")}
+
+
+def no_numbers(page: Page) -> bool:
+    """Whether a page has nothing about brokers, topics and partitions: what is not known is absent, and not 0."""
+    return not any(name.startswith(("broker_", "cluster_", "partition", "replica", "under_")) for name in page.names())
+
+
+def lost(page: Page, before: Page, brokers: Iterable[int]) -> set[object]:
+    """Return the series that these brokers had and do not have now."""
+    names = {str(broker) for broker in brokers}
+    gone = before.samples.keys() - page.samples.keys()
+    return {(name, labels) for name, labels in gone if dict(labels).get("broker") in names and not name.startswith(LAZY)}
+
+
+def _only(page: Page, broker: int) -> bool:
+    """Whether every source of one broker is down, and no other."""
+    return page.down() == {(source, str(broker)) for source in OWN}
+
+
+def without(broker: int) -> set[Fired]:
+    """The alerts of a broker that does not answer and is outside every ISR."""
+    places = [{"topic": TOPIC, "partition": partition} for partition in PARTITIONS]
+    return {
+        fired("KafkaWardenBrokerUnreachable", broker=broker),
+        fired("KafkaWardenJmxUnreachable", broker=broker),
+        *(fired("KafkaPartitionUnderReplicated", **place) for place in places),
+        *(fired("KafkaReplicaOutOfSyncTooLong", **place, broker=broker) for place in places),
+    }
+
+
+def _series(page: Page, topic: str) -> list[tuple[str, frozenset[tuple[str, str]]]]:
+    return [key for key in page.samples if ("topic", topic) in key[1]]

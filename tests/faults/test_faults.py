@@ -1,0 +1,72 @@
+"""Faults of real brokers, clients and files: each costs what it must and no more, and is over when it is undone."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.alerts.stage import Fired, Stage
+from tests.faults import faults_access as access
+from tests.faults import faults_brokers as brokers
+from tests.faults import faults_jmx as jmx
+from tests.faults import faults_process as process
+from tests.faults import faults_web as web
+from tests.faults.witness import Used, Witness
+
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_faults]
+
+Fault = Callable[[Witness], Iterator[set[Fired]]]
+"""Causes a fault, asserts what proves it, yields the alerts that it must bring, and undoes it."""
+
+FAULTS: tuple[Fault, ...] = (
+    brokers.killed,
+    brokers.hung,
+    brokers.all_down,
+    brokers.deleted,
+    brokers.recreated,
+    brokers.restarted,
+    jmx.slow,
+    jmx.refused,
+    jmx.dropped,
+    jmx.wrong_password,
+    access.expired,
+    access.misnamed,
+    access.wrong_password,
+    *access.WITHOUT_ACLS,
+    access.throttled_shortly,
+    access.throttled_long,
+    web.flooded,
+    web.slow_clients,
+    web.odd_names,
+    web.first_poll,
+    web.swaps,
+    process.disk_full,
+    process.ended_while_hung,
+    process.killed_while_writing,
+    process.reloaded,
+)
+LONGER = 25.0
+"""Seconds, longer than the longest `for` at this scale."""
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_costs_what_it_must(stage: Stage, baseline: Used, fault: Fault) -> None:
+    """Every scrape is answered, just the right alerts fire, and two polls after its end all is as before."""
+    stage.until_quiet()
+    began = time.time()
+    with Witness(stage) as witness:
+        steps = fault(witness)
+        expected = next(steps)
+        try:
+            held = stage.until_held(expected)
+            if not expected:
+                time.sleep(LONGER)
+        finally:
+            assert next(steps, None) is None, "a fault yields once"
+        witness.assert_recovered()
+        stage.until_quiet()
+        witness.until_at(baseline)
+    witness.assert_no_secret()
+    print(f"{fault.__name__}: {time.time() - began:.0f} s")
+    assert stage.fired_for(time.time() - began) == expected
+    assert held.keys() == expected
