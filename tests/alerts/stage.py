@@ -32,7 +32,7 @@ SECTIONS: Final = {
     "moves": {"grace": "5s"},
     "network": {"bytes_per_second": 125_000_000},
 }
-STARTS_WITHIN: Final = 180.0
+SLOW_MACHINE: Final = 180.0
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
 BESIDE: Final = {"alertname", "cluster", "severity"}
@@ -105,7 +105,7 @@ class Watcher(Sidecar):
             self.end(signal.SIGTERM)
         self.configure(**sections)
         self.start()
-        wait_for(self.is_ready if ready else self.answers, READY_SECONDS, "the sidecar is ready again")
+        wait_for(self.is_ready if ready else self.answers, SLOW_MACHINE, "the sidecar is ready again")
 
     def configure(self, **sections: Mapping[str, Any]) -> None:
         """Write these options into the configuration file; a running sidecar does not read it."""
@@ -125,7 +125,7 @@ class Watcher(Sidecar):
         if self._guard is None or self.pid is None:
             raise SandboxError("the sidecar does not run")
         os.kill(self.pid, number)
-        return self._guard.wait(STOP_SECONDS)
+        return self._guard.wait(SLOW_MACHINE)
 
 
 class Stage:
@@ -164,7 +164,11 @@ class Stage:
                     target_labels={"cluster": CLUSTER},
                 )
             )
-            wait_for(lambda: self.value("min(kafka_warden_up)") == 1, STARTS_WITHIN, "every source answers, and Prometheus knows")
+            wait_for(
+                lambda: self.value("min(kafka_warden_up)") == 1,
+                SLOW_MACHINE,
+                "every source answers, and Prometheus knows",
+            )
         except BaseException:
             self._stack.close()
             raise
@@ -219,11 +223,13 @@ class Stage:
             for row in rows
         }
 
-    def restart_sidecar(self, **sections: Mapping[str, Any]) -> None:
+    def restart_sidecar(self, **sections: Any) -> None:
         """Restart it, with other options where some are given, and wait until Prometheus has its page."""
         self.sidecar.restart(**sections)
         ready = time.time()
-        wait_for(lambda: self.value(f"kafka_warden_snapshot_timestamp_seconds > {ready:.3f}"), 60, "a new page")
+        wait_for(
+            lambda: self.value(f"kafka_warden_snapshot_timestamp_seconds > {ready:.3f}"), SLOW_MACHINE, "a new page"
+        )
 
     def value(self, expression: str) -> float | None:
         """The answer to a query that has one row, None where it has none."""

@@ -40,7 +40,7 @@ class Forwarder:
         with ExitStack() as stack:
             for _ in range(FILLS_A_QUEUE):
                 client = stack.enter_context(socket.socket())
-                client.setblocking(False)
+                client.settimeout(0)
                 client.connect_ex(self._listener.getsockname())
             yield
 

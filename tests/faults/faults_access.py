@@ -78,7 +78,9 @@ def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     links = _links(witness)
     with _quota(witness):
         witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
-        witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "all brokers ask for 1 s")
+        witness.until(
+            lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s"
+        )
         witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
         for page in islice(witness.pages(POLLS * PATIENCE), POLLS // 2):
             assert not page.down()

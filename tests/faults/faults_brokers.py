@@ -134,7 +134,9 @@ def lost(page: Page, before: Page, brokers: Iterable[int]) -> set[object]:
     """Return the series that these brokers had and do not have now."""
     names = {str(broker) for broker in brokers}
     gone = before.samples.keys() - page.samples.keys()
-    return {(name, labels) for name, labels in gone if dict(labels).get("broker") in names and not name.startswith(LAZY)}
+    return {
+        (name, labels) for name, labels in gone if dict(labels).get("broker") in names and not name.startswith(LAZY)
+    }
 
 
 def _only(page: Page, broker: int) -> bool:

@@ -71,10 +71,10 @@ def _forwarded(witness: Witness) -> Iterator[Forwarder]:
 
 def _without_beans(witness: Witness, reason: str) -> Iterator[set[Fired]]:
     """Assert that the beans of the broker are down for this reason, and nothing else is; yield the alert."""
-    page = witness.until(lambda page: page.errors("jmx", VICTIM).get(reason), reason)
+    before = witness.until(lambda page: page.errors("jmx", VICTIM).get(reason), reason)
     for _ in range(3):
         page = witness.until(lambda _: True, "a poll")
         assert page.down() == {("jmx", str(VICTIM))}
-        assert page.errors("jmx", VICTIM).keys() == {reason}
+        assert page.errors("jmx", VICTIM, before).keys() == {reason}
         assert page.get("broker_bytes_in_total", broker=VICTIM) is None
     yield {fired("KafkaWardenJmxUnreachable", broker=VICTIM)}

@@ -33,7 +33,9 @@ def disk_full(witness: Witness) -> Iterator[set[Fired]]:
         with filler.open("wb", buffering=0) as file, suppress(OSError):
             while file.write(bytes(4096)):
                 pass
-        page = witness.until(lambda page: page.get("sink_dropped_total", sink="parquet", reason="disk_full"), "it is full")
+        page = witness.until(
+            lambda page: page.get("sink_dropped_total", sink="parquet", reason="disk_full"), "it is full"
+        )
         assert page.one("sink_up", sink="parquet") == 0
         assert not page.down()
         yield {fired("KafkaWardenHistoryLost", sink="parquet")}

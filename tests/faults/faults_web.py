@@ -23,7 +23,15 @@ MOST_CONNECTIONS: Final = 64
 SCRAPES: Final = 10_000
 REQUESTS: Final = "kafka.network:type=RequestMetrics,name=RequestsPerSec,request=ListOffsets,*"
 """Which no client of the cluster sends except the sidecar."""
-ODD: Final = ('quote"', "back\\slash", "line\nfeed", "carriage\rreturn", "\N{PILE OF POO}", "\N{HEBREW LETTER ALEF}x", '{a="b"} 1')
+ODD: Final = (
+    'quote"',
+    "back\\slash",
+    "line\nfeed",
+    "carriage\rreturn",
+    "\N{PILE OF POO}",
+    "\N{HEBREW LETTER ALEF}x",
+    '{a="b"} 1',
+)
 LONGEST_TOPIC: Final = 249
 
 
@@ -82,7 +90,7 @@ def odd_names(witness: Witness) -> Iterator[set[Fired]]:
         page = witness.page
         shown = {labels["client_id"] for labels, _ in page.rows("controller_mutation_quota_config")}
         assert shown >= set(ODD)
-        assert {labels.get("topic") for _, labels in page.samples} >= set(topics)
+        assert {dict(labels).get("topic") for _, labels in page.samples} >= set(topics)
         checked = run(tools().promtool, "check", "metrics", given=page.text)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         yield set()

@@ -7,6 +7,7 @@ import pytest
 
 from tests.alerts.stage import Fired, Stage
 from tests.faults import faults_access as access
+from tests.faults import faults_acls as acls
 from tests.faults import faults_brokers as brokers
 from tests.faults import faults_jmx as jmx
 from tests.faults import faults_process as process
@@ -32,7 +33,10 @@ FAULTS: tuple[Fault, ...] = (
     access.expired,
     access.misnamed,
     access.wrong_password,
-    *access.WITHOUT_ACLS,
+    acls.without_describe_of_cluster,
+    acls.without_configs_of_cluster,
+    acls.without_describe_of_topics,
+    acls.without_configs_of_topics,
     access.throttled_shortly,
     access.throttled_long,
     web.flooded,

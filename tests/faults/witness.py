@@ -2,7 +2,7 @@
 
 import http
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -122,8 +122,8 @@ class Witness:
         """Own ports of the connections of the sidecar to one broker."""
         port, own = int(self.cluster.broker_addresses[node].rsplit(":", 1)[1]), _sockets(self._pid())
         lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
-        ends = ((*_ports(row[1:3]), row[9]) for row in map(str.split, lines))
-        return {mine for mine, theirs, inode in ends if theirs == port and inode in own}
+        rows = (line.split() for line in lines)
+        return {_port(row[1]) for row in rows if _port(row[2]) == port and row[9] in own}
 
     def assert_no_secret(self) -> None:
         """Assert that no password of the cluster is in the log, which is at debug level, or in a page."""
@@ -182,6 +182,6 @@ def _sockets(pid: int) -> set[str]:
     return found
 
 
-def _ports(addresses: Sequence[str]) -> Iterator[int]:
-    """Ports of addresses as /proc/net/tcp writes them."""
-    return (int(address.partition(":")[2], 16) for address in addresses)
+def _port(address: str) -> int:
+    """The port of an address as /proc/net/tcp writes it."""
+    return int(address.partition(":")[2], 16)
