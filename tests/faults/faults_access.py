@@ -9,7 +9,7 @@ from sandbox.passwords import write_secret
 from sandbox.protection import MONITOR, WRONG
 from tests.alerts.stage import Fired
 from tests.faults.faults_brokers import blind, no_numbers
-from tests.faults.witness import PATIENCE, Witness
+from tests.faults.witness import TIME_LIMIT, Witness
 
 POLLS: Final = 60
 INTERVAL: Final = 2.0
@@ -62,7 +62,7 @@ def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
     links = _links(witness)
     with _quota(witness):
         longest = list[float]()
-        for page in islice(witness.pages(POLLS * PATIENCE), POLLS):
+        for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
             longest.append(max(page.brokers("broker_throttle_seconds").values()))
             assert longest[-1] > SHORT or not page.down()
             assert _links(witness) == links
@@ -78,11 +78,9 @@ def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     links = _links(witness)
     with _quota(witness):
         witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
-        witness.until(
-            lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s"
-        )
+        witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s")
         witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
-        for page in islice(witness.pages(POLLS * PATIENCE), POLLS // 2):
+        for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS // 2):
             assert not page.down()
             assert _links(witness) == links
         yield set()

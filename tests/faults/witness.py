@@ -20,7 +20,7 @@ EVERY: Final = 0.2
 """Seconds between two scrapes."""
 RECOVERS_WITHIN: Final = 2
 """Polls that begin after the fault is undone."""
-PATIENCE: Final = 120.0
+TIME_LIMIT: Final = 120.0
 """Seconds until something must have happened, on a busy machine."""
 QUOTAS_EVERY: Final = 60.0
 """Seconds. Client quotas are read no more often, so they take so long to recover."""
@@ -66,10 +66,10 @@ class Witness:
 
     def until_shown(self, predicate: Callable[[Page], object], what: str) -> Page:
         """Wait for any page, of a poll or of a sidecar that has none."""
-        wait_for(lambda: predicate(self.page), PATIENCE, what)
+        wait_for(lambda: predicate(self.page), TIME_LIMIT, what)
         return self.page
 
-    def pages(self, seconds: float = PATIENCE) -> Iterator[Page]:
+    def pages(self, seconds: float = TIME_LIMIT) -> Iterator[Page]:
         """Yield every page of a poll that begins after this call, once each, for so many seconds."""
         last, until = time.time(), time.monotonic() + seconds
         while time.monotonic() < until:
@@ -111,7 +111,7 @@ class Witness:
 
     def until_at(self, baseline: Used) -> None:
         """Wait until no process of the sidecar has more descriptors and threads than at the baseline."""
-        wait_for(lambda: not self._above(baseline), PATIENCE, f"as before: {baseline}; {self._above(baseline)}")
+        wait_for(lambda: not self._above(baseline), TIME_LIMIT, f"as before: {baseline}; {self._above(baseline)}")
 
     def used(self) -> Used:
         """What the sidecar and its child use now."""
