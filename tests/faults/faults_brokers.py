@@ -1,5 +1,6 @@
 """Brokers that die, hang or restart, and topics that go and come back."""
 
+import signal
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -64,16 +65,18 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
     """F5: no broker runs when the sidecar starts: it is not ready, shows no number of a broker, and waits for them."""
     cluster = witness.cluster
     nodes = (*cluster.broker_ids, *cluster.controller_ids)
-    for node in nodes:
-        cluster.kill(node)
-    witness.restart(ready=False)
+    with witness.unwatched():
+        witness.stage.sidecar.end(signal.SIGTERM)
+        for node in nodes:
+            cluster.kill(node)
+        witness.stage.sidecar.restart(ready=False)
     page = witness.until_shown(lambda page: page.errors("metadata"), "metadata fails")
     assert page.up().keys() == page.down()
     assert page.errors("metadata").keys() == {"refused"}
     assert no_numbers(page)
     assert witness.status("/-/ready") == 503
     assert witness.status("/-/healthy") == 200
-    yield blind()
+    yield blind() | {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
     for node in nodes:
         cluster.start(node)
     for node in cluster.broker_ids:
