@@ -20,7 +20,6 @@ from sandbox.monitoring import ALERTS, Alertmanager, Prometheus
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_sidecar import Sidecar
 from sandbox.ports import LOOPBACK
-from sandbox.program import READY_SECONDS, STOP_SECONDS
 from sandbox.properties import DEFAULT_QUOTA_WINDOW
 
 CLUSTER: Final = "matrix"

@@ -49,7 +49,7 @@ def hang_child(sidecar: Ordered, brokers: ScriptedCluster) -> None:
 
 
 def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """Whoever writes a line to the log waits for ever."""
+    """Any caller that writes a line to the log waits for ever."""
     sidecar.done("stderr")
     brokers.rule(error=-1)
     wait_for(lambda: sidecar.done("list"), SLOW_MACHINE)
