@@ -90,7 +90,9 @@ class Sidecar:
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)
         self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)
         self._reloader = Reloader(config, load, self._prepare, self._timer.before_next)
-        self._health = HealthCheck(self._timer.late, lambda: self._reloader.status.problem)
+        self._health = HealthCheck(
+            lambda: self._timer.late(self._cycle.interval), lambda: self._reloader.status.problem
+        )
         web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
         self._cycle.figures = lambda: figures(self._reloader.config, self._reloader.status, self._poller, self._server)

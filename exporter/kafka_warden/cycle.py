@@ -125,7 +125,7 @@ class Cycle:
                 self._publish(None)
 
     @property
-    def _interval(self) -> float:
+    def interval(self) -> float:
         """Seconds between the starts of two polls. A poll that takes longer than the interval delays the next one."""
         interval = self._parameters.poll_interval
         return interval * max(1, math.ceil(self._took / interval))
@@ -203,11 +203,11 @@ class Cycle:
             sinks=self._history.status if self._history is not None else {},
             throttle_times=self._poller.throttle_times,
             figures=self.figures(),
-            poll_interval=self._interval,
+            poll_interval=self.interval,
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
-        oldest = self._clock.monotonic() - SHOWN_FOR * self._interval
+        oldest = self._clock.monotonic() - SHOWN_FOR * self.interval
         return snapshot is not None and snapshot.clock >= oldest
 
     def _allowed(self, topics: tuple[str, ...]) -> Bools:

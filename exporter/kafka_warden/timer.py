@@ -78,10 +78,10 @@ class Timer:
             self.interval = interval
             self._scheduler.reschedule_job("poll", trigger="interval", seconds=interval)
 
-    def late(self) -> str | None:
-        """Return how long no poll has ended, if that is too long."""
+    def late(self, interval: float) -> str | None:
+        """Return how long no poll has ended, if that is too long for polls that start so many seconds apart."""
         silent = self._clock.monotonic() - self._ended
-        too_long = silent > max(STUCK * self.interval, LEAST_STUCK)
+        too_long = silent > max(STUCK * interval, LEAST_STUCK)
         return f"no poll has ended for {silent:.0f} s" if too_long else None
 
     def _once(self) -> None:
