@@ -49,8 +49,20 @@ def match_partitions(old: Keys, new: Keys) -> Longs:
 def match_replicas(old: Keys, new: Keys, partitions: Longs) -> Longs:
     """For each replica row of `new` its row in `old`, or `UNKNOWN`, given `match_partitions`. Shape (R of new,)."""
     wanted = partitions[new.partition]
-    found = _find(_pair(old.partition, old.broker), _pair(wanted, new.broker))
-    return np.where(wanted == UNKNOWN, UNKNOWN, found)
+    found = np.full(len(wanted), UNKNOWN, np.int64)
+    known = np.flatnonzero(wanted != UNKNOWN)
+    if not len(known) or not len(old.broker):
+        return found
+    # Most replicas have the same place among those of their partition. Only the others are searched for.
+    place = known - _firsts(new)[new.partition[known]]
+    candidate = np.minimum(_firsts(old)[wanted[known]] + place, len(old.broker) - 1)
+    same = (old.partition[candidate] == wanted[known]) & (old.broker[candidate] == new.broker[known])
+    found[known[same]] = candidate[same]
+    rest = known[~same]
+    searched = np.flatnonzero(np.bincount(wanted[rest], minlength=len(old.number))[old.partition])
+    among = _find(_pair(old.partition[searched], old.broker[searched]), _pair(wanted[rest], new.broker[rest]))
+    found[rest[among != UNKNOWN]] = searched[among[among != UNKNOWN]]
+    return found
 
 
 def carry(column: np.ndarray, rows: Longs, missing: float) -> np.ndarray:
@@ -58,6 +70,13 @@ def carry(column: np.ndarray, rows: Longs, missing: float) -> np.ndarray:
     if not len(column):
         return np.full(len(rows), missing, column.dtype)
     return np.where(rows == UNKNOWN, missing, column[rows]).astype(column.dtype)
+
+
+def _firsts(keys: Keys) -> Longs:
+    """Return the first replica row of each partition; the rows of a partition stand together."""
+    counts = np.bincount(keys.partition, minlength=len(keys.number))
+    firsts: Longs = np.cumsum(counts) - counts
+    return firsts
 
 
 def _partition_keys(keys: Keys, uid: dict[tuple[str, bytes], int]) -> Longs:

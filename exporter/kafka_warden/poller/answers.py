@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from kafka_warden.formulas.rows import carry, match_partitions, match_replicas
 from kafka_warden.model import (
     Broker,
     BrokerConfig,
@@ -17,7 +18,7 @@ from kafka_warden.model import (
     QuotaEntity,
     TopicConfig,
 )
-from kafka_warden.poller.tables import Columns, Rows, led_before
+from kafka_warden.poller.tables import Columns, Rows
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout, MetadataQuestion
 from kafka_warden.sources.reassignments import Reassignments
@@ -110,9 +111,13 @@ class LastAnswers:
 
     def adopt(self, layout: Layout) -> Layout:
         """Take a new layout over. While the rows stay the same their columns are shared, not copied."""
-        old = self.layout
-        if old is not None and self.rows is not None and layout.keys().same(old.keys()):
-            shared = replace(
+        old, asked = self.layout, self.rows
+        if old is None or asked is None:
+            self.layout, self.rows, self.columns = layout, Rows(layout), Columns.unknown(len(layout.partition))
+            return layout
+        before, now, led = old.keys(), layout.keys(), asked.leading
+        if now.same(before):
+            layout = replace(
                 layout,
                 topics=old.topics,
                 topic_ids=old.topic_ids,
@@ -122,15 +127,14 @@ class LastAnswers:
                 broker=old.broker,
             )
             if (layout.leader_row != old.leader_row).any():
-                before, self.rows = self.rows.leading, Rows(shared)
-                self.columns.lead(self.rows.leading & ~before)
-            self.layout = shared
-            return shared
-        known = self.columns.carried(old, layout) if old is not None else Columns.unknown(len(layout.partition))
-        self.layout, self.rows, self.columns = layout, Rows(layout), known
-        if old is not None:
-            self.columns.lead(self.rows.leading & ~led_before(old, layout))
+                asked = Rows(layout)
+        else:
+            rows = match_replicas(before, now, match_partitions(before, now))
+            led, self.columns, asked = carry(led, rows, missing=False), self.columns.carried(rows), Rows(layout)
             self._forget_topics(old, layout)
+        if (leading := asked.leading & ~led).any():
+            self.columns.lead(leading)
+        self.layout, self.rows = layout, asked
         return layout
 
     def _forget_topics(self, old: Layout, layout: Layout) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.rows import carry, match_partitions, match_replicas
+from kafka_warden.formulas.rows import carry
 from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, LogGaps, Longs, PartitionTable, ReplicaTable
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout
@@ -54,25 +54,14 @@ class Columns:
         self.start = np.where(rows, UNKNOWN, self.start)
         self.young = np.where(rows, np.maximum(self.young, 1), self.young)
 
-    def carried(self, old: Layout, new: Layout) -> "Columns":
-        """Move the known values to the rows of a new layout; a replica that is new is unknown."""
-        before, now = old.keys(), new.keys()
-        rows = match_replicas(before, now, match_partitions(before, now))
+    def carried(self, rows: Longs) -> "Columns":
+        """Move the known values to other rows, given as of `match_replicas`; a replica that is new is unknown."""
         return Columns(
             carry(self.size, rows, UNKNOWN),
             carry(self.sized_at, rows, 0.0),
             carry(self.start, rows, UNKNOWN),
             carry(self.young, rows, YOUNG),
         )
-
-
-def led_before(old: Layout, new: Layout) -> Bools:
-    """Mark the replicas of a new layout that led in the old one."""
-    leading = np.zeros(len(old.partition), dtype=bool)
-    leading[old.leader_row[old.leader_row >= 0]] = True
-    before, now = old.keys(), new.keys()
-    led: Bools = carry(leading, match_replicas(before, now, match_partitions(before, now)), 0)
-    return led
 
 
 class Rows:
