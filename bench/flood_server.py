@@ -3,7 +3,6 @@
 import gzip
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,6 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any
     server = WebServer(settings, PageHolder(page, ready=True), health=Health)
     port = server.start()
     try:
-        yield port, lambda _: asdict(server.stats())
+        yield port, lambda _: {"evicted": server.connections.evicted, "refused": server.checks.refused}
     finally:
         server.stop()

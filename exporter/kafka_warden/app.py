@@ -189,19 +189,17 @@ def tune_interpreter() -> None:
 
 def figures(config: Config, reload: ReloadStatus, poller: Poller, server: WebServer) -> Figures:
     """Return what the parts count and when their certificates expire. Read for every page."""
-    web, tls = server.stats(), config.kafka.settings.tls
-    certificate = tls.files.certificate if tls is not None else None
+    connections, current, tls = server.connections, server.current, config.kafka.settings.tls
     return {
-        "web_connections": {(): web.connections},
-        "web_connections_closed_total": {("evicted",): web.evicted, ("timeout",): web.reaped},
-        "web_logins_refused_total": {("wrong",): web.failed_logins, ("overload",): web.refused_logins},
-        "web_config_in_use": {(): web.config_problem is None if config.web.config_file is not None else None},
+        "web_connections": {(): len(connections)},
+        "web_connections_closed_total": {("evicted",): connections.evicted, ("timeout",): connections.reaped},
+        "web_logins_refused_total": {("wrong",): server.checks.failed, ("overload",): server.checks.refused},
+        "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
         "config_last_reload_successful": {(): reload.successful},
         "config_last_reload_success_timestamp_seconds": {(): reload.succeeded_at},
         "certificate_expiry_timestamp_seconds": {
-            ("web",): web.expiry.certificate,
-            ("web_client_ca",): web.expiry.client_ca,
-            ("kafka_client",): expires_at(certificate) if certificate else None,
+            **{(name,): at for name, at in current.expiry.items()},
+            ("kafka_client",): expires_at(tls.files.certificate) if tls is not None else None,
         },
         "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
     }

@@ -5,47 +5,38 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from kafka_warden.settings.certificates import expires_at
+from tests.support.certificates import Authority, Pair
 
-KEY = ec.generate_private_key(ec.SECP256R1())
-PRIVATE = KEY.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-DAMAGED = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
-
-
-def pem(expires: dt.datetime) -> bytes:
-    """A self-signed certificate."""
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    certificate = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(KEY.public_key())
-    certificate = (
-        certificate.serial_number(7).not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.UTC)).not_valid_after(expires)
-    )
-    return certificate.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+DAMAGED = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
 
-@pytest.mark.parametrize("year", [2023, 2049, 2050, 2090])
-def test_each_form_of_a_time_is_read(tmp_path: Path, year: int) -> None:
+def issue(folder: Path, years: int) -> Pair:
+    """A certificate that expires after so many years."""
+    return Authority(folder).issue(f"{years}", lifetime=dt.timedelta(days=365 * years))
+
+
+def end(pair: Pair) -> float:
+    """When a certificate expires."""
+    return x509.load_pem_x509_certificate(pair.certificate.read_bytes()).not_valid_after_utc.timestamp()
+
+
+@pytest.mark.parametrize("years", [1, 20, 50])
+def test_each_form_of_a_time_is_read(tmp_path: Path, years: int) -> None:
     """Of a time with two digits of a year, until 2049, and with four; a key before the certificate is skipped."""
-    expires = dt.datetime(year, 2, 3, 4, 5, 6, tzinfo=dt.UTC)
-    file = tmp_path / "some.pem"
-    file.write_bytes(PRIVATE + pem(expires))
-    assert expires_at(file) == expires.timestamp()
+    pair = issue(tmp_path, years)
+    assert expires_at(pair.certificate) == end(pair)
+    assert expires_at(pair.key.read_text() + pair.certificate.read_text()) == end(pair)
 
 
 def test_the_first_to_expire_counts(tmp_path: Path) -> None:
     """In a file with a chain."""
-    file = tmp_path / "chain.pem"
-    times = [dt.datetime(year, 1, 1, tzinfo=dt.UTC) for year in (2040, 2035, 2060)]
-    file.write_bytes(b"".join(map(pem, times)))
-    assert expires_at(file) == times[1].timestamp()
+    pairs = [issue(tmp_path, years) for years in (14, 9, 34)]
+    assert expires_at("".join(pair.certificate.read_text() for pair in pairs)) == end(pairs[1])
 
 
-@pytest.mark.parametrize("content", [None, b"", PRIVATE, DAMAGED])
-def test_without_a_certificate_the_time_is_unknown(tmp_path: Path, content: bytes | None) -> None:
-    """The file is missing, empty, a key only, or damaged."""
-    file = tmp_path / "some.pem"
-    if content is not None:
-        file.write_bytes(content)
-    assert expires_at(file) is None
+def test_without_a_certificate_the_time_is_unknown(tmp_path: Path) -> None:
+    """The file is missing, a key only, empty, or damaged."""
+    for source in (tmp_path / "missing.pem", issue(tmp_path, 1).key, None, "", DAMAGED):
+        assert expires_at(source) is None

@@ -205,8 +205,7 @@ def _scrape(served: Served, source: str = "127.0.0.1", password: str = RIGHT) ->
 
 
 def _waiting(served: Served) -> int:
-    server: Any = served.server
-    return len(server._app.authenticator.checks._waiting())
+    return len(served.server.checks._waiting())
 
 
 def test_wrong_passwords_do_not_lock_scrapers_out(served: Served, fake: Bcrypt) -> None:
@@ -232,7 +231,7 @@ def test_an_address_that_logged_in_keeps_its_connection(served: Served) -> None:
     scraper = served.connect()
     for number in range(100):
         served.connect(source=f"127.1.0.{number + 1}").sendall(b"GET")
-    wait_for(lambda: served.server.stats().evicted >= 30, TIMEOUT)
+    wait_for(lambda: served.server.connections.evicted >= 30, TIMEOUT)
 
     scraper.sendall(_request(RIGHT))
 
@@ -250,12 +249,12 @@ def test_too_many_logins_of_an_address_are_refused_at_once(served: Served, fake:
     answer = parse(read_all(refused))
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     assert PAGE.text not in answer.body
-    assert served.server.stats().refused_logins == 1
+    assert served.server.checks.refused == 1
 
     for connection in waiting:
         connection.close()
-    wait_for(lambda: served.server.stats().connections == 1, TIMEOUT)
+    wait_for(lambda: len(served.server.connections) == 1, TIMEOUT)
     fake.go.set()
     assert _scrape(served, "127.0.0.5", "wrong") == 401
     assert fake.started == [RIGHT, "wrong", "wrong"]
-    assert served.server.stats().failed_logins == 2
+    assert served.server.checks.failed == 2

@@ -11,7 +11,6 @@ import structlog
 from kafka_warden.errors import ConfigError
 from kafka_warden.web import current
 from kafka_warden.web.current import CurrentWebFile, check_web_file
-from kafka_warden.web.tls import Expiry
 from tests.web.conftest import Served
 from tests.web.test_auth import header
 
@@ -61,12 +60,12 @@ def test_authentication_stays_on_without_users_in_the_file(
         assert [served.get().status for _ in range(3)] == [401] * 3
         ready = served.get("/-/ready", header("prometheus"))
     assert [entry["log_level"] for entry in logged] == ["warning"]
-    assert str(path) in str(served.server.stats().config_problem)
-    assert (ready.status, ready.body.decode()) == (200, f"ready\n{served.server.stats().config_problem}\n")
+    assert str(path) in str(served.server.current.problem)
+    assert (ready.status, ready.body.decode()) == (200, f"ready\n{served.server.current.problem}\n")
 
     path.write_text(USERS)
     assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
-    assert served.server.stats().config_problem is None
+    assert served.server.current.problem is None
 
 
 @pytest.mark.parametrize("folder", [False, True])
@@ -75,7 +74,7 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
 ) -> None:
     """It is logged once, shown by the statistics, and the file is used again when it is back."""
     served = serve(path)
-    assert served.server.stats().config_problem is None
+    assert served.server.current.problem is None
 
     path.unlink()
     if folder:
@@ -84,13 +83,13 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
     with structlog.testing.capture_logs() as logged:
         assert [served.get().status for _ in range(3)] == [401] * 3
     assert [entry["log_level"] for entry in logged] == ["warning"]
-    assert "cannot read the file" in str(served.server.stats().config_problem)
+    assert "cannot read the file" in str(served.server.current.problem)
 
     if folder:
         path.rmdir()
     path.write_text(USERS.replace("prometheus", "other"))
     assert [served.get("/", header(user)).status for user in ("prometheus", "other")] == [401, 200]
-    assert served.server.stats().config_problem is None
+    assert served.server.current.problem is None
 
 
 @pytest.mark.parametrize("text", [USERS, LIMIT + USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n"])
@@ -144,7 +143,6 @@ def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
 ) -> None:
     """At every length TLS is on, and a client certificate is required and its name is checked."""
     monkeypatch.setattr(current, "server_context", lambda tls: tls)
-    monkeypatch.setattr(current, "expiry", lambda *_: Expiry())
     path.write_text(TLS)
     web = CurrentWebFile(path)
 
@@ -172,7 +170,6 @@ def test_weaker_tls_needs_a_restart(
 ) -> None:
     """Stronger settings are used at once. Weaker ones are not, and the problem names the key."""
     monkeypatch.setattr(current, "server_context", lambda tls: tls)
-    monkeypatch.setattr(current, "expiry", lambda *_: Expiry())
     base = TLS.replace("  client_allowed_sans: [prometheus.example]\n", "")
     before, after = (base, base.replace(old, new)) if old and old in base else (base + old, base + new)
     path.write_text(before)

@@ -34,9 +34,9 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
     with repeating(drip, 1.0):
         for _ in range(20):
             assert served.get().body == PAGE.text
-            assert served.server.stats().connections <= 64
+            assert len(served.server.connections) <= 64
 
-        assert served.server.stats().evicted >= 300 - 64
+        assert served.server.connections.evicted >= 300 - 64
         for connection in slow:
             read_all(connection)
     wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
@@ -74,15 +74,15 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
     greedy = [served.connect() for _ in range(70)]
     for connection in greedy:
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-    wait_for(lambda: served.server.stats().evicted == 6, TIMEOUT)
+    wait_for(lambda: served.server.connections.evicted == 6, TIMEOUT)
     assert served.get("/-/healthy").status == 200
     served.holder.page = PAGE
 
     for _ in range(10):
         assert served.get().body == PAGE.text
 
-    wait_for(lambda: served.server.stats().connections == 0, TIMEOUT)
-    assert served.server.stats().reaped > 0
+    wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
+    assert served.server.connections.reaped > 0
     assert not caplog.records
     wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
 
@@ -98,7 +98,7 @@ def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., 
 
     for _ in range(100):
         served.connect().sendall(HALF)
-    wait_for(lambda: served.server.stats().evicted >= 90, TIMEOUT)
+    wait_for(lambda: served.server.connections.evicted >= 90, TIMEOUT)
 
     received += read_all(scraper)
     assert len(received.partition(b"\r\n\r\n")[2]) == size
@@ -110,7 +110,7 @@ def test_a_flood_takes_no_connection_from_another_address(serve: Callable[..., S
     scraper = served.connect()
     for _ in range(40):
         served.connect(source="127.0.0.2").sendall(HALF)
-    wait_for(lambda: served.server.stats().evicted >= 30, TIMEOUT)
+    wait_for(lambda: served.server.connections.evicted >= 30, TIMEOUT)
 
     scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
@@ -164,8 +164,8 @@ def test_closed_connections_are_not_counted(serve: Callable[..., Served]) -> Non
     for _ in range(5):
         served.get()
 
-    wait_for(lambda: served.server.stats().connections == 0, TIMEOUT)
-    assert served.server.stats().evicted == 0
+    wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
+    assert served.server.connections.evicted == 0
 
 
 def test_a_client_that_hangs_up_leaves_nothing_behind(
@@ -181,6 +181,6 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
         connection.recv(10)
         connection.close()
 
-    wait_for(lambda: served.server.stats().connections == 0, TIMEOUT)
+    wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
     wait_for(lambda: descriptors() <= before, TIMEOUT)
     assert not caplog.records

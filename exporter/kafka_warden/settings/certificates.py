@@ -12,10 +12,11 @@ _VALIDITY: Final = re.compile(rb"\x30." + _TIME + _TIME, re.DOTALL)
 """In a certificate in DER, a sequence of two times. Python's `ssl` decodes those of peers and authorities only."""
 
 
-def expires_at(path: Path) -> float | None:
-    """Return the Unix time at which the first certificate of a PEM file expires; `None` when none can be read."""
+def expires_at(source: Path | str | None) -> float | None:
+    """Return when the first certificate of a PEM file or text expires, as Unix time; `None` when none can be read."""
     try:
-        found = _PEM.findall(path.read_text("utf-8", "replace"))
+        text = source.read_text("utf-8", "replace") if isinstance(source, Path) else source or ""
+        found = _PEM.findall(text)
         matches = [_VALIDITY.search(ssl.PEM_cert_to_DER_cert(pem)) for pem in found]
     except (OSError, ValueError):
         return None

@@ -5,28 +5,33 @@ or accepts weaker TLS or client certificates: it may be half-written. Only a res
 """
 
 import ssl
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.certificates import expires_at
 from kafka_warden.settings.secrets import FileStatus, file_status
 from kafka_warden.web.file import CLIENT_AUTH, WebFile, read_web_file
-from kafka_warden.web.tls import Expiry, SwitchingContext, expiry, server_context
+from kafka_warden.web.tls import SwitchingContext, server_context
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     file: WebFile
-    context: ssl.SSLContext | None
-    expiry: Expiry
+    context: ssl.SSLContext | None = None
+    expiry: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def _load(path: Path, file: WebFile) -> _Loaded:
     try:
-        context = server_context(file.tls) if file.tls else None
-        return _Loaded(file, context, expiry(file.tls, context) if file.tls and context else Expiry())
+        if file.tls is None:
+            return _Loaded(file)
+        authorities = file.tls.client_ca_file or file.tls.client_ca
+        expiry = {"web": expires_at(file.tls.cert_file), "web_client_ca": expires_at(authorities)}
+        return _Loaded(file, server_context(file.tls), expiry)
     except (ConfigError, OSError, ValueError) as failure:
         raise ConfigError(f"{path}: {failure}") from None
 
@@ -46,7 +51,7 @@ class CurrentWebFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._seen: dict[Path, FileStatus | None] = {}
-        self._loaded = _Loaded(WebFile(), None, Expiry()) if path is None else self._read(path)
+        self._loaded = _Loaded(WebFile()) if path is None else self._read(path)
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
 
@@ -56,8 +61,8 @@ class CurrentWebFile:
         return self._loaded.context is not None
 
     @property
-    def expiry(self) -> Expiry:
-        """Return when the certificates in force expire."""
+    def expiry(self) -> Mapping[str, float | None]:
+        """Return when the certificates in force expire, as Unix time; `None` is unknown."""
         return self._loaded.expiry
 
     def file(self) -> WebFile:

@@ -22,7 +22,6 @@ from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
 from kafka_warden.web.responses import Site
-from kafka_warden.web.tls import Expiry
 
 _REAP_EVERY: Final = 1.0
 _GRACE: Final = 0.5
@@ -42,26 +41,6 @@ class WebSettings:
     """For the TLS handshake, for the header of a request, and between two requests."""
     answer_timeout: float = 8.0
     """For a client to read the next part of its response."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebStats:
-    """Counts since the start of the server, and its state."""
-
-    connections: int
-    """Open now."""
-    evicted: int
-    """Closed for a new connection at the limit."""
-    reaped: int
-    """Closed after a timeout, without those that hypercorn closed."""
-    failed_logins: int
-    """Wrong passwords and unknown users."""
-    refused_logins: int
-    """Passwords that were not checked, because too many were waiting."""
-    config_problem: str | None
-    """Why the web configuration file is not in use; `None` when it is."""
-    expiry: Expiry
-    """Of the certificates in force."""
 
 
 class _HypercornConfig(Config):
@@ -94,17 +73,19 @@ class _HypercornConfig(Config):
 class WebServer:
     """Serves the holder's page until it is stopped.
 
-    `health` runs on the server's loop and must not block.
+    `health` runs on the server's loop and must not block. Other threads may read the counts of `connections` and
+    `checks`, and what `current` has.
     """
 
     def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
         self._settings = settings
-        self._current = CurrentWebFile(settings.config_file)
+        self.current = CurrentWebFile(settings.config_file)
         # hypercorn closes idle connections itself, except those of TLS clients that do not answer the close.
         idle = settings.idle_timeout + 1.0
-        self._connections = Connections(settings.connections, idle=idle, answer=settings.answer_timeout)
-        site = Site(holder, health, settings.version, lambda: self._current.problem)
-        self._app = Application(site, self._current, self._connections)
+        self.connections = Connections(settings.connections, idle=idle, answer=settings.answer_timeout)
+        site = Site(holder, health, settings.version, lambda: self.current.problem)
+        self._app = Application(site, self.current, self.connections)
+        self.checks = self._app.authenticator.checks
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -115,7 +96,7 @@ class WebServer:
     @property
     def scheme(self) -> str:
         """`https` where the web configuration file has TLS, else `http`."""
-        return "https" if self._current.uses_tls else "http"
+        return "https" if self.current.uses_tls else "http"
 
     def start(self) -> int:
         """Bind and serve; return the port.
@@ -123,7 +104,7 @@ class WebServer:
         Raises:
             ConfigError: the server cannot listen on the address.
         """
-        listener = bind(self._settings.listen, self._connections)
+        listener = bind(self._settings.listen, self.connections)
         port: int = listener.getsockname()[1]
         self._thread = threading.Thread(target=self._run, args=(listener,), name="web", daemon=True)
         self._thread.start()
@@ -142,12 +123,6 @@ class WebServer:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(timeout)
 
-    def stats(self) -> WebStats:
-        """Return the counts, from any thread."""
-        connections, checks, current = self._connections, self._app.authenticator.checks, self._current
-        counts = len(connections), connections.evicted, connections.reaped, checks.failed, checks.refused
-        return WebStats(*counts, current.problem, current.expiry)
-
     def _run(self, listener: Listener) -> None:
         try:
             asyncio.run(self._serve(listener))
@@ -155,14 +130,14 @@ class WebServer:
             self.failure = failure
             _log().error("the web server failed", problem=repr(failure))
         finally:
-            self._app.authenticator.checks.close()
+            self.checks.close()
             listener.close()
             self._started.set()
 
     async def _serve(self, listener: Listener) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self._loop.set_exception_handler(_note)
-        context = self._current.switching_context() if self._current.uses_tls else None
+        context = self.current.switching_context() if self.current.uses_tls else None
         config = _HypercornConfig(self._settings, listener, context)
         await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
 
@@ -170,12 +145,12 @@ class WebServer:
         # hypercorn awaits this once it listens, and stops when it returns. An exception here ends the server, too.
         self._started.set()
         while self._stop is not None and not self._stop.is_set():
-            self._connections.reap()
+            self.connections.reap()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_REAP_EVERY):
                     await self._stop.wait()
         # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
-        asyncio.get_running_loop().call_later(_GRACE, self._connections.close_all)
+        asyncio.get_running_loop().call_later(_GRACE, self.connections.close_all)
 
 
 def _log() -> Any:

@@ -1,20 +1,14 @@
 """TLS of the web server, from `tls_server_config`."""
 
-import base64
 import ipaddress
-import re
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.strict import reason
 from kafka_warden.web.file import TlsServer
 
-_VALIDITY: Final = re.compile(rb"0.(?:\x17.\d{12}|\x18.\d{14})Z(?:\x17.(\d{12})|\x18.(\d{14}))Z", re.DOTALL)
-"""In a certificate in DER. Python's `ssl` reads it for peers and authorities only."""
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH: Final = {
     "NoClientCert": ssl.CERT_NONE,
@@ -47,25 +41,6 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
     if tls.client_allowed_sans is not None:
         context.sslobject_class = _with_allowed_names(tls.client_allowed_sans)
     return context
-
-
-@dataclass(frozen=True, slots=True)
-class Expiry:
-    """When certificates expire, as Unix time; `None` without them."""
-
-    certificate: float | None = None
-    """The server's."""
-    client_ca: float | None = None
-    """The first of the authorities of clients."""
-
-
-def expiry(tls: TlsServer, context: ssl.SSLContext) -> Expiry:
-    """Return when the certificates of a context expire."""
-    pem = tls.cert_file.read_text(encoding="utf-8", errors="replace").partition(ssl.PEM_HEADER)[2]
-    validity = _VALIDITY.search(base64.b64decode(pem.partition(ssl.PEM_FOOTER)[0]))
-    authorities = [ssl.cert_time_to_seconds(str(known["notAfter"])) for known in context.get_ca_certs()]
-    end = validity and datetime.strptime(f"{(validity[2] or b'20' + validity[1]).decode()}+0000", "%Y%m%d%H%M%S%z")
-    return Expiry(end.timestamp() if end else None, min(authorities, default=None))
 
 
 def _load(tls: TlsServer, key: str, load: Callable[[], None]) -> None:
