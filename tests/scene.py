@@ -126,16 +126,10 @@ def sidecar() -> Sidecar:
         "config_last_reload_success_timestamp_seconds": {(): EPOCH},
         "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},
         "jmx_child_starts_total": {(): 1},
+        "broker_throttle_seconds": {("1",): 0.0, ("2",): 0.25},
+        "poll_interval_seconds": {(): 10.0},
     }
-    return Sidecar(
-        status,
-        Build("0.1.0", "4eccdd2", "3.11.2"),
-        EPOCH + last,
-        sinks=sinks,
-        throttle_times={1: 0.0, 2: 0.25},
-        figures=figures,
-        poll_interval=10.0,
-    )
+    return Sidecar(status, Build("0.1.0", "4eccdd2", "3.11.2"), EPOCH + last, sinks=sinks, figures=figures)
 
 
 def poll(clock: float) -> Snapshot:

@@ -196,14 +196,16 @@ class Cycle:
                 self._shown.view = None
 
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
+        own: Figures = {
+            "broker_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
+            "poll_interval_seconds": {(): self.interval},
+        }
         return Sidecar(
             self._poller.status,
             self._build,
             snapshot.time if snapshot is not None else None,
             sinks=self._history.status if self._history is not None else {},
-            throttle_times=self._poller.throttle_times,
-            figures=self.figures(),
-            poll_interval=self.interval,
+            figures={**self.figures(), **own},
         )
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:

@@ -53,11 +53,7 @@ class Sidecar:
     """Full name of a family, and rank, to the series that are left out."""
     sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
     """Destinations of history, by the name of the sink."""
-    throttle_times: Mapping[int, float] = field(default_factory=dict)
-    """Broker to the longest pause in seconds that it asked for in the last poll."""
     figures: Figures = field(default_factory=dict)
-    poll_interval: float | None = None
-    """Seconds between the starts of two polls."""
 
 
 @dataclass(frozen=True, slots=True)

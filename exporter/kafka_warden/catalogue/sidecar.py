@@ -76,11 +76,10 @@ SIDECAR = (
         _errors,
         Kind.COUNTER,
     ),
-    SidecarMetric(
+    _figures(
         "broker_throttle_seconds",
         "Longest pause that the broker asked the sidecar for in the last poll (throttle_time_ms, KIP-219); 0 is none",
-        ("broker",),
-        lambda sidecar: (((str(broker),), seconds) for broker, seconds in sidecar.throttle_times.items()),
+        "broker",
     ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
@@ -88,11 +87,9 @@ SIDECAR = (
         (),
         lambda sidecar: known([((), sidecar.snapshot_time)]),
     ),
-    SidecarMetric(
+    _figures(
         "poll_interval_seconds",
         "Time between the starts of two polls: a multiple of option poll.interval while polls take longer than it",
-        (),
-        lambda sidecar: known([((), sidecar.poll_interval)]),
     ),
     SidecarMetric(
         "dropped_series",

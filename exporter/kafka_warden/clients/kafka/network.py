@@ -5,7 +5,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from typing import Any, Final, TypeVar
 
 from kafka_warden.clock import Clock, SystemClock
@@ -102,26 +102,16 @@ class DaemonThreads:
     async def run(self, call: Callable[[], T]) -> T:
         """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call."""
         await self._free.acquire()
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-
-        def settle(result: T | None, failure: Exception | None) -> None:
-            self._free.release()
-            if done.done():
-                return
-            if failure is not None:
-                done.set_exception(failure)
-            else:
-                done.set_result(result)  # type: ignore[arg-type]  # None only beside a failure
+        loop, done = asyncio.get_running_loop(), Future[T]()
+        done.set_running_or_notify_cancel()  # from now on it cannot be cancelled
 
         def work() -> None:
-            result, failure = None, None
             try:
-                result = call()
+                done.set_result(call())
             except Exception as raised:  # noqa: BLE001  # handed to the caller
-                failure = raised
+                done.set_exception(raised)
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(settle, result, failure)
+                loop.call_soon_threadsafe(self._free.release)
 
         threading.Thread(target=work, name=self._name, daemon=True).start()
-        return await done
+        return await asyncio.wrap_future(done)
