@@ -5,7 +5,6 @@ The server, the hostile clients and the measured ones are three processes.
 
 import base64
 import http.client
-import os
 import ssl
 import sys
 import time
@@ -15,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import bcrypt
 
-from bench.procfs import cpu_seconds, load_average
-from bench.report import Report, Row, percentile
+from bench.procfs import cpu_seconds, descriptors
+from bench.report import Row, percentile, show
 from bench.worker import Worker
 from sandbox.certificates import Authority
 
@@ -31,16 +30,13 @@ GIVE_UP_SECONDS = 60.0
 
 def main() -> int:
     """Measure; the exit code shows whether every target was reached."""
-    report = Report({"load average before": f"{load_average():.1f}", "bcrypt cost": str(COST)})
     with TemporaryDirectory() as folder:
         config = _web_file(Path(folder))
         argument = {"config_file": str(config)}
         with Worker("flood_server", argument) as server:
             flood = {"port": server.ready, "user": "reader", "password": PASSWORD}
             with Worker("flood_clients", flood) as clients:
-                report.rows.extend(_measure(server, clients, config.parent / "ca.pem"))
-    print(report.to_markdown())
-    return 0 if all(row.reached for row in report.rows) else 1
+                return show(_measure(server, clients, config.parent / "ca.pem"))
 
 
 def _web_file(folder: Path) -> Path:
@@ -56,7 +52,7 @@ def _web_file(folder: Path) -> Path:
 def _measure(server: Worker, clients: Worker, authority: Path) -> Iterator[Row]:
     context = ssl.create_default_context(cafile=authority)
     _get(server.ready, context, "scraper", "127.0.0.1")
-    before, used, started = _descriptors(server.pid), cpu_seconds(server.pid), time.perf_counter()
+    before, used, started = descriptors(server.pid), cpu_seconds(server.pid), time.perf_counter()
     clients.step("start")
     scrapes, logins = list[float](), list[float]()
     for number in range(SCRAPES):
@@ -98,13 +94,9 @@ def _get(port: int, context: ssl.SSLContext, user: str, source: str) -> float:
 
 def _seconds_until_freed(pid: int, before: int) -> float:
     started = time.perf_counter()
-    while _descriptors(pid) > before and time.perf_counter() - started < GIVE_UP_SECONDS:
+    while descriptors(pid) > before and time.perf_counter() - started < GIVE_UP_SECONDS:
         time.sleep(0.1)
     return time.perf_counter() - started
-
-
-def _descriptors(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  # counts only
 
 
 def _user(number: int) -> str:

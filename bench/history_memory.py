@@ -5,23 +5,23 @@ greatest memory of each during each poll is compared, files that are written wit
 """
 
 import argparse
-import json
-import subprocess
+import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import numpy as np
-
-from bench.scale import INTERVAL, snapshots
+from bench.procfs import memory_bytes
+from bench.report import Row, show
+from bench.scale import INTERVAL, evaluate, snapshots
+from bench.worker import Worker
 from kafka_warden.app import tune_interpreter
-from kafka_warden.catalogue import Build, Sidecar, View
-from kafka_warden.derive import derive
 from kafka_warden.exposition import Exposition
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.model import Parameters
+from kafka_warden.history.recorder import Sink
+from kafka_warden.model import Parameters, Snapshot
 
 SIZES: Final = (60, 10_005)
 POLLS: Final = 370
@@ -35,56 +35,48 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.history_memory", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="PARTITIONS")
     parser.add_argument("--polls", type=int, default=POLLS)
-    parser.add_argument("--child", choices=["with", "without"], help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.child is not None:
-        for peak in _peaks(given.sizes[0], given.polls, history=given.child == "with"):
-            print(json.dumps(peak), flush=True)
-        return 0
-    reached = True
-    for size in given.sizes:
-        without, with_history = (_child(size, given.polls, which) for which in ("without", "with"))
-        added = [more - less for more, less in zip(with_history, without, strict=True)][WARM_UP:]
-        reached = reached and max(added) <= MOST_MEGABYTES
-        print(
-            f"{size} partitions: {max(added):+.1f} MB at most, {added[len(added) // 2]:+.1f} MB in the middle,"
-            f" {max(without):.0f} MB without history: {'reached' if max(added) <= MOST_MEGABYTES else 'missed'}",
-            flush=True,
-        )
-    return 0 if reached else 1
+    return show(_measure(size, given.polls) for size in given.sizes)
 
 
-def _child(size: int, polls: int, which: str) -> list[float]:
-    command = [sys.executable, "-m", "bench.history_memory", "--sizes", str(size), "--polls", str(polls)]
-    done = subprocess.run([*command, "--child", which], stdout=subprocess.PIPE, text=True, check=True)
-    return [float(line) for line in done.stdout.splitlines()]
+def _measure(partitions: int, polls: int) -> Row:
+    argument = {"partitions": partitions, "polls": polls}
+    with (
+        Worker("history_memory", {**argument, "history": True}) as more,
+        Worker("history_memory", {**argument, "history": False}) as less,
+    ):
+        peaks = [(more.step(), less.step()) for _ in range(polls)]
+    added = [high - low for high, low in peaks][WARM_UP:]
+    note = f"{added[len(added) // 2]:+.1f} MB in the middle; {max(low for _, low in peaks):.0f} MB without history"
+    return Row(f"{partitions} partitions: memory added at most", max(added), "MB", MOST_MEGABYTES, note)
 
 
-def _peaks(partitions: int, polls: int, *, history: bool) -> Iterator[float]:
-    """Evaluate, render and record polls; yield the greatest memory during each, in megabytes."""
+@contextmanager
+def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], float]]]:
+    """A worker: each step evaluates, renders and records a poll, and returns the greatest memory meanwhile in MB."""
     tune_interpreter()
-    parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
-    exposition, memory, sink = Exposition(parameters.series_budget), None, None
+    sink = None
     with tempfile.TemporaryDirectory() as folder:
-        if history:
+        if argument["history"]:
             from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
 
             sink = ParquetSink(ParquetSettings(Path(folder)))
-        for number, snapshot in enumerate(snapshots(partitions, polls)):
-            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again
-            remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
-            memory, derived = derive(snapshot, memory, parameters)
-            sidecar = Sidecar(snapshot.status, Build("0", "0", "3"), snapshot.time)
-            page = exposition.render(sidecar, View(derived, sidecar, np.ones(len(snapshot.topics), bool)))
-            if sink is not None:
-                sink.write(Poll(snapshot, derived, parameters, "run", number, remembered))
-            yield _peak()
-            del page, derived
+        peaks = _peaks(snapshots(argument["partitions"], argument["polls"]), sink)
+        yield None, lambda _: next(peaks)
 
 
-def _peak() -> float:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM:"))
+def _peaks(polls: Iterable[Snapshot], sink: Sink | None) -> Iterator[float]:
+    parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
+    exposition, memory = Exposition(parameters.series_budget), None
+    for number, snapshot in enumerate(polls):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again
+        remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
+        memory, view = evaluate(snapshot, memory, parameters)
+        page = exposition.render(view.sidecar, view)
+        if sink is not None:
+            sink.write(Poll(snapshot, view.derived, parameters, "run", number, remembered))
+        yield memory_bytes(os.getpid(), "VmHWM") / 1e6
+        del page, view
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ import re
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bench.cluster import Target
+from bench.procfs import memory_bytes
+from bench.report import Row, show
 from bench.sidecar import Sidecar, running_sidecar
 from tests.support.scripted import ScriptedCluster
 
@@ -40,50 +40,33 @@ MOST_MEGABYTES, MOST_SECONDS = 50.0, 5.0
 _ERRORS: Final = re.compile(r'^kafka_warden_source_errors_total{source="(\w+)",broker="(\d*)".*} (\S+)$', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Of one way to answer badly. Megabytes over the memory beside good brokers; seconds until the end."""
+def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequence[Row]:
+    """Run one sidecar: some polls beside good brokers, then `polls` beside the bad one.
 
-    how: str
-    polls: int
-    megabytes: float
-    failures: float
-    """Questions to the good broker, or for the metadata, that were not answered."""
-    errors: float
-    """Questions to the bad broker that were not answered."""
-    seconds: float
-
-    @property
-    def good(self) -> bool:
-        """Whether all is as docs/reliability.md says."""
-        return self.megabytes <= MOST_MEGABYTES and not self.failures and self.seconds <= MOST_SECONDS
-
-    def __str__(self) -> str:
-        """One line."""
-        return (
-            f"{self.how}: {self.polls} polls, {self.megabytes:+.1f} MB, {self.failures:.0f} failures of the good broker"
-            f" and {self.errors:.0f} of the bad one, SIGTERM {self.seconds:.2f} s:"
-            f" {'reached' if self.good else 'missed'}"
-        )
-
-
-def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Outcome:
-    """Run one sidecar: some polls beside good brokers, then `polls` beside the bad one."""
+    Returns:
+        Memory over that beside good brokers; questions to the good broker or for the metadata that were not answered;
+        those to the bad broker; the time until the end.
+    """
     with ScriptedCluster((GOOD, BAD)) as brokers:
         brokers.topic("a", [[GOOD, BAD], [BAD, GOOD]] * 50, rate=10.0, end=100)
         target = Target(brokers.bootstrap, {}, {}, {}, 100)
         with running_sidecar(target, interval, jmx=False, log_dirs=interval) as sidecar:
             sidecar.wait_polls(min(WARM_UP, polls))
-            before = _megabytes(sidecar.pid, "VmRSS")
+            before = memory_bytes(sidecar.pid, "VmRSS")
             for rule in HOW[how]:
                 brokers.rule(BAD, **rule)
             brokers.do("disconnect", broker=BAD)
             sidecar.wait_polls(polls)
             page = _page(sidecar)
-            grown = _megabytes(sidecar.pid, "VmHWM") - before
+            grown = (memory_bytes(sidecar.pid, "VmHWM") - before) / 1e6
             began = time.monotonic()
             sidecar.end()
-            return Outcome(how, polls, grown, _failed(GOOD, page), _failed(BAD, page), time.monotonic() - began)
+            return (
+                Row(f"{how}: memory", grown, "MB", MOST_MEGABYTES, f"{polls} polls"),
+                Row("- failures of the good broker", _failed(GOOD, page), "", 0.0),
+                Row("- failures of the bad broker", _failed(BAD, page), ""),
+                Row("- time to end on SIGTERM", time.monotonic() - began, "s", MOST_SECONDS),
+            )
 
 
 def _page(sidecar: Sidecar) -> str:
@@ -100,21 +83,13 @@ def _failed(broker: int, page: str) -> float:
     )
 
 
-def _megabytes(pid: int, name: str) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{name}:"))
-
-
 def main() -> int:
     """Measure all of them; the exit code shows whether all is as it must be."""
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
     parser.add_argument("--polls", type=int, default=POLLS)
     parser.add_argument("--interval", type=float, default=INTERVAL, help="seconds between two polls")
-    given, outcomes = parser.parse_args(), []
-    for how in HOW:
-        outcomes.append(measure(how, given.polls, given.interval))
-        print(outcomes[-1], flush=True)
-    return 0 if all(outcome.good for outcome in outcomes) else 1
+    given = parser.parse_args()
+    return show(row for how in HOW for row in measure(how, given.polls, given.interval))
 
 
 if __name__ == "__main__":

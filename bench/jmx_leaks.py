@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.procfs import pss_bytes
+from bench.report import Row, show
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from sandbox.ports import LOOPBACK
@@ -33,10 +34,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, JmxServer(compile_java(Path(folder))) as server:
         targets = {"five absent beans": server.target(), "a broker that is down": JmxTarget("one", LOOPBACK, 1)}
         grown = {name: _growth(target, readings) for name, target in targets.items()}
-    for name, megabytes in grown.items():
-        verdict = "reached" if megabytes <= MOST_MEGABYTES else "missed"
-        print(f"{name}: {readings} readings, {megabytes:+.2f} MB of Pss (at most {MOST_MEGABYTES:+.0f}): {verdict}")
-    return 0 if max(grown.values()) <= MOST_MEGABYTES else 1
+    return show(
+        Row(f"{name}: growth of Pss", grown[name], "MB", MOST_MEGABYTES, f"{readings} readings") for name in grown
+    )
 
 
 def _growth(target: JmxTarget, readings: int) -> float:

@@ -25,7 +25,22 @@ def tree(pid: int) -> list[int]:
 
 def pss_bytes(pids: Iterable[int]) -> int:
     """Proportional set size: memory that is shared with others is divided equally."""
-    return sum(1024 * _kib(pid, "Pss") for pid in pids)
+    return sum(1024 * _kib(pid, "Pss", "smaps_rollup") for pid in pids)
+
+
+def memory_bytes(pid: int, name: str) -> int:
+    """Resident memory now (`VmRSS`), or the greatest so far (`VmHWM`)."""
+    return 1024 * _kib(pid, name, "status")
+
+
+def descriptors(pid: int) -> int:
+    """Count the open file descriptors of a process."""
+    return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  # counts only
+
+
+def threads(pid: int) -> int:
+    """Count the threads of a process."""
+    return len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208  # the same
 
 
 def load_average() -> float:
@@ -33,8 +48,8 @@ def load_average() -> float:
     return os.getloadavg()[0]
 
 
-def _kib(pid: int, name: str) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+def _kib(pid: int, name: str, file: str) -> int:
+    lines = Path(f"/proc/{pid}/{file}").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 

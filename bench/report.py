@@ -66,6 +66,15 @@ class Report:
         return "\n".join([*lines, "", *head, *body, *([""] if missing else []), *missing, ""])
 
 
+def show(rows: Iterable[Row]) -> int:
+    """Print each row as soon as it is measured; return the exit code, 1 where a target is missed."""
+    missed = 0
+    for row in rows:
+        print(row.to_line(), flush=True)
+        missed += not row.reached
+    return int(missed > 0)
+
+
 def median(values: Iterable[float]) -> float:
     """Median."""
     return percentile(sorted(values), 0.5)

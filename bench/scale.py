@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench import scale_polls
-from bench.report import median
+from bench.report import median, show
 from kafka_warden.app import tune_interpreter
 from kafka_warden.catalogue import Build, Sidecar, View
 from kafka_warden.derive import Memory, derive
@@ -84,11 +84,7 @@ def main() -> int:
     options = parser.parse_args()
     sizes = options.sizes
     if options.polls:
-        missed = 0
-        for row in scale_polls.measure(sizes[-1], options.polls):
-            print(row.to_line(), flush=True)
-            missed += not row.reached
-        return int(missed > 0)
+        return show(scale_polls.measure(sizes[-1], options.polls))
     tune_interpreter()
     costs = []
     for size in sizes:
@@ -108,7 +104,7 @@ def measure(partitions: int) -> Cost:
     evaluated, rendered, series = [], [], 0
     for number, snapshot in enumerate(snapshots(partitions, FULL + MEASURED)):
         started = time.process_time()
-        memory, view = _evaluate(snapshot, memory, parameters)
+        memory, view = evaluate(snapshot, memory, parameters)
         halfway = time.process_time()
         page = exposition.render(view.sidecar, view)
         ended = time.process_time()
@@ -122,7 +118,8 @@ def measure(partitions: int) -> Cost:
     return Cost(partitions, median(evaluated), median(rendered), used, series)
 
 
-def _evaluate(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
+def evaluate(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
+    """Evaluate one poll, all topics of which are shown."""
     memory, derived = derive(snapshot, memory, parameters)
     sidecar = Sidecar(snapshot.status, Build("0", "0", "3"), snapshot.time)
     return memory, View(derived, sidecar, np.ones(len(snapshot.topics), bool))

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench import machine, procfs
-from bench.cluster import SETTINGS, Target, bench_cluster
-from bench.report import Report, Row, median, percentile
+from bench import procfs
+from bench.cluster import Target, bench_cluster
+from bench.report import Row, median, percentile, show
 from bench.scrape import HEADERS
 from bench.sidecar import running_sidecar
 from sandbox import Cluster
@@ -90,14 +89,11 @@ def main() -> int:
     parser.add_argument("--partitions", type=int, default=PARTITIONS, help=f"default: {PARTITIONS}")
     parser.add_argument("--interval", type=float, default=10.0, help="seconds between polls; default: 10")
     options = parser.parse_args()
-    report = Report(machine.describe(SETTINGS))
     with bench_cluster(options.partitions) as cluster:
         seen = soak(cluster, options.partitions, 60 * options.minutes, options.interval)
     for at, sample in seen.samples[:: max(1, len(seen.samples) // MINUTES)]:
         print(f"{at / 60:5.1f} min  " + "  ".join(f"{name} {value:.1f}" for name, value in sample.items()))
-    report.rows.extend(seen.rows())
-    print(report.to_markdown())
-    return 0 if all(row.reached for row in report.rows) else 1
+    return show(seen.rows())
 
 
 @contextmanager
@@ -145,11 +141,10 @@ def _cause(cluster: Cluster, seen: Soak, end: threading.Event) -> None:
 
 def _look(pid: int) -> dict[str, float]:
     processes = procfs.tree(pid)
-    folders = [Path(f"/proc/{each}") for each in processes]
     return {
         "Pss": procfs.pss_bytes(processes) / 1e6,
-        "descriptors": sum(len(list((folder / "fd").iterdir())) for folder in folders),
-        "threads": sum(len(list((folder / "task").iterdir())) for folder in folders),
+        "descriptors": sum(map(procfs.descriptors, processes)),
+        "threads": sum(map(procfs.threads, processes)),
     }
 
 

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import jmxquery
 import pytest
 
+from bench.procfs import cpu_seconds, pss_bytes
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
@@ -33,7 +33,6 @@ LAZY = {
 """Beans that Kafka makes when there is something to measure."""
 CPU_LIMIT = 0.025
 """Seconds of the child's CPU for one broker and poll."""
-CLOCK_TICKS = 100
 
 
 @pytest.fixture
@@ -133,12 +132,13 @@ def test_a_poll_is_cheap(cluster: Cluster, session: JmxSession) -> None:
     asked = targets(cluster)[: len(cluster.broker_ids)]
     for _ in range(20):
         read(session, asked)
-    polls, before, started = 30, _cpu(session), monotonic()
+    assert session.pid is not None
+    polls, before, started = 30, cpu_seconds(session.pid), monotonic()
     for _ in range(polls):
         read(session, asked)
-    cpu = (_cpu(session) - before) / polls / len(asked)
-    wall = (monotonic() - started) / polls
-    figures = f"{1000 * cpu:.1f} ms CPU a broker and poll, {1000 * wall:.1f} ms wall a poll, Pss {_pss(session)} MB"
+    cpu = (cpu_seconds(session.pid) - before) / polls / len(asked)
+    wall, pss = (monotonic() - started) / polls, pss_bytes([session.pid]) >> 20
+    figures = f"{1000 * cpu:.1f} ms CPU a broker and poll, {1000 * wall:.1f} ms wall a poll, Pss {pss} MB"
     sys.stdout.write(f"JMX of {len(asked)} brokers: {figures}\n")
     assert cpu <= CPU_LIMIT
 
@@ -184,13 +184,3 @@ def _target(key: str, address: str, cluster: Cluster) -> JmxTarget:
     kind: Literal["broker", "controller"] = "controller" if key == "controller" else "broker"
     password = SecretFile(cluster.jmx_password_file) if cluster.jmx_password_file else None
     return JmxTarget(key, host, int(port), cluster.jmx_user, password, kind)
-
-
-def _cpu(session: JmxSession) -> float:
-    fields = Path(f"/proc/{session.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
-
-
-def _pss(session: JmxSession) -> int:
-    rollup = Path(f"/proc/{session.pid}/smaps_rollup").read_text(encoding="ascii")
-    return int(rollup.split("Pss:")[1].split()[0]) // 1024

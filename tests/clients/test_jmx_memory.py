@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bench.procfs import memory_bytes
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.errors import RefusedError, TlsError
@@ -49,12 +50,8 @@ def _growth(session: JmxSession, target: JmxTarget) -> float:
     """Bytes by which the child grows per reading, once its JVM is warm."""
     for _ in range(WARM_UP):
         ask_one(session, target)
-    before = _resident(session)
+    assert session.pid is not None
+    before = memory_bytes(session.pid, "VmRSS")
     for _ in range(READINGS):
         ask_one(session, target)
-    return (_resident(session) - before) / READINGS
-
-
-def _resident(session: JmxSession) -> int:
-    status = Path(f"/proc/{session.pid}/status").read_text(encoding="ascii")
-    return int(status.split("VmRSS:")[1].split()[0]) << 10
+    return (memory_bytes(session.pid, "VmRSS") - before) / READINGS

@@ -9,7 +9,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Self
 
-from bench.procfs import children
+from bench.procfs import children, descriptors, threads
 from bench.report import median, percentile
 from sandbox import wait_for
 from tests.alerts.stage import Stage
@@ -116,7 +116,8 @@ class Witness:
     def used(self) -> Used:
         """What the sidecar and its child use now."""
         pid = self._pid()
-        return {"sidecar": _used(pid), **dict(zip(["jmx"], map(_used, children(pid)), strict=False))}
+        processes = zip(("sidecar", "jmx"), (pid, *children(pid)), strict=False)
+        return {name: (descriptors(each), threads(each)) for name, each in processes}
 
     def connections(self, node: int) -> set[int]:
         """Own ports of the connections of the sidecar to one broker."""
@@ -165,12 +166,6 @@ class Witness:
     def _pid(self) -> int:
         assert self.stage.sidecar.pid is not None
         return self.stage.sidecar.pid
-
-
-def _used(pid: int) -> tuple[int, int]:
-    """Descriptors and threads of a process."""
-    process = Path("/proc") / str(pid)
-    return sum(1 for _ in (process / "fd").iterdir()), sum(1 for _ in (process / "task").iterdir())
 
 
 def _sockets(pid: int) -> set[str]:

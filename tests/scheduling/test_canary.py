@@ -9,21 +9,20 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from bench.procfs import children
 from sandbox import wait_for
 from tests.cluster.sidecar import SLOW_MACHINE
 from tests.scheduling.ordered import Start
 from tests.support.scripted import ScriptedCluster
 
 CANARY = "canary-Tr0ub4dor"
+FILES = ("cmdline", "environ")
 
 
 def texts(process: int) -> list[bytes]:
     """Arguments of a process and of its children, and the environments of the children."""
     found = [Path(f"/proc/{process}/cmdline").read_bytes()]
-    for file in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in file.read_text().split():
-            found += [Path(f"/proc/{child}/{name}").read_bytes() for name in ("cmdline", "environ")]
-    return found
+    return found + [Path(f"/proc/{child}/{name}").read_bytes() for child in children(process) for name in FILES]
 
 
 @pytest.mark.realtime

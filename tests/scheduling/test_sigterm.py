@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench.procfs import children
 from sandbox import wait_for
 from tests.cluster.sidecar import SLOW_MACHINE, STOP_WITHIN
 from tests.scheduling.ordered import Ordered, Start, configuration, is_saved
@@ -43,9 +44,8 @@ def send_garbage(sidecar: Ordered, brokers: ScriptedCluster) -> None:
 
 def hang_child(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     """The JMX child does nothing, not even end."""
-    for file in Path(f"/proc/{sidecar.process.pid}/task").glob("*/children"):
-        for child in file.read_text().split():
-            os.kill(int(child), signal.SIGSTOP)
+    for child in children(sidecar.process.pid):
+        os.kill(child, signal.SIGSTOP)
 
 
 def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
