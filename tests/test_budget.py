@@ -67,6 +67,20 @@ def test_clients_and_unknown_brokers_are_bounded() -> None:
     assert value(lines, 'kafka_warden_dropped_series{family="kafka_warden_broker_replicas"}') == len(hosts)
 
 
+@pytest.mark.parametrize("count", [1, 30_000])
+def test_the_status_of_unknown_brokers_is_shown_while_there_is_room(count: int) -> None:
+    """JMX may be asked of brokers that Metadata never described. What is left out is counted."""
+    hosts = range(1000, 1000 + count)
+    topics = {"t": [Partition(replicas=(1, broker)) for broker in hosts]}
+    brokers = brokers_of({"t": [Partition(replicas=(1,))]}) | {id_: Broker(id_, "", 0, gone=True) for id_ in hosts}
+    shown = seen(topics, brokers=brokers)
+    sidecar = replace(shown.sidecar, status={(Source.JMX, str(broker)): answered(0.0, 0.1) for broker in hosts})
+    lines, families = page(replace(shown, sidecar=sidecar), sidecar=sidecar)
+    dropped = value(lines, 'kafka_warden_dropped_series{family="kafka_warden_up"}') if count > 1 else 0
+    assert families["kafka_warden_up"] + dropped == count
+    assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES
+
+
 def test_registered_brokers_are_bounded() -> None:
     """5,000 registered brokers of which none answers: their sources are bounded, too, with and without a snapshot."""
     brokers = {number: Broker(number, "x.example", 9092) for number in range(5000)}

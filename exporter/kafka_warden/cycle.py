@@ -4,7 +4,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -86,7 +86,7 @@ class Cycle:
 
     def _once(self, started: float) -> None:
         try:
-            snapshot = self._poller.poll()
+            snapshot = self._poller.poll(self.interval)
         except PollAbandonedError:
             return
         except Exception:
@@ -149,11 +149,12 @@ class Cycle:
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
             # The page stays. Two evaluations of a large cluster at once would add a fifth to the memory in use.
             self._shown.view = None
+            parameters = replace(self._parameters, poll_interval=self.interval)
             view = View(
-                derived=self._evaluate(snapshot),
+                derived=self._evaluate(snapshot, parameters),
                 sidecar=self._sidecar(snapshot),
                 topics=self._allowed(snapshot.topics),
-                parameters=self._parameters,
+                parameters=parameters,
             )
             with self._rendering:
                 self._shown = _Shown(snapshot, view)
@@ -164,7 +165,7 @@ class Cycle:
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
 
-    def _evaluate(self, snapshot: Snapshot) -> Derived:
+    def _evaluate(self, snapshot: Snapshot, parameters: Parameters) -> Derived:
         document = None
         memory = self._kept[0] if self._kept is not None else None
         remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
@@ -172,7 +173,7 @@ class Cycle:
             self._restarted = True
             memory, document = self._restored(snapshot)
             remembered = Remembered.RESTORED if memory is not None else Remembered.NOTHING
-        memory, derived = derive(snapshot, memory, self._parameters)
+        memory, derived = derive(snapshot, memory, parameters)
         self._kept = (memory, snapshot)
         if self._history is not None:
             self._history.record(snapshot, derived, remembered, document)

@@ -48,7 +48,7 @@ def _parts() -> Iterator[Part]:
         yield metric.rank, metric, metric.read
         if metric.rest is not None:
             yield Rank.DETAILS, metric, metric.rest
-        if metric.rank is Rank.BROKERS and isinstance(metric, Metric) and "broker" in metric.labels:
+        if metric.rank is Rank.BROKERS:
             yield Rank.UNKNOWN_BROKERS, metric, metric.read
 
 

@@ -18,7 +18,7 @@ from kafka_warden.clock import Clock, SystemClock
 log = structlog.get_logger(__name__)
 
 LATE: Final = 2
-"""Intervals without the start of a poll after which the watchdog starts one."""
+"""Intervals after the end of a poll without the start of the next one after which the watchdog starts it."""
 
 STUCK: Final = 3
 """Intervals without the end of a poll, and at least a minute, after which the process should be restarted."""
@@ -39,7 +39,7 @@ class Timer:
         self._expire = expire
         self.interval = interval
         self._clock = clock or SystemClock()
-        self._started = self._ended = self._clock.monotonic()
+        self._ended = self._clock.monotonic()
         self._stopping = threading.Event()
         self._running = threading.Lock()
         self._change: Callable[[], None] | None = None
@@ -91,7 +91,6 @@ class Timer:
             change, self._change = self._change, None
             if change is not None:
                 change()
-            self._started = self._clock.monotonic()
             self._poll()
             self._ended = self._clock.monotonic()
 
@@ -104,7 +103,7 @@ class Timer:
                     log.exception("old numbers were not removed, or no poll started; this is a bug, please report it")
 
     def _start_late_poll(self) -> None:
-        if self._clock.monotonic() - self._started > LATE * self.interval and not self._running.locked():
+        if self._clock.monotonic() - self._ended > LATE * self.interval and not self._running.locked():
             log.warning("no poll has started for two intervals; was the clock set back? Starting one now")
             self._scheduler.modify_job("poll", next_run_time=self._wall_time())
 

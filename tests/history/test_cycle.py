@@ -60,7 +60,7 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
     turns = [seen(number, began) for number in numbers]
     sink = StoringSink()
     history = Recorder([sink], Parameters())
-    poller: Any = SimpleNamespace(poll=lambda: turns.pop(0), status={}, throttle_times={})
+    poller: Any = SimpleNamespace(poll=lambda _: turns.pop(0), status={}, throttle_times={})
     file = StateFile(state) if state is not None else None
     cycle = Cycle(poller, Parameters(), lambda _: True, scene.sidecar().build, file, history)
     history.start()

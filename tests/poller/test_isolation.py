@@ -207,6 +207,18 @@ def test_a_pause_longer_than_the_poll_costs_that_broker_only(polled: Polling) ->
     assert polled.brokers.seen(CONNECTED) == []
 
 
+def test_a_poll_of_throttled_brokers_takes_as_long_as_they_ask_for(polled: Polling) -> None:
+    """From the second poll on all sources are up. The connections stay."""
+    polled.brokers.rule(None, throttle_ms=1000)
+    before = polled.connections()
+    polled.poll(MINUTE)
+    for wait in (10.0, MINUTE, MINUTE):
+        polled.poll(wait)
+        assert polled.down() == {}
+        assert polled.took > DEADLINE
+    assert polled.connections() == before
+
+
 def test_durations_are_those_of_all_questions(polled: Polling) -> None:
     """Offsets of a broker: both rounds together."""
     polled.brokers.rule(1, "ListOffsets", delay=0.5)

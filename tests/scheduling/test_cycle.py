@@ -29,7 +29,7 @@ class Polled:
         self.answers = True
         self.raises: type[Exception] | None = None
 
-    def poll(self) -> Snapshot | None:
+    def poll(self, interval: float = 0.0) -> Snapshot | None:  # noqa: ARG002  # as of a poller
         """Return the last snapshot, which is new while the cluster answers."""
         if self.raises is not None:
             raise self.raises
@@ -68,9 +68,11 @@ def shows(cycle: Cycle) -> bool:
 def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: VirtualClock, polled: Polled) -> None:
     """The metric has the interval that is kept, numbers stay for three of these, and each change is logged once."""
     poll = polled.poll
+    asked_for: list[float] = []
 
     def slow(seconds: float) -> Any:
-        def slow_poll() -> Any:
+        def slow_poll(interval: float) -> Any:
+            asked_for.append(interval)
             snapshot = poll()
             clock.advance(seconds)
             return snapshot
@@ -85,6 +87,7 @@ def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: Virtu
             assert f"kafka_warden_poll_interval_seconds {interval}\n".encode() in cycle.holder.page.text
             assert shows(cycle)
         assert [(each["log_level"], each.get("seconds")) for each in logs] == [("warning", 35), ("info", None)]
+    assert asked_for == [10, 10, 40, 40, 10]
     polled.poll = slow(35)  # type: ignore[method-assign]  # as above
     cycle.once()
     for seconds, still in ((3 * 40 - 35, True), (1, False)):

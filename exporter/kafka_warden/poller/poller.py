@@ -31,6 +31,10 @@ SLOW: Final = 60.0
 """Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
 
 
+REQUESTS: Final = 10
+"""Requests to one broker in a poll that asks everything, without those for topic configurations."""
+
+
 @dataclass(frozen=True, slots=True)
 class PollerSettings:
     """How often and how long to ask. Seconds."""
@@ -75,8 +79,10 @@ class Poller:
         self.throttle_times: Mapping[int, float] = {}
         """Broker to the longest pause in seconds that it asked for in the last poll."""
 
-    def poll(self) -> Snapshot | None:
+    def poll(self, interval: float = 0.0) -> Snapshot | None:
         """Ask all brokers and return the answers.
+
+        `interval`: seconds between the starts of two polls, where that is more than configured.
 
         Returns:
             A new snapshot; the previous one with a new `status` when no broker answered for the metadata; `None` when
@@ -101,7 +107,7 @@ class Poller:
         if self.jmx is not None:
             for question in beans:
                 self.jmx.keep(question, self._state.answers, self._state.book)
-        self._last = self._snapshot(now, asked)
+        self._last = self._snapshot(now, asked, max(interval, self._settings.interval))
         return self._last
 
     def configure(self, settings: PollerSettings, kafka: KafkaClientSettings | None, jmx: JmxQuestions | None) -> None:
@@ -132,7 +138,10 @@ class Poller:
         self._state.links.refresh()
         clock = self._clock.monotonic()
         async with asyncio.TaskGroup() as tasks:
-            asked = PollContext(self._state, clock, clock + self._settings.deadline, tasks)
+            # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
+            pauses = REQUESTS * max(self.throttle_times.values(), default=0.0)
+            deadline_at = clock + self._settings.deadline + min(pauses, self._settings.interval)
+            asked = PollContext(self._state, clock, deadline_at, tasks)
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.
             beans = self._ask_jmx(asked) if self._state.book.failing(Source.METADATA, NO_BROKER) else ()
             questions = ClusterQuestions(asked)
@@ -148,13 +157,13 @@ class Poller:
         started = self.jmx.start(self._state.answers.brokers, asked.deadline_at, before) if self.jmx else None
         return () if started is None else (started,)
 
-    def _snapshot(self, now: float, asked: PollContext) -> Snapshot | None:
+    def _snapshot(self, now: float, asked: PollContext, interval: float) -> Snapshot | None:
         answers, status = self._state.answers, self._state.book.publish()
         layout, clock = asked.layout, asked.clock
         if layout is None:
             return None if self._last is None else replace(self._last, status=status)
-        oldest = clock - SHOWN_FOR * self._settings.interval
-        slow = clock - SHOWN_FOR * max(self._settings.interval, self._settings.slow, self._settings.log_dirs)
+        oldest = clock - SHOWN_FOR * interval
+        slow = clock - SHOWN_FOR * max(interval, self._settings.slow, self._settings.log_dirs)
         # Old reassignments mark replicas all the same: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, asked.ends, asked.followers_at, asked.leaders_asked_at)

@@ -18,9 +18,9 @@ def expires_at(source: Path | str | None) -> float | None:
         text = source.read_text("utf-8", "replace") if isinstance(source, Path) else source or ""
         found = _PEM.findall(text)
         matches = [_VALIDITY.search(ssl.PEM_cert_to_DER_cert(pem)) for pem in found]
+        return min((_unix_time(*match.group(3, 4)) for match in matches if match), default=None)
     except (OSError, ValueError):
         return None
-    return min((_unix_time(*match.group(3, 4)) for match in matches if match), default=None)
 
 
 def _unix_time(short: bytes | None, long: bytes | None) -> float:

@@ -102,8 +102,9 @@ def _changed(made: Any, request: Request, rule: Rule, now: float) -> bytes:
         reply._header = None  # which kafka-python leaves unset, and wants when it encodes
     if rule.error:
         set_errors(reply, rule.error)
-    changes = rule.changes | ({"throttle_time_ms": rule.throttle_ms} if rule.throttle_ms else {})
-    for name, value in changes.items():
+    # A reply without the field, as that of DescribeQuorum, cannot name its pause.
+    throttled = rule.throttle_ms and hasattr(reply, "throttle_time_ms")
+    for name, value in (rule.changes | ({"throttle_time_ms": rule.throttle_ms} if throttled else {})).items():
         setattr(reply, name, value)
     encoded: bytes = reply.encode(version=request.version)
     return encoded
