@@ -206,8 +206,15 @@ class Cycle:
             self._build,
             snapshot.time if snapshot is not None else None,
             sinks=self._history.status if self._history is not None else {},
-            figures={**self.figures(), **own},
+            figures={**self._figures(), **own},
         )
+
+    def _figures(self) -> Figures:
+        try:
+            return self.figures()
+        except Exception:
+            log.exception("what the sidecar counts could not be read; this is a bug, please report it")
+            return {}
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
         oldest = self._clock.monotonic() - SHOWN_FOR * self.interval

@@ -1,6 +1,7 @@
 """When certificates expire, as their files show it."""
 
 import datetime as dt
+import ssl
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from kafka_warden.settings.certificates import expires_at
 from tests.support.certificates import Authority, Pair
 
 DAMAGED = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+MONTH_99 = ssl.DER_cert_to_PEM_cert(b"0\x1e\x17\r240101000000Z\x17\r259901000000Z")
 
 
 def issue(folder: Path, years: int) -> Pair:
@@ -38,5 +40,5 @@ def test_the_first_to_expire_counts(tmp_path: Path) -> None:
 
 def test_without_a_certificate_the_time_is_unknown(tmp_path: Path) -> None:
     """The file is missing, a key only, empty, or damaged."""
-    for source in (tmp_path / "missing.pem", issue(tmp_path, 1).key, None, "", DAMAGED):
+    for source in (tmp_path / "missing.pem", issue(tmp_path, 1).key, None, "", DAMAGED, MONTH_99):
         assert expires_at(source) is None
