@@ -138,7 +138,7 @@ def test_a_request_is_the_bytes_of_kafka_python(version: int) -> None:
 def test_offsets_go_to_the_same_rows_in_every_version(version: int) -> None:
     """Also when the next reply has other values, another order, an error, or fewer topics."""
     wanted = hosted()
-    fewer = RowIndex(wanted.names, wanted.topics, wanted.keys[3:], wanted.rows[3:])
+    fewer = RowIndex(wanted.names, wanted.places, wanted.keys[3:], wanted.rows[3:])
     replies = [
         offsets(wanted, {0: 5, 7: 1 << 40}, version),
         offsets(wanted, {0: -1, 8: 2}, version),

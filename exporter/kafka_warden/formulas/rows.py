@@ -69,7 +69,9 @@ def carry(column: np.ndarray, rows: Longs, missing: float) -> np.ndarray:
     """The column with row i taken from the old row `rows[i]`, `missing` where that is `UNKNOWN`."""
     if not len(column):
         return np.full(len(rows), missing, column.dtype)
-    return np.where(rows == UNKNOWN, missing, column[rows]).astype(column.dtype)
+    taken = column.take(rows, mode="clip")
+    taken[rows == UNKNOWN] = missing
+    return taken
 
 
 def _firsts(keys: Keys) -> Longs:

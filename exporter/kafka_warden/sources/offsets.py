@@ -11,7 +11,7 @@ from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 from kafka_warden.model import UNKNOWN, Longs
-from kafka_warden.sources.replies import RowIndex, column, find_partitions
+from kafka_warden.sources.replies import RowIndex, column, find_partitions, written_names
 
 DEBUGGING_REPLICA: Final = -2
 LATEST: Final = -1
@@ -71,7 +71,9 @@ class OffsetsRequest:
         records["number"], records["epoch"], records["timestamp"] = self.wanted.numbers(), -1, self.timestamp
         # An empty array is one byte, after replica id and isolation level.
         empty = request_offsets(RowIndex(), self.timestamp).encode(version=version)
-        return bytes(empty[:5] + write_topics(self.wanted.counted(), records) + empty[6:])
+        places, counts = self.wanted.counted()
+        names = written_names(self.wanted.names)
+        return bytes(empty[:5] + write_topics([names[place] for place in places], counts, records) + empty[6:])
 
 
 async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -133,7 +135,7 @@ def _answered(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
     """Return the rows that the reply has without an error, and their offsets."""
     if isinstance(reply, Undecoded) and reply.version >= FLEXIBLE_VERSION:
         if wanted.shape is None or not wanted.shape.fits(reply.body):
-            wanted.shape = Shape.read(reply.body, AFTER_THROTTLE_TIME, ANSWERED.itemsize, wanted.find)
+            wanted.shape = Shape.read(reply.body, AFTER_THROTTLE_TIME, ANSWERED.itemsize, wanted.places, wanted.find)
         if wanted.shape is not None:
             rows, errors, offsets = wanted.shape.rows, *wanted.shape.columns(reply.body, ANSWERED, "error", "offset")
             good = (rows != UNKNOWN) & (errors == 0)

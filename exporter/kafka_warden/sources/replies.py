@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.clients.kafka.columns import Shape
+from kafka_warden.clients.kafka.columns import Shape, write_name
 from kafka_warden.clients.kafka.repeated import Repeated
 from kafka_warden.model import UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
@@ -23,8 +23,8 @@ class RowIndex:
 
     names: tuple[str, ...] = ()
     """All topics of the layout."""
-    topics: Mapping[str, int] = field(default_factory=dict)
-    """Name to place in the layout, shared by all brokers."""
+    places: Mapping[bytes, int] = field(default_factory=dict)
+    """Encoded name to place in the layout, shared by all brokers."""
     keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Ascending."""
     rows: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -40,28 +40,29 @@ class RowIndex:
     def __iter__(self) -> Iterator[tuple[str, list[int]]]:
         """Topic names, each with its partitions."""
         first, numbers = 0, self.numbers().tolist()
-        for name, count in self.counted():
-            yield name, numbers[first : first + count]
+        for place, count in zip(*self.counted(), strict=True):
+            yield self.names[place], numbers[first : first + count]
             first += count
 
     def numbers(self) -> Longs:
         """Partition numbers, in ascending order of topic and number."""
         return self.keys & ((1 << TOPIC_BITS) - 1)
 
-    def counted(self) -> list[tuple[str, int]]:
-        """Topic names, each with how many partitions it has."""
-        places, counts = np.unique(self.keys >> TOPIC_BITS, return_counts=True)
-        return [(self.names[place], count) for place, count in zip(places.tolist(), counts.tolist(), strict=True)]
+    def counted(self) -> tuple[list[int], list[int]]:
+        """Places of topics, and how many partitions each has."""
+        topics = self.keys >> TOPIC_BITS
+        firsts = np.flatnonzero(np.diff(topics, prepend=UNKNOWN))
+        return topics[firsts].tolist(), np.diff(firsts, append=len(topics)).tolist()
 
-    def find(self, names: Sequence[str], counts: Sequence[int], numbers: Longs) -> Longs:
+    def find(self, topics: Sequence[int], counts: Sequence[int], numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.
 
-        Of a reply: `names` of topics, `counts` of their partitions, `numbers` of the partitions of one after the other.
+        Of a reply: places of `topics`, `counts` of their partitions, `numbers` of the partitions of one after the
+        other.
         """
         if not len(self.keys):
             return np.full(len(numbers), UNKNOWN, np.int64)
-        places = np.array([self.topics.get(name, UNKNOWN) for name in names], dtype=np.int64)
-        wanted = (np.repeat(places, np.array(counts, np.int64)) << TOPIC_BITS) | numbers
+        wanted = (np.repeat(np.array(topics, np.int64), np.array(counts, np.int64)) << TOPIC_BITS) | numbers
         found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, self.rows[found], UNKNOWN)
 
@@ -70,7 +71,8 @@ def find_partitions(topics: Sequence[Any], wanted: RowIndex) -> tuple[list[Any],
     """Return the partitions of a decoded reply, one topic after the other, and their rows."""
     partitions = [partition for topic in topics for partition in topic.partitions]
     counts = [len(topic.partitions) for topic in topics]
-    return partitions, wanted.find([topic.name for topic in topics], counts, column(partitions, "partition_index"))
+    places = [wanted.places.get(topic.name.encode(), UNKNOWN) for topic in topics]
+    return partitions, wanted.find(places, counts, column(partitions, "partition_index"))
 
 
 def index_rows(layout: Layout, rows: Any) -> RowIndex:
@@ -82,8 +84,14 @@ def index_rows(layout: Layout, rows: Any) -> RowIndex:
 
 
 @functools.lru_cache(maxsize=1)
-def _places(topics: tuple[str, ...]) -> Mapping[str, int]:
-    return {name: place for place, name in enumerate(topics)}
+def _places(topics: tuple[str, ...]) -> Mapping[bytes, int]:
+    return {name.encode(): place for place, name in enumerate(topics)}
+
+
+@functools.lru_cache(maxsize=1)
+def written_names(topics: tuple[str, ...]) -> Sequence[bytes]:
+    """Return the names of a layout's topics as requests have them."""
+    return [write_name(name.encode()) for name in topics]
 
 
 def column(rows: Sequence[Any], name: str) -> Longs:

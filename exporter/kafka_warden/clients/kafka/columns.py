@@ -6,7 +6,7 @@ functions expect, for example with tagged fields, are left to kafka-python's dec
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +15,11 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-Find = Callable[[Sequence[str], Sequence[int], Longs], Longs]
-"""Maps partitions to rows: names of topics, how many partitions of each there are, the numbers of all of them."""
+Find = Callable[[Sequence[int], Sequence[int], Longs], Longs]
+"""Maps partitions to rows: places of topics, how many partitions of each there are, the numbers of all of them."""
+
+UNKNOWN: Final = -1
+"""Place of a topic that was not asked about."""
 
 MORE: Final = 0x80
 """Bit of a varint's byte: another byte follows."""
@@ -49,19 +52,27 @@ def write_varint(value: int) -> bytes:
     return bytes((*written, value))
 
 
-def write_topics(topics: Iterable[tuple[str, int]], records: Any) -> bytes:
+def write_name(name: bytes) -> bytes:
+    """Encode a compact string."""
+    return write_varint(len(name) + 1) + name
+
+
+def write_topics(names: Sequence[bytes], counts: Sequence[int], records: Any) -> bytes:
     """Encode a compact array of topics, each with its name and its partitions.
 
-    `topics`: names, each with its number of partitions; `records`: a structured array with one element a partition,
-    its byte of tagged fields included.
+    `names`: as of `write_name`; `counts`: partitions of each; `records`: a structured array with one element a
+    partition, its byte of tagged fields included.
     """
-    raw, size, parts, first = records.tobytes(), records.dtype.itemsize, [b""], 0
-    for name, count in topics:
-        encoded, last = name.encode(), first + size * count
-        parts += (write_varint(len(encoded) + 1), encoded, write_varint(count + 1), raw[first:last], b"\0")
+    raw, size, parts, first = records.tobytes(), records.dtype.itemsize, [write_varint(len(names) + 1)], 0
+    for name, count in zip(names, counts, strict=True):
+        last = first + size * count
+        parts += (name, _LENGTHS[count] if count < len(_LENGTHS) else write_varint(count + 1), raw[first:last], b"\0")
         first = last
-    parts[0] = write_varint(len(parts) // 5 + 1)
     return b"".join(parts)
+
+
+_LENGTHS: Final = tuple(write_varint(count + 1) for count in range(MORE))
+"""Compact lengths of short arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +91,20 @@ class Shape:
     digest: bytes
 
     @classmethod
-    def read(cls, body: bytes, position: int, size: int, find: Find) -> "Shape | None":
-        """Find the topics, which begin at a position and are the last field. `None` if the reply has another form."""
+    def read(cls, body: bytes, position: int, size: int, places: Mapping[bytes, int], find: Find) -> "Shape | None":
+        """Find the topics, which begin at a position and are the last field. `None` if the reply has another form.
+
+        `places`: of topics, by their encoded names.
+        """
         try:
-            names, counts, firsts = _scan(body, position, size)
+            topics, counts, firsts = _scan(body, position, size, places)
         except (IndexError, ValueError):
             return None
-        places = ragged(np.array(firsts, np.int64), np.array(counts, np.int64), size)
-        if field_at(body, "u1", places + size - 1).any():
+        records = ragged(np.array(firsts, np.int64), np.array(counts, np.int64), size)
+        if field_at(body, "u1", records + size - 1).any():
             return None
-        rows = find(names, counts, field_at(body, ">i4", places))
-        return cls(size, len(body), places.astype(np.int32), rows, _digest(body, places, size))
+        rows = find(topics, counts, field_at(body, ">i4", records))
+        return cls(size, len(body), records.astype(np.int32), rows, _digest(body, records, size))
 
     def fits(self, body: bytes) -> bool:
         """Return whether a reply differs in nothing but the values."""
@@ -127,13 +141,17 @@ def _words(data: Any, kind: str) -> Any:
     )
 
 
-def _scan(body: bytes, position: int, size: int) -> tuple[list[str], list[int], list[int]]:
-    """Return the names of topics, how many records each has, and where these begin."""
-    names, counts, firsts = [], [], []
+def _scan(body: bytes, position: int, size: int, places: Mapping[bytes, int]) -> tuple[list[int], list[int], list[int]]:
+    """Return the places of topics, how many records each has, and where these begin."""
+    found, counts, firsts = [], [], []
     topics, position = read_varint(body, position)
     for _ in itertools.repeat(None, topics - 1):
         length, position = (body[position], position + 1) if body[position] < MORE else read_varint(body, position)
-        names.append(body[position : position + length - 1].decode())
+        name = bytes(body[position : position + length - 1])
+        place = places.get(name, UNKNOWN)
+        if place < 0:
+            name.decode()
+        found.append(place)
         position += length - 1
         count, position = (body[position], position + 1) if body[position] < MORE else read_varint(body, position)
         if not length or not count or body[position + size * (count - 1)]:
@@ -143,7 +161,7 @@ def _scan(body: bytes, position: int, size: int) -> tuple[list[str], list[int], 
         position += size * (count - 1) + 1
     if not topics or position != len(body) - 1 or body[position]:
         raise ValueError("no topics, or other fields after them")
-    return names, counts, firsts
+    return found, counts, firsts
 
 
 def _digest(body: bytes, places: Any, size: int) -> bytes:
