@@ -30,7 +30,8 @@ def test_a_new_leader_is_asked_again_where_its_log_starts(before: Topics, stays:
     """Its last answer may be hours old, and rates are computed from it. Also when new partitions move the rows."""
     answers = LastAnswers()
     old = answers.adopt(layout({**stays, "t": [Partition(replicas=(1, 2), end=10)]}))
-    answers.columns.begin(np.array([*[3] * len(stays), 5, 7]))
+    starts = np.array([*[3] * len(stays), 5, 7])
+    answers.columns.begin(np.arange(len(starts)), starts)
 
     new = answers.adopt(layout({**before, **stays, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import numpy as np
+
 from kafka_warden.formulas.rows import carry, match_partitions, match_replicas
 from kafka_warden.model import (
     Broker,
@@ -132,7 +134,7 @@ class LastAnswers:
             rows = match_replicas(before, now, match_partitions(before, now))
             led, self.columns, asked = carry(led, rows, missing=False), self.columns.carried(rows), Rows(layout)
             self._forget_topics(old, layout)
-        if (leading := asked.leading & ~led).any():
+        if len(leading := np.flatnonzero(asked.leading & ~led)):
             self.columns.lead(leading)
         self.layout, self.rows = layout, asked
         return layout

@@ -19,7 +19,7 @@ from kafka_warden.errors import (
     RefusedError,
     SourceError,
 )
-from kafka_warden.model import NO_BROKER, Bools, Longs, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Longs, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
@@ -88,9 +88,13 @@ class PollContext:
     answered: list[BrokerLink] = field(default_factory=list)
     """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there."""
     layout: Layout | None = None
-    ends: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
-    tiered: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Per replica, of leaders with remote storage: the highest offset there."""
+    ends: Longs = field(init=False)
+    """(R,) as answered in this poll; so are these three:"""
+    tiered: Longs = field(init=False)
+    """Of leaders with remote storage: the highest offset there."""
+    sizes: Longs = field(init=False)
+    begins: Longs = field(init=False)
+    """Starts of local logs."""
     followers_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it answered for the ends of what it follows."""
     leaders_asked_at: dict[int, float] = field(default_factory=dict)
@@ -99,6 +103,13 @@ class PollContext:
     """Broker to when it answered for the ends of what it leads."""
     outcomes: dict[tuple[Source, str], Outcome] = field(default_factory=dict)
     _watched: Bools | None = None
+
+    def __post_init__(self) -> None:
+        self.make_columns(0)
+
+    def make_columns(self, replicas: int) -> None:
+        """Make the columns of the answers, of which none is known yet."""
+        self.ends, self.tiered, self.sizes, self.begins = (np.full(replicas, UNKNOWN, np.int64) for _ in range(4))
 
     def now(self) -> float:
         """Return the monotonic time."""

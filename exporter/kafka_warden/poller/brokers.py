@@ -13,7 +13,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import FencedError
-from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Longs, Source
+from kafka_warden.model import UNLIMITED, Broker, BrokerConfig, Longs, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
@@ -147,13 +147,13 @@ class BrokerQuestions:
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
         answers = self.context.state.answers
         known = self.rows.hosted[broker]
-        sizes, begins = (np.full(len(answers.columns.size), UNKNOWN, np.int64) for _ in range(2))
+        sizes, begins = self.context.sizes, self.context.begins
         starts = self._start_rows(broker) if wanted is None else wanted
 
         async def read(link: BrokerLink, until: float) -> Any:
             if starts:
                 await read_starts(link, starts, until, begins)
-                answers.columns.begin(begins)
+                answers.columns.begin(starts.rows, begins)
             return await read_log_dirs(link, broker, wanted, known, until, sizes, self.context.watched(self.layout))
 
         answer = await self.context.ask(Source.LOG_DIRS, str(broker), link, read, until)
@@ -162,7 +162,7 @@ class BrokerQuestions:
         asked = None if wanted is None else {(topic, number) for topic, numbers in wanted for number in numbers}
         answers.keep_log_dirs(broker, answer, asked)
         answers.mark_answered((Source.LOG_DIRS, broker), self.context.clock)
-        answers.columns.measure(sizes, self.context.now())
+        answers.columns.measure(known.rows, sizes, self.context.now())
         if wanted is None:
             answers.log_gaps[broker] = log_gaps(self.layout, broker, sizes, answer, self.context.clock)
         return True

@@ -8,7 +8,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError
-from kafka_warden.model import NO_BROKER, UNKNOWN, Quorum, Source
+from kafka_warden.model import NO_BROKER, Quorum, Source
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
@@ -69,7 +69,7 @@ class ClusterQuestions:
             state.links.leave_bootstrap()
         answers.kafka_version = lead.kafka_version or answers.kafka_version
         self.context.layout = answers.adopt(layout)
-        self.context.ends, self.context.tiered = (np.full(len(layout.partition), UNKNOWN, np.int64) for _ in range(2))
+        self.context.make_columns(len(layout.partition))
 
     @property
     def failing(self) -> bool:

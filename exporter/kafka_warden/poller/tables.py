@@ -23,7 +23,7 @@ read too far apart to be compared, and the next question about all logs may be a
 class Columns:
     """Per replica row: the brokers' last answers about their logs.
 
-    Arrays are replaced and never written to: the snapshots of a window share them.
+    The snapshots of a window share these arrays, so the first change after a snapshot copies them.
     """
 
     size: Longs
@@ -31,6 +31,8 @@ class Columns:
     start: Longs
     young: Ints
     """Answers that a log still needs."""
+    shared: bool = False
+    """Whether a snapshot has these arrays."""
 
     @classmethod
     def unknown(cls, rows: int) -> "Columns":
@@ -38,21 +40,24 @@ class Columns:
         nothing = np.full(rows, UNKNOWN, np.int64)
         return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32))
 
-    def measure(self, sizes: Longs, clock: float) -> None:
-        """Take known sizes over, as answered at a monotonic time."""
-        rows = sizes != UNKNOWN
-        self.size, self.sized_at = np.where(rows, sizes, self.size), np.where(rows, clock, self.sized_at)
-        answers = np.where(sizes > 0, np.maximum(self.young - 1, 0), YOUNG)
-        self.young = np.where(rows, answers, self.young)
+    def measure(self, rows: Longs, sizes: Longs, clock: float) -> None:
+        """Take the known ones of the sizes (R,) of some rows over, as answered at a monotonic time."""
+        self._own()
+        rows = rows[sizes[rows] != UNKNOWN]
+        self.size[rows], self.sized_at[rows] = sizes[rows], clock
+        self.young[rows] = np.where(sizes[rows] > 0, np.maximum(self.young[rows] - 1, 0), YOUNG)
 
-    def begin(self, starts: Longs) -> None:
-        """Take the known starts of local logs over."""
-        self.start = np.where(starts != UNKNOWN, starts, self.start)
+    def begin(self, rows: Longs, starts: Longs) -> None:
+        """Take the known ones of the starts (R,) of some rows' local logs over."""
+        self._own()
+        rows = rows[starts[rows] != UNKNOWN]
+        self.start[rows] = starts[rows]
 
-    def lead(self, rows: Bools) -> None:
+    def lead(self, rows: Longs) -> None:
         """Drop the log starts of replicas that lead from now on: they were last asked when they last led, if ever."""
-        self.start = np.where(rows, UNKNOWN, self.start)
-        self.young = np.where(rows, np.maximum(self.young, 1), self.young)
+        self._own()
+        self.start[rows] = UNKNOWN
+        self.young[rows] = np.maximum(self.young[rows], 1)
 
     def carried(self, rows: Longs) -> "Columns":
         """Move the known values to other rows, given as of `match_replicas`; a replica that is new is unknown."""
@@ -62,6 +67,11 @@ class Columns:
             carry(self.start, rows, UNKNOWN),
             carry(self.young, rows, YOUNG),
         )
+
+    def _own(self) -> None:
+        if self.shared:
+            self.size, self.sized_at, self.start = self.size.copy(), self.sized_at.copy(), self.start.copy()
+            self.young, self.shared = self.young.copy(), False
 
 
 class Rows:
@@ -189,7 +199,8 @@ def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: 
 
 
 def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:
-    """Make the table of a snapshot."""
+    """Make the table of a snapshot, which shares the columns."""
+    columns.shared = True
     return ReplicaTable(
         partition=layout.partition,
         broker=layout.broker,
