@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kafka_warden.catalogue import Metric, Rank, Sample, SidecarMetric
-from kafka_warden.catalogue.metric import Labels
+from kafka_warden.catalogue.metric import Counted, Labels
 
 BROKER_SERIES: Final = 2_000
 """Series by broker that do not count against `limits.series`: all those of some 30 brokers."""
@@ -72,7 +72,7 @@ def _first(samples: Iterable[Sample], sure: float, most: float) -> tuple[dict[La
     chosen: dict[Labels, float] = {}
     spare: dict[Labels, float] = {}
     left_out = 0
-    for labels, value in samples:
+    for number, (labels, value) in enumerate(samples):
         if math.isnan(value) or labels in chosen:
             continue
         if len(chosen) < sure:
@@ -80,6 +80,8 @@ def _first(samples: Iterable[Sample], sure: float, most: float) -> tuple[dict[La
         elif labels not in spare:
             if len(chosen) + len(spare) < most:
                 spare[labels] = value
+            elif isinstance(samples, Counted):
+                return chosen, spare, len(samples) - number
             else:
                 left_out += 1
     return chosen, spare, left_out

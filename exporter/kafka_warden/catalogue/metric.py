@@ -9,7 +9,7 @@ import numpy as np
 
 from kafka_warden.catalogue.rank import Rank, rank_of
 from kafka_warden.derive import Derived
-from kafka_warden.model import Bools, Parameters, SinkStatus, Snapshot, Source, SourceStatus
+from kafka_warden.model import Bools, Floats, Parameters, SinkStatus, Snapshot, Source, SourceStatus
 
 PREFIX: Final = "kafka_warden_"
 
@@ -80,13 +80,16 @@ class View:
         for broker, value in zip(self.derived.indexed.brokers.tolist(), column.tolist(), strict=True):
             yield (str(broker),), value
 
-    def partitions(self, column: np.ndarray, rows: np.ndarray) -> Iterator[Sample]:
-        """Read some rows of a column (P,) by topic and partition."""
+    def partitions(self, column: Floats, rows: np.ndarray) -> "Counted":
+        """Read the known values of some rows of a column (P,) by topic and partition."""
         table, names = self.snapshot.partitions, self.snapshot.topics
-        chosen = rows[self.topics[table.topic[rows]]] if len(rows) else rows
+        chosen = rows[self.topics[table.topic[rows]] & ~np.isnan(column[rows])] if len(rows) else rows
         topics, numbers = table.topic[chosen].tolist(), table.number[chosen].tolist()
-        for topic, number, value in zip(topics, numbers, column[chosen].tolist(), strict=True):
-            yield (names[topic], str(number)), value
+        samples = (
+            ((names[topic], str(number)), value)
+            for topic, number, value in zip(topics, numbers, column[chosen].tolist(), strict=True)
+        )
+        return Counted(samples, len(chosen))
 
     def replicas(self, column: np.ndarray, rows: np.ndarray) -> Iterator[Sample]:
         """Read some rows of a column (R,) by topic, partition and broker."""
@@ -97,6 +100,20 @@ class View:
             topic = table.topic[partition]
             if self.topics[topic]:
                 yield (names[topic], str(table.number[partition]), str(brokers[row])), float(column[row])
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Samples, all known and with labels of their own, and how many there are, so that not all must be read."""
+
+    samples: Iterator[Sample]
+    count: int
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self.samples
+
+    def __len__(self) -> int:
+        return self.count
 
 
 Data = TypeVar("Data")
