@@ -46,7 +46,7 @@ def _unclean(view: View) -> Iterator[Sample]:
         yield (), beans.values["unclean_leader_elections_total"]
 
 
-def _bytes_in(view: View) -> Iterator[Sample]:
+def _bytes_in(view: View) -> Iterable[Sample]:
     """Moving partitions first, then the busiest: the budget cuts from the end."""
     rates = view.derived.bytes_in
     rows = np.flatnonzero(~np.isnan(rates))
