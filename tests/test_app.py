@@ -10,12 +10,12 @@ from kafka_warden.reload import ReloadStatus
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
-from tests.support.certificates import Authority
+from sandbox.certificates import Authority
 
 
 def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     """Each figure has a family with these labels, and the certificate's end is read from its file."""
-    pair = Authority(tmp_path).issue("client")
+    pair = Authority(tmp_path, "authority").issue("client")
     tls = SimpleNamespace(files=SimpleNamespace(certificate=pair.certificate))
     config: Any = SimpleNamespace(
         kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)), web=SimpleNamespace(config_file=None)

@@ -15,9 +15,9 @@ import bcrypt
 import yaml
 
 from sandbox import wait_for
+from sandbox.certificates import Authority
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
-from tests.support.certificates import Authority
 
 HARMLESS: Final = {"http_server_config": {"headers": {"X-Frame-Options": "deny"}}}
 SCRAPER: Final = {"username": "prometheus", "password": "right"}
@@ -54,8 +54,7 @@ def descriptors_used(stage: Stage) -> Iterator[set[Fired]]:
 @fault("passwords-tried", "The sidecar serves a certificate that expires in an hour, and somebody tries passwords")
 def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
     """Prometheus logs in over TLS meanwhile."""
-    pair = Authority(stage.sidecar.directory).issue("web", lifetime=timedelta(hours=1))
-    pair.key.chmod(0o600)
+    pair = Authority(stage.sidecar.directory, "authority").issue("web", lifetime=timedelta(hours=1))
     hashed = bcrypt.hashpw(SCRAPER["password"].encode(), bcrypt.gensalt(4)).decode()
     tls = {"cert_file": str(pair.certificate), "key_file": str(pair.key)}
     stage.prometheus.scrape(scheme="https", tls_config={"insecure_skip_verify": True}, basic_auth=SCRAPER)

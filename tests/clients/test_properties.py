@@ -14,7 +14,7 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, translate
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile
-from tests.support.certificates import Authority
+from sandbox.certificates import Authority
 
 CANARY = "canary-Tr0ub4dor"
 JAAS = (
@@ -29,7 +29,7 @@ OVER_TLS = {"security.protocol": "SASL_SSL"}
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """One authority for the module; its files are in its own folder."""
-    return Authority(tmp_path_factory.mktemp("tls"))
+    return Authority(tmp_path_factory.mktemp("tls"), "authority")
 
 
 def _secret_file(folder: Path, content: str = CANARY) -> SecretFile:
@@ -80,7 +80,7 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         "security.protocol": "sasl_ssl",
         "sasl.mechanisms": "SCRAM-SHA-512",
         "sasl.username": "monitor",
-        "ssl.ca.location": str(authority.ca),
+        "ssl.ca.location": str(authority.certificate),
         "ssl.certificate.location": str(store),
         "socket.timeout.ms": "2000",
     }
@@ -89,7 +89,7 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(authority.ca),
+        "ssl.truststore.location": str(authority.certificate),
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(store),
         "ssl.endpoint.identification.algorithm": "https",
@@ -195,7 +195,7 @@ def test_settings_do_not_print_the_password() -> None:
 
 
 def _context(authority: Authority, **changes: str) -> ssl.SSLContext:
-    properties = {"bootstrap.servers": "a:1", "security.protocol": "SSL", "ssl.ca.location": str(authority.ca)}
+    properties = {"bootstrap.servers": "a:1", "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
     context = translate({**properties, **changes}).ssl_context()
     assert isinstance(context, ssl.SSLContext)
     return context
@@ -226,7 +226,7 @@ def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: P
         "bootstrap.servers": "127.0.0.1:1",
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
-        "ssl.truststore.location": str(authority.ca),
+        "ssl.truststore.location": str(authority.certificate),
         "ssl.keystore.location": str(store),
         "ssl.endpoint.identification.algorithm": "",
         "ssl.enabled.protocols": "TLSv1.2",

@@ -16,19 +16,19 @@ from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
-from tests.support.certificates import Authority, Pair
+from sandbox.certificates import Authority, Identity
 from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """Certificates of this module."""
-    return Authority(tmp_path_factory.mktemp("tls"))
+    return Authority(tmp_path_factory.mktemp("tls"), "authority")
 
 
-def secured(client: Client, authority: Authority, name: str = "localhost", **broker: str) -> Pair:
+def secured(client: Client, authority: Authority, name: str = "localhost", **broker: str) -> Identity:
     """Give broker 1 a certificate for this name."""
-    pair = authority.issue(f"server-{name}", [name])
+    pair = authority.issue(f"server-{name}", hosts=[name])
     client.brokers.do("refuse", broker=1)
     client.brokers.brokers({"id": 1, "certificate": str(pair.certificate), "key": str(pair.key), **broker})
     return pair
@@ -125,37 +125,37 @@ def test_bytes_without_a_request_end_the_connection() -> None:
 
 def test_authorities_and_names_are_verified(client: Client, authority: Authority, tmp_path: Path) -> None:
     """A certificate of another authority, or for another name, is a TLS error; unless that is asked for."""
-    stranger, unnamed = Authority(tmp_path, "stranger").ca, {"ssl_endpoint_identification_algorithm": "none"}
+    stranger, unnamed = Authority(tmp_path, "stranger").certificate, {"ssl_endpoint_identification_algorithm": "none"}
     secured(client, authority)
-    assert client.ask(trusting(client, authority.ca)) == CLUSTER
+    assert client.ask(trusting(client, authority.certificate)) == CLUSTER
     client.fail(trusting(client, stranger, **unnamed), TlsError, "not trusted")
 
     secured(client, authority, "elsewhere.example")
-    client.fail(trusting(client, authority.ca), TlsError, "not trusted .*[Hh]ostname")
-    assert client.ask(trusting(client, authority.ca, **unnamed)) == CLUSTER
+    client.fail(trusting(client, authority.certificate), TlsError, "not trusted .*[Hh]ostname")
+    assert client.ask(trusting(client, authority.certificate, **unnamed)) == CLUSTER
     assert client.ask(trusting(client, stranger, enable_ssl_certificate_verification="false")) == CLUSTER
 
 
 def test_a_revoked_certificate_is_refused(client: Client, authority: Authority) -> None:
     """`ssl.crl.location` names it."""
     revoked = authority.revoke(secured(client, authority))
-    client.fail(trusting(client, authority.ca, ssl_crl_location=str(revoked)), TlsError, "revoked")
+    client.fail(trusting(client, authority.certificate, ssl_crl_location=str(revoked)), TlsError, "revoked")
 
 
 def test_a_client_certificate_with_an_encrypted_key_is_sent(client: Client, authority: Authority) -> None:
     """Mutual TLS. A broker that requires a certificate closes a connection without one."""
     pair = authority.issue("client", password="of the key")
     files = {"ssl_certificate_location": str(pair.certificate), "ssl_key_location": str(pair.key)}
-    secured(client, authority, client_ca=str(authority.ca))
-    assert client.ask(trusting(client, authority.ca, **files, ssl_key_password="of the key")) == CLUSTER
-    client.fail(trusting(client, authority.ca), RefusedError)
+    secured(client, authority, client_ca=str(authority.certificate))
+    assert client.ask(trusting(client, authority.certificate, **files, ssl_key_password="of the key")) == CLUSTER
+    client.fail(trusting(client, authority.certificate), RefusedError)
 
 
 def test_changed_authorities_are_used_for_the_next_connection(
     client: Client, authority: Authority, tmp_path: Path
 ) -> None:
     """While the file cannot be used no connection is made: the old authority is not used any more."""
-    ca, right = tmp_path / "ca.pem", authority.ca.read_bytes()
+    ca, right = tmp_path / "ca.pem", authority.certificate.read_bytes()
     ca.write_bytes(right)
     secured(client, authority)
     link = trusting(client, ca)
@@ -166,7 +166,7 @@ def test_changed_authorities_are_used_for_the_next_connection(
     client.close()
     for _ in range(2):
         client.fail(link, TlsError, f"changed and cannot be used: .*{ca}")
-    ca.write_bytes(Authority(tmp_path, "next").ca.read_bytes())
+    ca.write_bytes(Authority(tmp_path, "next").certificate.read_bytes())
     client.fail(link, TlsError, "not trusted")
     ca.write_bytes(right)
     assert client.ask(link) == CLUSTER
@@ -174,7 +174,7 @@ def test_changed_authorities_are_used_for_the_next_connection(
 
 def test_a_tls_handshake_ends_with_the_deadline(client: Client, authority: Authority) -> None:
     """A listener without TLS waits for the rest of a frame."""
-    client.fail(trusting(client, authority.ca), AnswerTimeoutError)
+    client.fail(trusting(client, authority.certificate), AnswerTimeoutError)
     assert client.took == pytest.approx(DEADLINE)
 
 
@@ -202,7 +202,7 @@ def test_a_closed_connection_is_freed_at_once(
     monkeypatch.setattr(Connection, "__init__", init)
     if tls:
         secured(client, authority)
-    link = trusting(client, authority.ca) if tls else client.link()
+    link = trusting(client, authority.certificate) if tls else client.link()
     client.brokers.rule(1, "Metadata", drop=True, times=20)
     for _ in range(40):
         with contextlib.suppress(RefusedError):

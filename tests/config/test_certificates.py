@@ -8,18 +8,18 @@ import pytest
 from cryptography import x509
 
 from kafka_warden.settings.certificates import expires_at
-from tests.support.certificates import Authority, Pair
+from sandbox.certificates import Authority, Identity
 
 DAMAGED = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 MONTH_99 = ssl.DER_cert_to_PEM_cert(b"0\x1e\x17\r240101000000Z\x17\r259901000000Z")
 
 
-def issue(folder: Path, years: int) -> Pair:
+def issue(folder: Path, years: int) -> Identity:
     """A certificate that expires after so many years."""
-    return Authority(folder).issue(f"{years}", lifetime=dt.timedelta(days=365 * years))
+    return Authority(folder, "authority").issue(f"{years}", lifetime=dt.timedelta(days=365 * years))
 
 
-def end(pair: Pair) -> float:
+def end(pair: Identity) -> float:
     """When a certificate expires."""
     return x509.load_pem_x509_certificate(pair.certificate.read_bytes()).not_valid_after_utc.timestamp()
 

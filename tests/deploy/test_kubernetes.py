@@ -10,9 +10,9 @@ import yaml
 
 from kafka_warden import cli
 from kafka_warden.config import Config, load
+from sandbox.certificates import Authority
 from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.test_image import PROJECT
-from tests.support.certificates import Authority
 
 DEPLOY = ROOT / "deploy"
 ELSEWHERE = {"prometheusrule.yaml"}
@@ -57,10 +57,10 @@ def config(tmp_path: Path) -> Config:
     (secret,) = [volume["secret"] for volume in pod()["volumes"] if "secret" in volume]
     made = tmp_path / "made"
     made.mkdir()
-    authority = Authority(made)
+    authority = Authority(made, "authority")
     for item in secret["items"]:
         file = tmp_path / item["path"]
-        file.write_bytes(authority.ca.read_bytes() if file.suffix == ".pem" else b"password\n")
+        file.write_bytes(authority.certificate.read_bytes() if file.suffix == ".pem" else b"password\n")
         file.chmod(secret["defaultMode"])
     text = manifest("configmap")["data"]["warden.yml"]
     file = tmp_path / "warden.yml"

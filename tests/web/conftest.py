@@ -15,7 +15,7 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
-from tests.support.certificates import Authority
+from sandbox.certificates import HERE, Authority
 
 PAGE = Page(
     text=b"text 1\n" * 1000, text_gzip=b"text gzip", openmetrics=b"openmetrics\n# EOF\n", openmetrics_gzip=b"om gzip"
@@ -114,6 +114,6 @@ def served(serve: Callable[..., Served]) -> Served:
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
     """An authority beside the web configuration file, and a server's certificate from it."""
-    made = Authority(tmp_path)
-    made.issue("server")
+    made = Authority(tmp_path, "authority")
+    made.issue("server", hosts=HERE)
     return made

@@ -11,7 +11,7 @@ import pytest
 from kafka_warden.page import Page
 from kafka_warden.web.connections import Connections, client_of
 from sandbox import wait_for
-from tests.support.certificates import Authority
+from sandbox.certificates import Authority
 from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
@@ -47,7 +47,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
 ) -> None:
     """20 clients never start a handshake, and 5 stop after it: scrapes over TLS are answered, all are closed."""
     (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
-    context = ssl.create_default_context(cafile=authority.ca)
+    context = ssl.create_default_context(cafile=authority.certificate)
     served = serve(tmp_path / "web.yml", idle_timeout=2.0)
     before = descriptors()
     silent = [served.connect() for _ in range(20)]

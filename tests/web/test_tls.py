@@ -13,11 +13,11 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file
 from kafka_warden.web.file import read_web_file
 from kafka_warden.web.tls import server_context
-from tests.support.certificates import Authority, Pair
+from sandbox.certificates import HERE, Authority, Identity
 from tests.web.conftest import PAGE, Served
 
 TLS = "cert_file: server.pem, key_file: server.key"
-VERIFIED = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: test-authority.pem"
+VERIFIED = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: authority.pem"
 REFUSED = (ssl.SSLError, ConnectionError)
 
 
@@ -27,8 +27,8 @@ def _write(folder: Path, settings: str = TLS, rest: str = "") -> Path:
     return path
 
 
-def _client(authority: Authority, pair: Pair | None = None) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=authority.ca)
+def _client(authority: Authority, pair: Identity | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=authority.certificate)
     if pair is not None:
         context.load_cert_chain(pair.certificate, pair.key)
     return context
@@ -89,7 +89,7 @@ def test_client_certificates_are_asked_for_and_verified(
 ) -> None:
     """RequireAndVerifyClientCert accepts a certificate of the authority, and refuses none or another one."""
     (tmp_path / "stranger").mkdir()
-    stranger = Authority(tmp_path / "stranger")
+    stranger = Authority(tmp_path / "stranger", "authority")
     served = serve(_write(tmp_path, VERIFIED))
 
     assert served.get(context=_client(authority, authority.issue("client"))).body == PAGE.text
@@ -105,9 +105,9 @@ def test_only_allowed_names_are_accepted(
     """client_allowed_sans ends the handshake of a verified certificate with other names, before any request."""
     served = serve(_write(tmp_path, f"{VERIFIED}, client_allowed_sans: [prometheus.example, 10.0.0.7, '::1']"))
 
-    allowed = authority.issue("allowed", ["elsewhere.example", name])
+    allowed = authority.issue("allowed", hosts=["elsewhere.example", name])
     assert served.get(context=_client(authority, allowed)).body == PAGE.text
-    other = authority.issue("other", ["prometheus.example.evil", "10.0.0.8"])
+    other = authority.issue("other", hosts=["prometheus.example.evil", "10.0.0.8"])
     with pytest.raises(REFUSED):
         served.get(context=_client(authority, other))
 
@@ -131,7 +131,7 @@ def test_a_new_certificate_is_served_to_the_next_connection(
     first = _serial(served, context)
     open_one = served.connect(context)
 
-    second = authority.issue("server")
+    second = authority.issue("server", hosts=HERE)
 
     assert second.serial != first
     assert _serial(served, context) == second.serial
@@ -147,7 +147,7 @@ def test_half_a_rotation_keeps_the_old_certificate(
     context = _client(authority)
     first = _serial(served, context)
     key = (tmp_path / "server.key").read_bytes()
-    second = authority.issue("server")
+    second = authority.issue("server", hosts=HERE)
     new_key = second.key.read_bytes()
 
     second.key.write_bytes(key)
@@ -195,7 +195,7 @@ def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
     _write(tmp_path, "cert_file: next.pem, key_file: next.key")
     assert _serial(served, context) == first
 
-    second = authority.issue("next")
+    second = authority.issue("next", hosts=HERE)
     assert _serial(served, context) == second.serial
     assert served.server.current.problem is None
 
@@ -217,8 +217,8 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
         ("cert_file: missing.pem, key_file: server.key", r"cannot read '.*missing\.pem': No such file"),
         ("cert_file: server.pem, key_file: locked.key", "unusable, expected PEM"),
         ("cert_file: server.key, key_file: server.key", "unusable, expected PEM"),
-        (VERIFIED.replace("test-authority", "empty"), "client_ca_file: unusable"),
-        (VERIFIED.replace("client_ca_file: test-authority.pem", "client_ca: nonsense"), "client_ca_file: "),
+        (VERIFIED.replace("authority", "empty"), "client_ca_file: unusable"),
+        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nonsense"), "client_ca_file: "),
     ):
         with pytest.raises(ConfigError, match=message) as caught:
             check_web_file(_write(tmp_path, settings))
@@ -231,7 +231,10 @@ def test_the_expiry_of_certificates_is_known(
 ) -> None:
     """That of the server's certificate and that of the clients' authority."""
     lifetime = dt.timedelta(days=5)
-    files = {"web": authority.issue("server", lifetime=lifetime).certificate, "web_client_ca": authority.ca}
+    files = {
+        "web": authority.issue("server", hosts=HERE, lifetime=lifetime).certificate,
+        "web_client_ca": authority.certificate,
+    }
     ends = {name: x509.load_pem_x509_certificate(file.read_bytes()) for name, file in files.items()}
 
     served = serve(_write(tmp_path, VERIFIED))
