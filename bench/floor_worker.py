@@ -17,6 +17,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.repeated import Repeated
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest
+from kafka_warden.clock import monotonic
 from kafka_warden.poller.tables import Rows
 from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.metadata import MetadataQuestion, request_metadata
@@ -40,7 +41,7 @@ class _Broker:
 
     async def ask(self, name: str, *, decoded: bool) -> None:
         request = self.builders[name][1]() if decoded else self.repeated[name]
-        await self.link.ask(request, time.monotonic() + TIME_LIMIT)
+        await self.link.ask(request, monotonic() + TIME_LIMIT)
 
 
 class _Floor:
@@ -54,7 +55,7 @@ class _Floor:
         self.network.run(self._meet)
 
     async def _meet(self) -> None:
-        layout = await MetadataQuestion().read(self._door, time.monotonic() + TIME_LIMIT)
+        layout = await MetadataQuestion().read(self._door, monotonic() + TIME_LIMIT)
         rows = Rows(layout)
         for broker in np.unique(layout.broker).tolist():
             known = layout.brokers[broker]
@@ -65,7 +66,7 @@ class _Floor:
         wall, cpu = time.perf_counter(), time.process_time()
 
         async def poll() -> None:
-            await self._door.ask(request_metadata() if decoded else self._metadata, time.monotonic() + TIME_LIMIT)
+            await self._door.ask(request_metadata() if decoded else self._metadata, monotonic() + TIME_LIMIT)
             for name in ("followers", "leaders", *([LOG_DIRS] if log_dirs else [])):
                 async with asyncio.TaskGroup() as tasks:
                     for broker in self.brokers:

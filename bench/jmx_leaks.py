@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from bench.procfs import pss_bytes
 from bench.report import Row, show
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
+from kafka_warden.clock import monotonic
 from sandbox.ports import LOOPBACK
 from tests.clients.jmx_server import NUMBERS, JmxServer, compile_java
 
@@ -51,7 +51,7 @@ def _growth(target: JmxTarget, readings: int) -> float:
 
 def _read(session: JmxSession, target: JmxTarget, times: int) -> None:
     for _ in range(times):
-        session.ask([target], time.monotonic() + WITHIN)
+        session.ask([target], monotonic() + WITHIN)
 
 
 def _megabytes(session: JmxSession) -> float:

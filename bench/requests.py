@@ -1,7 +1,6 @@
 """How many requests the brokers counted, of the kinds that the sidecar may send."""
 
 import re
-import time
 from collections import Counter
 from collections.abc import Mapping
 
@@ -9,6 +8,7 @@ from bench.cluster import Target
 from kafka_warden.clients.jmx.protocol import BeanQuery, Kind, Question
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.clients.kafka.connection import READ_ONLY
+from kafka_warden.clock import monotonic
 from kafka_warden.settings.strict import parse_address
 
 PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"
@@ -23,7 +23,7 @@ def count_requests(target: Target) -> Counter[str]:
     try:
         places = {broker: parse_address(address) for broker, address in target.jmx.items()}
         targets = [JmxTarget(str(broker), place.host, place.port) for broker, place in places.items()]
-        answers = session.ask(targets, time.monotonic() + TIME_LIMIT)
+        answers = session.ask(targets, monotonic() + TIME_LIMIT)
     finally:
         session.close()
     counts: Counter[str] = Counter()
