@@ -5,7 +5,6 @@ import json
 import re
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -14,7 +13,7 @@ from pathlib import Path
 from threading import Lock, Thread
 
 from bench.cluster import Target
-from bench.sidecar import Sidecar, running_sidecar
+from bench.sidecar import Sidecar, running_sidecar, shown
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.load import BackgroundProducer
 
@@ -187,11 +186,9 @@ def _change(cluster: Cluster, case: Case, started: float) -> None:
 
 def _read(sidecar: Sidecar) -> tuple[float, float | None]:
     """Return the start time of the poll in `/metrics`, and its ETA of all moves."""
-    with urllib.request.urlopen(sidecar.url, timeout=10) as reply:  # noqa: S310  # ours
-        page = reply.read().decode()
-    shown = re.search(r"^kafka_warden_snapshot_timestamp_seconds (\S+)$", page, re.MULTILINE)
+    page = sidecar.read()
     found = _ETA.search(page)
-    return float(shown[1]) if shown else 0.0, float(found[1]) if found else None
+    return shown(page) or 0.0, float(found[1]) if found else None
 
 
 def _table(seen: Sequence[Seen]) -> Iterator[str]:

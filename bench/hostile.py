@@ -8,15 +8,13 @@ answered for, and how long the sidecar takes to end on SIGTERM.
 import argparse
 import re
 import sys
-import time
-import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bench.cluster import Target
 from bench.procfs import memory_bytes
 from bench.report import Row, show
-from bench.sidecar import Sidecar, running_sidecar
+from bench.sidecar import running_sidecar
 from tests.support.scripted import ScriptedCluster
 
 GOOD, BAD = 1, 2
@@ -57,21 +55,15 @@ def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequenc
                 brokers.rule(BAD, **rule)
             brokers.do("disconnect", broker=BAD)
             sidecar.wait_polls(polls)
-            page = _page(sidecar)
+            page = sidecar.read()
             grown = (memory_bytes(sidecar.pid, "VmHWM") - before) / 1e6
-            began = time.monotonic()
-            sidecar.end()
+            _, seconds = sidecar.stop()
             return (
                 Row(f"{how}: memory", grown, "MB", MOST_MEGABYTES, f"{polls} polls"),
                 Row("- failures of the good broker", _failed(GOOD, page), "", 0.0),
                 Row("- failures of the bad broker", _failed(BAD, page), ""),
-                Row("- time to end on SIGTERM", time.monotonic() - began, "s", MOST_SECONDS),
+                Row("- time to end on SIGTERM", seconds, "s", MOST_SECONDS),
             )
-
-
-def _page(sidecar: Sidecar) -> str:
-    with urllib.request.urlopen(sidecar.url) as reply:  # noqa: S310  # ours
-        return str(reply.read().decode())
 
 
 def _failed(broker: int, page: str) -> float:

@@ -2,13 +2,11 @@
 
 import re
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bench.sidecar import Sidecar
+from bench.sidecar import Sidecar, shown
 
 LOOK = 0.1
 Move = tuple[str, int, int]
@@ -16,7 +14,6 @@ Move = tuple[str, int, int]
 
 _ROW = re.compile(r"^kafka_warden_reassignment_(\w+)\{(.*)\} (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
-_SHOWN = re.compile(r"^kafka_warden_snapshot_timestamp_seconds (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -81,12 +78,11 @@ def reading(sidecars: Mapping[float, Sidecar]) -> Iterator[Sequence[Pages]]:
 
 def _read(sidecar: Sidecar) -> Poll | None:
     try:
-        with urllib.request.urlopen(sidecar.url, timeout=10) as reply:  # noqa: S310  # ours
-            page = reply.read().decode()
-    except (urllib.error.URLError, TimeoutError):
+        page = sidecar.read()
+    except OSError:
         return None
-    shown = _SHOWN.search(page)
-    if shown is None:
+    at = shown(page)
+    if at is None:
         return None
     rows = [(name, dict(_LABEL.findall(labels)), float(value)) for name, labels, value in _ROW.findall(page)]
 
@@ -95,7 +91,7 @@ def _read(sidecar: Sidecar) -> Poll | None:
 
     causes = {_move(labels): labels["cause"] for name, labels, _ in rows if name == "stuck"}
     moves = frozenset(of("bytes_remaining"))
-    return Poll(float(shown[1]), moves, causes, of("stalled_seconds"), of("bytes_per_second"))
+    return Poll(at, moves, causes, of("stalled_seconds"), of("bytes_per_second"))
 
 
 def _move(labels: Mapping[str, str]) -> Move:

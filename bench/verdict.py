@@ -6,7 +6,6 @@ import re
 import sys
 import threading
 import time
-import urllib.request
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from bench.cluster import Target
-from bench.sidecar import Sidecar, running_sidecar
+from bench.sidecar import Sidecar, running_sidecar, shown
 from sandbox import Cluster, ClusterSettings, SandboxError, wait_for
 
 TOPIC = "evaluated"
@@ -42,7 +41,6 @@ Replica = tuple[int, int]
 
 _BEHIND = re.compile(r"^kafka_warden_replica_behind_seconds\{(.*)\} (\S+)$", re.MULTILINE)
 _DOWN = re.compile(r"^kafka_warden_up\{(.*)\} 0(?:\.0)?$", re.MULTILINE)
-_SHOWN = re.compile(r"^kafka_warden_snapshot_timestamp_seconds (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -216,13 +214,11 @@ def _watched(cluster: Cluster, sidecar: Sidecar, seen: Run) -> Iterator[None]:
 
 
 def _read(sidecar: Sidecar) -> Poll:
-    with urllib.request.urlopen(sidecar.url, timeout=10) as reply:  # noqa: S310  # ours
-        page = reply.read().decode()
-    shown = _SHOWN.search(page)
+    page = sidecar.read()
     behind = ((dict(_LABEL.findall(labels)), float(value)) for labels, value in _BEHIND.findall(page))
     down = (dict(_LABEL.findall(labels)) for labels in _DOWN.findall(page))
     return Poll(
-        float(shown[1]) if shown else 0.0,
+        shown(page) or 0.0,
         {(int(of["partition"]), int(of["broker"])): seconds for of, seconds in behind if of["topic"] == TOPIC},
         frozenset(int(of["broker"]) for of in down if of["source"] == "offsets"),
     )
