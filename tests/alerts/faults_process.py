@@ -1,8 +1,6 @@
 """A sidecar whose certificate, configuration, descriptors or logins need an operator."""
 
-import os
 import resource
-import signal
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -31,9 +29,9 @@ def configuration_refused(stage: Stage) -> Iterator[set[Fired]]:
     web, config = _web_file(stage, HARMLESS), stage.sidecar.directory / "kafka-warden.yml"
     web.write_text("http_server_config: [")
     config.write_text("poll: {interval: never}")
-    _signal(stage, signal.SIGHUP)
+    stage.sidecar.reload()
     for expression in ("kafka_warden_web_config_in_use", "kafka_warden_config_last_reload_successful"):
-        wait_for(partial(_is_zero, stage, expression), 60, f"{expression} is 0")
+        wait_for(partial(stage.value, f"{expression} == bool 0"), 60, f"{expression} is 0")
     yield {fired("KafkaWardenConfigurationNotUsed")}
     stage.restart_sidecar(web={"config_file": None})
 
@@ -86,12 +84,3 @@ def _try_passwords(stage: Stage, stopping: threading.Event) -> None:
     while not stopping.wait(TRIED_EVERY):
         status, _ = stage.sidecar.secured("GET", "/metrics", {"username": "prometheus", "password": "wrong"})
         assert status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.SERVICE_UNAVAILABLE}
-
-
-def _is_zero(stage: Stage, expression: str) -> bool:
-    return stage.value(expression) == 0
-
-
-def _signal(stage: Stage, number: signal.Signals) -> None:
-    assert stage.sidecar.pid is not None
-    os.kill(stage.sidecar.pid, number)

@@ -113,6 +113,11 @@ class Watcher(Sidecar):
             self._config[name] = {key: option for key, option in merged.items() if option is not None}
         self.command()
 
+    def reload(self) -> None:
+        """SIGHUP."""
+        assert self.pid is not None
+        os.kill(self.pid, signal.SIGHUP)
+
     def answers(self) -> bool:
         """Whether it answers requests."""
         with suppress(OSError, http.client.HTTPException):

@@ -1,6 +1,5 @@
 """The sidecar itself: a full disk, signals, another configuration."""
 
-import os
 import signal
 import subprocess
 import time
@@ -85,19 +84,14 @@ def reloaded(witness: Witness) -> Iterator[set[Fired]]:
     sidecar = witness.stage.sidecar
     before = witness.page.one("cluster_partition_limit")
     sidecar.configure(limits={"max_partitions": LIMIT, "max_partitons": LIMIT})
-    _hang_up(witness)
+    sidecar.reload()
     witness.until(lambda page: page.get("config_last_reload_successful") == 0, "it is refused")
     assert witness.page.one("cluster_partition_limit") == before
     yield set()
     sidecar.configure(limits={"max_partitons": None})
-    _hang_up(witness)
+    sidecar.reload()
     witness.until(lambda page: page.get("config_last_reload_successful") == 1, "it is accepted")
     witness.until(lambda page: page.one("cluster_partition_limit") == LIMIT, "it is in force")
     sidecar.configure(limits={"max_partitions": None})
-    _hang_up(witness)
+    sidecar.reload()
     witness.until(lambda page: page.one("cluster_partition_limit") == before, "the old one is back")
-
-
-def _hang_up(witness: Witness) -> None:
-    assert witness.stage.sidecar.pid is not None
-    os.kill(witness.stage.sidecar.pid, signal.SIGHUP)

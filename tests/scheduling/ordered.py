@@ -31,20 +31,11 @@ class Ordered(Sidecar):
     """A sidecar that takes orders. `notified` has what it sent to systemd."""
 
     def __init__(
-        self,
-        config: Mapping[str, Any],
-        folder: Path,
-        *,
-        environment: Mapping[str, str] | None = None,
-        ready: bool = True,
+        self, config: Mapping[str, Any], folder: Path, *, environment: Mapping[str, str] | None = None, **how: bool
     ) -> None:
         paths = os.pathsep.join(map(str, (ROOT / "exporter", PROGRAM)))
-        super().__init__(
-            config,
-            folder,
-            environment={"ORDERS": str(folder), "PYTHONPATH": paths, **(environment or {})},
-            ready=ready,
-        )
+        orders = {"ORDERS": str(folder), "PYTHONPATH": paths}
+        super().__init__(config, folder, environment={**orders, **(environment or {})}, **how)
 
     @property
     def state(self) -> Path:

@@ -55,8 +55,7 @@ def test_every_thread_that_ends_is_named(start: Start) -> None:
         print(f"{status} {text.splitlines()}")
         assert (status, text.splitlines()[0]) == (503, "not healthy")
     assert sidecar.get("/metrics")[0] == 200
-    sidecar.process.send_signal(signal.SIGTERM)
-    assert sidecar.process.wait(SLOW_MACHINE) == 0
+    assert sidecar.stop()[0] == 0
     assert is_saved(sidecar)
 
 

@@ -4,23 +4,14 @@ import random
 import struct
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.columns import write_varint
+
 INTS: Final = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
 FLOATS: Final = (0.0, -0.0, 1.0, -1.0, 11.5, 1e308, float("inf"), float("-inf"), float("nan"))
 WORDS: Final = (
     *("a", "b", "1", "2", "", "user", "client-id", "controller_mutation_rate", "__cluster_metadata", "NONCE"),
-    *(
-        "true",
-        "1000",
-        "-1",
-        "1e400",
-        "9" * 400,
-        "many",
-        "0:1,1:2",
-        "*",
-        "localhost",
-        "\0\n\x1b[31m\u202e",
-        "\U0001f4a3",
-    ),
+    *("true", "1000", "-1", "1e400", "9" * 400, "many", "0:1,1:2", "*", "localhost"),
+    *("\0\n\x1b[31m\u202e", "\U0001f4a3"),
     *("leader.replication.throttled.rate", "replica.lag.time.max.ms", "replication.quota.window.size.seconds"),
     *("segment.bytes", "min.insync.replicas", "leader.replication.throttled.replicas", "cleanup.policy", "/data"),
 )
@@ -36,16 +27,6 @@ AUTH: Final = (
 MOST_ELEMENTS: Final = 3
 TAGGED: Final = 0.1
 """Share of structures with unknown tagged fields."""
-
-
-def varint(value: int) -> bytes:
-    """Encode an unsigned varint of 32 bits."""
-    value &= 0xFFFFFFFF
-    encoded = b""
-    while value > 0x7F:
-        encoded += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return encoded + bytes([value])
 
 
 def number(chance: random.Random, form: str) -> int:
@@ -77,9 +58,9 @@ class Body:
         if self._chance.random() > TAGGED:
             return b"\0"
         parts = [self._chance.randbytes(self._chance.randint(0, 5)) for _ in range(self._chance.randint(1, 3))]
-        return varint(len(parts)) + b"".join(
-            varint(tag) + varint(len(part)) + part for tag, part in enumerate(parts, self._chance.randint(0, 200))
-        )
+        numbered = enumerate(parts, self._chance.randint(0, 200))
+        tags = (write_varint(tag) + write_varint(len(part)) + part for tag, part in numbered)
+        return write_varint(len(parts)) + b"".join(tags)
 
     def _field(self, field: Any) -> bytes:
         if field.is_array():
@@ -116,7 +97,7 @@ class Body:
         return self._length(len(text), ">h" if kind == "string" else ">i") + text
 
     def _length(self, length: int, form: str) -> bytes:
-        return varint(length + 1) if self._flexible else struct.pack(form, length)
+        return write_varint(length + 1) if self._flexible else struct.pack(form, length)
 
 
 def mutated(body: bytes, chance: random.Random) -> bytes:
