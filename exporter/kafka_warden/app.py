@@ -84,7 +84,7 @@ class Sidecar:
 
     def __init__(self, config: Config, load: Callable[[], Config], signals: Signals) -> None:
         self._signals = signals
-        self._poller = make_poller(config)
+        self._poller = Poller(poller_settings(config), config.kafka.settings, make_jmx(config))
         self._history = make_history(config)
         state = StateFile(config.state.path)
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)
@@ -203,11 +203,6 @@ def figures(config: Config, reload: ReloadStatus, poller: Poller, server: WebSer
         },
         "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
     }
-
-
-def make_poller(config: Config) -> Poller:
-    """Make the poller that the configuration describes."""
-    return Poller(poller_settings(config), config.kafka.settings, make_jmx(config))
 
 
 def poller_settings(config: Config) -> PollerSettings:

@@ -58,13 +58,10 @@ class Budget:
         chosen |= spare
         if left_out:
             self._cut[rank, metric.name] = frozenset(chosen)
-        self._take(len(chosen), by_broker=by_broker)
-        return chosen, left_out
-
-    def _take(self, count: int, *, by_broker: bool) -> None:
-        free = min(count, self._left_brokers) if by_broker else 0
+        free = min(len(chosen), self._left_brokers) if by_broker else 0
         self._left_brokers -= free
-        self._left -= count - free
+        self._left -= len(chosen) - free
+        return chosen, left_out
 
 
 def _first(samples: Iterable[Sample], sure: float, most: float) -> tuple[dict[Labels, float], dict[Labels, float], int]:

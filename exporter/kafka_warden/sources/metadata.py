@@ -12,7 +12,7 @@ from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from kafka_warden.formulas.rows import Keys
 from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
-from kafka_warden.sources.metadata_columns import parse_columns
+from kafka_warden.sources.metadata_columns import leader_rows, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)
 FENCED_BROKERS: Final = 2
@@ -71,7 +71,10 @@ class MetadataQuestion:
         head, body = reply.split("topics")
         topics = (reply.version, body)
         if self._layout is None or topics != self._topics:
-            self._topics, self._layout = topics, _parse(reply, head, body)
+            columns = parse_columns(body, reply.version)
+            brokers = parse_brokers(head["brokers"])
+            layout = Layout(head["cluster_id"], brokers, **columns) if columns else parse_metadata(reply.decode())
+            self._topics, self._layout = topics, layout
         else:
             self._layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
         return self._layout
@@ -105,63 +108,35 @@ def parse_fenced(reply: Any) -> dict[int, Broker]:
     }
 
 
-def _parse(reply: Undecoded, head: Mapping[str, Any], topics: bytes) -> Layout:
-    """Make a `Layout` of the topics' columns, or else of kafka-python's objects."""
-    columns = parse_columns(topics, reply.version)
-    if columns is None:
-        return parse_metadata(reply.decode())
-    return Layout(cluster_id=head["cluster_id"], brokers=parse_brokers(head["brokers"]), **columns)
-
-
 def parse_metadata(reply: Any) -> Layout:
     """Turn a MetadataResponse into a `Layout`. A topic that is being deleted (error code) is left out."""
     topics = sorted((topic for topic in reply.topics if not topic.error_code), key=lambda topic: topic.name)
-    rows = _Rows()
-    for index, topic in enumerate(topics):
-        for partition in sorted(topic.partitions, key=lambda partition: partition.partition_index):
-            rows.add(index, partition)
+    rows = [
+        (index, partition)
+        for index, topic in enumerate(topics)
+        for partition in sorted(topic.partitions, key=lambda partition: partition.partition_index)
+    ]
+    replicas = [(row, each, broker) for row, (_, each) in enumerate(rows) for broker in each.replica_nodes]
+    leader = np.array([each.leader_id for _, each in rows], np.int32)
+    partition = np.array([row for row, _, _ in replicas], np.int32)
+    broker = np.array([broker for _, _, broker in replicas], np.int32)
     return Layout(
         cluster_id=reply.cluster_id,
         brokers=parse_brokers(reply.brokers),
         topics=tuple(topic.name for topic in topics),
         topic_ids=tuple(topic.topic_id.bytes if topic.topic_id else NO_TOPIC_ID for topic in topics),
-        **rows.columns(),
+        topic=np.array([index for index, _ in rows], np.int32),
+        number=np.array([each.partition_index for _, each in rows], np.int32),
+        leader=leader,
+        leader_epoch=np.array([each.leader_epoch for _, each in rows], np.int32),
+        leader_row=leader_rows(leader, partition, broker),
+        partition=partition,
+        broker=broker,
+        in_isr=np.array([broker in each.isr_nodes for _, each, broker in replicas], bool),
+        offline=np.array([broker in (each.offline_replicas or ()) for _, each, broker in replicas], bool),
     )
 
 
 def parse_brokers(nodes: Iterable[Any]) -> dict[int, Broker]:
     """Turn the brokers of a MetadataResponse, which are those that are not fenced, into those of the model."""
     return {node.node_id: Broker(node.node_id, node.host, node.port, node.rack) for node in nodes}
-
-
-class _Rows:
-    """Collects plain lists, since one numpy array a column is cheaper than many small ones."""
-
-    def __init__(self) -> None:
-        self.topic: list[int] = []
-        self.number: list[int] = []
-        self.leader: list[int] = []
-        self.leader_epoch: list[int] = []
-        self.leader_row: list[int] = []
-        self.partition: list[int] = []
-        self.broker: list[int] = []
-        self.in_isr: list[bool] = []
-        self.offline: list[bool] = []
-
-    def add(self, topic: int, partition: Any) -> None:
-        row, first = len(self.topic), len(self.partition)
-        replicas, leader = partition.replica_nodes, partition.leader_id
-        isr, offline = partition.isr_nodes, partition.offline_replicas
-        self.topic.append(topic)
-        self.number.append(partition.partition_index)
-        self.leader.append(leader)
-        self.leader_epoch.append(partition.leader_epoch)
-        self.leader_row.append(first + replicas.index(leader) if leader in replicas else UNKNOWN)
-        self.partition += [row] * len(replicas)
-        self.broker += replicas
-        self.in_isr += [broker in isr for broker in replicas]
-        self.offline += [broker in offline for broker in replicas] if offline else [False] * len(replicas)
-
-    def columns(self) -> dict[str, Any]:
-        kinds = {"in_isr": np.bool_, "offline": np.bool_}
-        return {name: np.array(values, dtype=kinds.get(name, np.int32)) for name, values in vars(self).items()}

@@ -63,19 +63,24 @@ def _replicas(body: bytes, places: Any, lists: Any) -> dict[str, Any]:
     first = places + REPLICAS + 1
     broker = field_at(body, ">i4", ragged(first, count, 4)).astype(np.int32)
     partition = np.repeat(np.arange(len(places), dtype=np.int32), count)
-    leading = np.flatnonzero(broker == leader[partition])[::-1]
-    leader_row = np.full(len(places), UNKNOWN, np.int32)
-    leader_row[partition[leading]] = leading
     isr_at = first + 4 * count + 1
     return {
         "leader": leader,
         "leader_epoch": field_at(body, ">i4", places + 10).astype(np.int32),
-        "leader_row": leader_row,
+        "leader_row": leader_rows(leader, partition, broker),
         "partition": partition,
         "broker": broker,
         "in_isr": _listed(body, isr_at, in_sync, broker, partition),
         "offline": _listed(body, isr_at + 4 * in_sync + 1, offline, broker, partition),
     }
+
+
+def leader_rows(leader: Ints, partition: Ints, broker: Ints) -> Ints:
+    """Return the row of each leader, `UNKNOWN` where it is no replica."""
+    leading = np.flatnonzero(broker == leader[partition])[::-1]
+    rows = np.full(len(leader), UNKNOWN, np.int32)
+    rows[partition[leading]] = leading
+    return rows
 
 
 def _listed(body: bytes, places: Any, lengths: Any, broker: Ints, partition: Ints) -> Bools:
