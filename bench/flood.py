@@ -33,9 +33,9 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         config = _web_file(Path(folder))
         argument = {"config_file": str(config)}
-        with Worker("flood_server", argument) as server:
+        with Worker("bench.flood_server", argument) as server:
             flood = {"port": server.ready, "user": "reader", "password": PASSWORD}
-            with Worker("flood_clients", flood) as clients:
+            with Worker("bench.flood_clients", flood) as clients:
                 return show(_measure(server, clients, config.parent / "ca.pem"))
 
 

@@ -42,8 +42,8 @@ def main() -> int:
 def _measure(partitions: int, polls: int) -> Row:
     argument = {"partitions": partitions, "polls": polls}
     with (
-        Worker("history_memory", {**argument, "history": True}) as more,
-        Worker("history_memory", {**argument, "history": False}) as less,
+        Worker("bench.history_memory", {**argument, "history": True}) as more,
+        Worker("bench.history_memory", {**argument, "history": False}) as less,
     ):
         peaks = [(more.step(), less.step()) for _ in range(polls)]
     added = [high - low for high, low in peaks][WARM_UP:]

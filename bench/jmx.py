@@ -13,7 +13,7 @@ TARGET = 25.0
 
 def measure(target: Target) -> Iterator[Row]:
     """Ask all brokers repeatedly."""
-    with Worker("jmx_worker", {"jmx": target.jmx}) as worker:
+    with Worker("bench.jmx_worker", {"jmx": target.jmx}) as worker:
         numbers = worker.ready
         samples = [worker.step() for _ in range(WARM_UP + POLLS)][WARM_UP - 1 :]
     brokers = len(target.jmx)

@@ -25,7 +25,7 @@ def measure(target: Target) -> Iterator[Row]:
 
 def _measure(target: Target, what: str, *, everything: bool) -> Iterator[Row]:
     argument = {"bootstrap": target.bootstrap, "everything": everything}
-    with Worker("poll_worker", argument) as sidecar, Worker("floor_worker", argument) as floor:
+    with Worker("bench.poll_worker", argument) as sidecar, Worker("bench.floor_worker", argument) as floor:
         samples: dict[str, Samples] = {"sidecar": [], "bytes": [], "kafka-python": []}
         for number in range(WARM_UP + POLLS):
             taken = {"sidecar": sidecar.step(), **{name: floor.step(name) for name in ("bytes", "kafka-python")}}

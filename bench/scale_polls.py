@@ -32,7 +32,7 @@ def measure(partitions: int, polls: int) -> Iterator[Row]:
             "spread", topics=topics, partitions=PARTITIONS_A_TOPIC, replicas=FACTOR, rate=RATE, end=1000, lag={"1": 5}
         )
         argument = {"bootstrap": brokers.bootstrap, "everything": False, "deadline": DEADLINE}
-        with Worker("poll_worker", argument) as sidecar:
+        with Worker("bench.poll_worker", argument) as sidecar:
             first = sidecar.step()
             yield Row(
                 "first poll: cpu", first["cpu"], "s", note=f"wall {first['wall']:.1f} s, with the brokers' encoding"

@@ -23,7 +23,7 @@ HEADERS = {
 
 def measure(target: Target) -> Iterator[Row]:
     """Scrape from this process, over one connection, at random moments of polls back to back."""
-    with Worker("scrape_worker", {"bootstrap": target.bootstrap, "everything": False}) as worker:
+    with Worker("bench.scrape_worker", {"bootstrap": target.bootstrap, "everything": False}) as worker:
         first = worker.step("poll")
         busy, size = _scrape(worker.ready, SCRAPES, LONGEST_PAUSE)
         polls = worker.step("rest") - first

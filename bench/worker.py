@@ -1,4 +1,4 @@
-"""Programs of the benchmark that run in their own process, so that the numbers contain nothing else.
+"""Programs that run in their own process, so that the numbers contain nothing else.
 
 Each is a module with `prepare(argument)`, a context manager that yields `step(name)`, all JSON. A line on standard
 input asks for one step, a line on standard output is its result, and the process ends with its standard input. So the
@@ -9,19 +9,21 @@ import importlib
 import json
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 END_SECONDS = 20.0
+ROOT = Path(__file__).parents[1]
 
 
 class Worker:
     """A running `python -m bench.worker MODULE`; it ends with the `with` block."""
 
     def __init__(self, module: str, argument: dict[str, Any]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.worker", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        command = [sys.executable, "-m", "bench.worker", module]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self._process.pid
         self._module = module
         self._answer = self._exchange(argument)
@@ -32,13 +34,20 @@ class Worker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process.stdin is not None:
+        self.close()
+
+    def close(self) -> None:
+        """End it."""
+        if self._process.stdin is None or self._process.stdout is None:
+            return
+        with suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._process.stdout.close()
 
     @property
     def ready(self) -> Any:
@@ -60,13 +69,12 @@ class Worker:
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"bench.{self._module} ended with exit code {self._process.wait()}")
+            raise RuntimeError(f"{self._module} ended with exit code {self._process.wait()}")
         return json.loads(line)
 
 
 def _serve(module: str) -> None:
-    program = importlib.import_module(f"bench.{module}")
-    with program.prepare(json.loads(sys.stdin.readline())) as (ready, step):
+    with importlib.import_module(module).prepare(json.loads(sys.stdin.readline())) as (ready, step):
         _answer(ready)
         for line in sys.stdin:
             _answer(step(json.loads(line)))

@@ -11,7 +11,7 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from kafka_warden.formulas.rows import Keys
-from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
+from kafka_warden.model import Bools, Broker, Ints
 from kafka_warden.sources.metadata_columns import leader_rows, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)

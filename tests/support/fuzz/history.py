@@ -1,17 +1,18 @@
-"""The target `history`: damaged files of history. Run as a program, it reads the cases of standard input.
+"""The target `history`: damaged files of history, which another process reads.
 
 pyarrow is C++: a case may end its process, which is a finding as any other.
 """
 
 import random
-import subprocess
-import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from bench.worker import Worker
 from kafka_warden.errors import HistoryFileError
 from kafka_warden.history.parquet.reader import polls
 from tests.history.places import write
@@ -19,7 +20,6 @@ from tests.history.replay import scene_polls
 from tests.support.fuzz.runner import MOST_CPU
 from tests.support.fuzz.wire import mutated
 
-ROOT: Final = Path(__file__).parents[3]
 FOOTER: Final = 3000
 """Bytes at the end of a file in which most faults are."""
 MAGIC: Final = 8
@@ -36,7 +36,7 @@ class History:
         write(Path(self._folder.name), scene_polls())
         self._files = sorted(Path(self._folder.name).rglob("*.parquet"))
         self._whole = [file.read_bytes() for file in self._files]
-        self._reader: subprocess.Popen[str] | None = None
+        self._reader: Worker | None = None
 
     def close(self) -> None:
         """End the reader and remove the files."""
@@ -62,30 +62,23 @@ class History:
         assert not problem, problem
 
     def _read(self) -> str:
-        if self._reader is None:
-            command = [sys.executable, "-m", "tests.support.fuzz.history"]
-            self._reader = subprocess.Popen(
-                command, cwd=ROOT, env=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
-        stdin, stdout = self._reader.stdin, self._reader.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.write(f"{self._folder.name}\n")
-        stdin.flush()
-        answer = stdout.readline()
-        if not answer:
-            code = self._end()
-            return f"the reader ended with code {code}"
-        return answer.strip().replace("\\n", "\n")
+        self._reader = self._reader or Worker(__name__, {"folder": self._folder.name})
+        try:
+            return str(self._reader.step())
+        except (RuntimeError, BrokenPipeError) as failure:
+            self._end()
+            return f"the reader ended: {failure}"
 
-    def _end(self) -> int:
-        reader, self._reader = self._reader, None
-        if reader is None:
-            return 0
-        for pipe in (reader.stdin, reader.stdout):
-            if pipe is not None:
-                pipe.close()
-        return reader.wait()
+    def _end(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._reader = None
+
+
+@contextmanager
+def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], str]]]:
+    """The reader, a worker: each step reads a folder, and returns what is wrong."""
+    yield None, lambda _: _problem(argument["folder"])
 
 
 def _problem(folder: str) -> str:
@@ -98,8 +91,3 @@ def _problem(folder: str) -> str:
         return traceback.format_exc()
     spent = time.process_time() - began
     return f"it took {spent:.2f} s of CPU" if spent > MOST_CPU else ""
-
-
-if __name__ == "__main__":
-    for line in sys.stdin:
-        print(_problem(line.rstrip("\n")).replace("\n", "\\n"), flush=True)
