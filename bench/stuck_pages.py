@@ -1,12 +1,12 @@
 """The moves in `/metrics` of several sidecars, poll by poll."""
 
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bench.sidecar import Sidecar, shown
+from tests.support.threads import repeating
 
 LOOK = 0.1
 Move = tuple[str, int, int]
@@ -56,24 +56,17 @@ class Pages:
 @contextmanager
 def reading(sidecars: Mapping[float, Sidecar]) -> Iterator[Sequence[Pages]]:
     """Read the pages of sidecars, by their interval, while the block runs."""
-    end = threading.Event()
     pages = {interval: Pages(interval) for interval in sidecars}
 
     def read() -> None:
-        while not end.wait(LOOK):
-            for interval, sidecar in sidecars.items():
-                poll = _read(sidecar)
-                polls = pages[interval].polls
-                if poll is not None and (not polls or poll.began > polls[-1].began):
-                    polls.append(poll)
+        for interval, sidecar in sidecars.items():
+            poll = _read(sidecar)
+            polls = pages[interval].polls
+            if poll is not None and (not polls or poll.began > polls[-1].began):
+                polls.append(poll)
 
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
-    try:
+    with repeating(read, LOOK):
         yield list(pages.values())
-    finally:
-        end.set()
-        thread.join()
 
 
 def _read(sidecar: Sidecar) -> Poll | None:

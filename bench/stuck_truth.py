@@ -1,6 +1,5 @@
 """When an adding replica last advanced, by its own broker."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 
 from sandbox import Cluster, SandboxError
 from sandbox.admin_topics import DEBUGGING, LATEST
+from tests.support.threads import repeating
 
 LOOK = 0.1
 
@@ -28,20 +28,14 @@ class Rises:
 @contextmanager
 def watched(cluster: Cluster, topic: str, broker: int) -> Iterator[Rises]:
     """Ask a broker repeatedly for the log end of its replica of partition 0 while the block runs."""
-    seen, done = Rises(), threading.Event()
+    seen = Rises()
 
     def watch() -> None:
-        while not done.wait(LOOK):
-            # Before the move starts the broker has no replica.
-            with suppress(SandboxError):
-                end = cluster.admin.offsets(topic, LATEST, broker, DEBUGGING)[0]
-                if end > seen.end:
-                    seen.end, seen.last = end, time.time()
+        # Before the move starts the broker has no replica.
+        with suppress(SandboxError):
+            end = cluster.admin.offsets(topic, LATEST, broker, DEBUGGING)[0]
+            if end > seen.end:
+                seen.end, seen.last = end, time.time()
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with repeating(watch, LOOK):
         yield seen
-    finally:
-        done.set()
-        thread.join()

@@ -4,12 +4,11 @@ import argparse
 import json
 import re
 import sys
-import threading
 import time
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise
@@ -18,6 +17,7 @@ from pathlib import Path
 from bench.cluster import Target
 from bench.sidecar import Sidecar, running_sidecar, shown
 from sandbox import Cluster, ClusterSettings, SandboxError, wait_for
+from tests.support.threads import repeating
 
 TOPIC = "evaluated"
 PARTITIONS = 36
@@ -184,33 +184,21 @@ def _fault(seen: Run, what: str) -> None:
 @contextmanager
 def _watched(cluster: Cluster, sidecar: Sidecar, seen: Run) -> Iterator[None]:
     """Ask the brokers and read `/metrics`, each on its own thread, while the block runs."""
-    end = threading.Event()
 
     def ask() -> None:
-        while not end.wait(LOOK):
-            try:
-                states = cluster.admin.describe(TOPIC)
-            except SandboxError:
-                continue
+        with suppress(SandboxError):
+            states = cluster.admin.describe(TOPIC)
             leaders = {partition: state.leader for partition, state in states.items()}
             isr = {partition: frozenset(state.isr) for partition, state in states.items()}
             seen.looks.append(Look(time.time(), leaders, isr))
 
     def read() -> None:
-        while not end.wait(LOOK):
-            poll = _read(sidecar)
-            if not seen.polls or poll.at > seen.polls[-1].at:
-                seen.polls.append(poll)
+        poll = _read(sidecar)
+        if not seen.polls or poll.at > seen.polls[-1].at:
+            seen.polls.append(poll)
 
-    threads = [threading.Thread(target=work, daemon=True) for work in (ask, read)]
-    for thread in threads:
-        thread.start()
-    try:
+    with repeating(ask, LOOK), repeating(read, LOOK):
         yield
-    finally:
-        end.set()
-        for thread in threads:
-            thread.join()
 
 
 def _read(sidecar: Sidecar) -> Poll:

@@ -1,7 +1,6 @@
 """A sidecar whose certificate, configuration, descriptors or logins need an operator."""
 
 import resource
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -16,6 +15,7 @@ from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
+from tests.support.threads import repeating
 
 HARMLESS: Final = {"http_server_config": {"headers": {"X-Frame-Options": "deny"}}}
 SCRAPER: Final = {"username": "prometheus", "password": "right"}
@@ -58,14 +58,13 @@ def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
     stage.prometheus.scrape(scheme="https", tls_config={"insecure_skip_verify": True}, basic_auth=SCRAPER)
     stage.sidecar.login = SCRAPER
     _web_file(stage, {"tls_server_config": tls, "basic_auth_users": {SCRAPER["username"]: hashed}})
-    stopping = threading.Event()
-    trying = threading.Thread(target=_try_passwords, args=(stage, stopping))
-    trying.start()
-    try:
+
+    def try_password() -> None:
+        status, _ = stage.sidecar.secured("GET", "/metrics", {**SCRAPER, "password": "wrong"})
+        assert status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.SERVICE_UNAVAILABLE}
+
+    with repeating(try_password, TRIED_EVERY):
         yield {fired("KafkaWardenLoginsRefused"), fired("KafkaWardenCertificateExpiring", certificate="web")}
-    finally:
-        stopping.set()
-        trying.join()
     stage.prometheus.scrape(scheme="http")
     stage.sidecar.login = None
     stage.restart_sidecar(web={"config_file": None})
@@ -78,9 +77,3 @@ def _web_file(stage: Stage, content: object) -> Path:
     file.chmod(0o600)
     stage.restart_sidecar(web={"config_file": str(file)})
     return file
-
-
-def _try_passwords(stage: Stage, stopping: threading.Event) -> None:
-    while not stopping.wait(TRIED_EVERY):
-        status, _ = stage.sidecar.secured("GET", "/metrics", {"username": "prometheus", "password": "wrong"})
-        assert status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.SERVICE_UNAVAILABLE}
