@@ -3,9 +3,9 @@
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sandbox import wait_for
 from tests.cluster.page import Page
@@ -74,11 +74,8 @@ class Ordered(Sidecar):
         self.process.send_signal(signal.SIGHUP)
 
 
-class Start(Protocol):
-    """Starts a sidecar with other options by section; the rest are the arguments of `Ordered`."""
-
-    def __call__(self, sections: Mapping[str, Any] | None = None, **how: Any) -> Ordered:
-        """Return it after its first poll."""
+Start = Callable[..., Ordered]
+"""Starts a sidecar with other options by section; the rest are the arguments of `Ordered`."""
 
 
 def out_of_sync(page: Page) -> float:

@@ -12,7 +12,7 @@ from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
-from kafka_warden.clients.kafka.columns import read_varint, write_varint
+from kafka_warden.clients.kafka.columns import read_varint
 from kafka_warden.clients.kafka.repeated import Undecoded
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import UNKNOWN, Longs
@@ -122,8 +122,8 @@ def test_broken_metadata_is_what_objects_make_of_it(seed: int, at: int, byte: in
 @given(st.integers(0, (1 << 21) - 1))
 def test_numbers_of_elements_are_read_as_they_are_written(value: int) -> None:
     """Up to three bytes, as kafka-python writes them."""
-    assert write_varint(value) == UnsignedVarInt32.encode(value)
-    assert read_varint(write_varint(value), 0) == (value, len(write_varint(value)))
+    written = UnsignedVarInt32.encode(value)
+    assert read_varint(written, 0) == (value, len(written))
 
 
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))

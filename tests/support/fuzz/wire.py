@@ -4,7 +4,7 @@ import random
 import struct
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.columns import write_varint
+from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 INTS: Final = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
 FLOATS: Final = (0.0, -0.0, 1.0, -1.0, 11.5, 1e308, float("inf"), float("-inf"), float("nan"))
@@ -59,8 +59,8 @@ class Body:
             return b"\0"
         parts = [self._chance.randbytes(self._chance.randint(0, 5)) for _ in range(self._chance.randint(1, 3))]
         numbered = enumerate(parts, self._chance.randint(0, 200))
-        tags = (write_varint(tag) + write_varint(len(part)) + part for tag, part in numbered)
-        return write_varint(len(parts)) + b"".join(tags)
+        tags = (UnsignedVarInt32.encode(tag) + UnsignedVarInt32.encode(len(part)) + part for tag, part in numbered)
+        return UnsignedVarInt32.encode(len(parts)) + b"".join(tags)
 
     def _field(self, field: Any) -> bytes:
         if field.is_array():
@@ -97,7 +97,7 @@ class Body:
         return self._length(len(text), ">h" if kind == "string" else ">i") + text
 
     def _length(self, length: int, form: str) -> bytes:
-        return write_varint(length + 1) if self._flexible else struct.pack(form, length)
+        return UnsignedVarInt32.encode(length + 1) if self._flexible else struct.pack(form, length)
 
 
 def mutated(body: bytes, chance: random.Random) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -43,18 +44,9 @@ def read_varint(body: bytes, position: int) -> tuple[int, int]:
     raise ValueError("a varint is too long")
 
 
-def write_varint(value: int) -> bytes:
-    """Encode an unsigned varint."""
-    written = bytearray()
-    while value >= MORE:
-        written.append(value & (MORE - 1) | MORE)
-        value >>= 7
-    return bytes((*written, value))
-
-
 def write_name(name: bytes) -> bytes:
     """Encode a compact string."""
-    return write_varint(len(name) + 1) + name
+    return UnsignedVarInt32.encode(len(name) + 1) + name
 
 
 def write_topics(names: Sequence[bytes], counts: Sequence[int], records: Any) -> bytes:
@@ -63,15 +55,20 @@ def write_topics(names: Sequence[bytes], counts: Sequence[int], records: Any) ->
     `names`: as of `write_name`; `counts`: partitions of each; `records`: a structured array with one element a
     partition, its byte of tagged fields included.
     """
-    raw, size, parts, first = records.tobytes(), records.dtype.itemsize, [write_varint(len(names) + 1)], 0
+    raw, size, parts, first = records.tobytes(), records.dtype.itemsize, [UnsignedVarInt32.encode(len(names) + 1)], 0
     for name, count in zip(names, counts, strict=True):
         last = first + size * count
-        parts += (name, _LENGTHS[count] if count < len(_LENGTHS) else write_varint(count + 1), raw[first:last], b"\0")
+        parts += (
+            name,
+            _LENGTHS[count] if count < len(_LENGTHS) else UnsignedVarInt32.encode(count + 1),
+            raw[first:last],
+            b"\0",
+        )
         first = last
     return b"".join(parts)
 
 
-_LENGTHS: Final = tuple(write_varint(count + 1) for count in range(MORE))
+_LENGTHS: Final = tuple(UnsignedVarInt32.encode(count + 1) for count in range(MORE))
 """Compact lengths of short arrays."""
 
 
