@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlsplit
 
 from bench import procfs
@@ -18,6 +19,7 @@ from bench.report import Row, median, percentile, show
 from bench.scrape import HEADERS
 from bench.sidecar import running_sidecar
 from sandbox import Cluster
+from tests.support.threads import repeating
 
 MINUTES = 60
 PARTITIONS = 10_005
@@ -68,8 +70,17 @@ class Soak:
 def soak(cluster: Cluster, partitions: int, seconds: float, interval: float) -> Soak:
     """Watch a cluster for some seconds. One broker after the other hangs and comes back, dies and comes back."""
     seen, end = Soak(seconds), threading.Event()
-    with running_sidecar(Target.of(cluster, partitions), interval, jmx=True) as sidecar, _ending(end) as pool:
-        scrapers = [pool.submit(_scrape, sidecar.url, seen, end) for _ in range(SCRAPERS)]
+    with (
+        running_sidecar(Target.of(cluster, partitions), interval, jmx=True) as sidecar,
+        ThreadPoolExecutor(1) as pool,
+        ExitStack() as stack,
+    ):
+        stack.callback(end.set)
+        for _ in range(SCRAPERS):
+            # As Prometheus, each over one connection.
+            connection = http.client.HTTPConnection(urlsplit(sidecar.url).netloc, timeout=TIME_LIMIT)
+            stack.enter_context(closing(connection))
+            stack.enter_context(repeating(partial(_scrape, connection, seen), SCRAPE_EVERY))
         faults = pool.submit(_cause, cluster, seen, end)
         began = time.monotonic()
         while (at := time.monotonic() - began) < seconds and not faults.done():
@@ -77,8 +88,7 @@ def soak(cluster: Cluster, partitions: int, seconds: float, interval: float) -> 
                 seen.samples.append((at, _look(sidecar.pid)))
             time.sleep(LOOK_EVERY)
         end.set()
-        for each in (*scrapers, faults):
-            each.result()
+        faults.result()
     return seen
 
 
@@ -96,33 +106,19 @@ def main() -> int:
     return show(seen.rows())
 
 
-@contextmanager
-def _ending(end: threading.Event) -> Iterator[ThreadPoolExecutor]:
-    """Threads that end with the block, whatever ends it."""
-    with ThreadPoolExecutor(SCRAPERS + 1) as pool:
-        try:
-            yield pool
-        finally:
-            end.set()
-
-
-def _scrape(url: str, seen: Soak, end: threading.Event) -> None:
-    """Scrape over one connection, as Prometheus does."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=TIME_LIMIT)
-    while not end.wait(SCRAPE_EVERY):
-        began = time.monotonic()
-        try:
-            connection.request("GET", "/metrics", headers=HEADERS)
-            response = connection.getresponse()
-            response.read()
-        except (OSError, http.client.HTTPException) as failure:
-            seen.failures.append(repr(failure))
-            connection.close()
-        else:
-            if response.status != http.HTTPStatus.OK:
-                seen.failures.append(str(response.status))
-        seen.latencies.append(time.monotonic() - began)
-    connection.close()
+def _scrape(connection: http.client.HTTPConnection, seen: Soak) -> None:
+    began = time.monotonic()
+    try:
+        connection.request("GET", "/metrics", headers=HEADERS)
+        response = connection.getresponse()
+        response.read()
+    except (OSError, http.client.HTTPException) as failure:
+        seen.failures.append(repr(failure))
+        connection.close()
+    else:
+        if response.status != http.HTTPStatus.OK:
+            seen.failures.append(str(response.status))
+    seen.latencies.append(time.monotonic() - began)
 
 
 def _cause(cluster: Cluster, seen: Soak, end: threading.Event) -> None:
