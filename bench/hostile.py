@@ -6,7 +6,6 @@ answered for, and how long the sidecar takes to end on SIGTERM.
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -15,6 +14,7 @@ from bench.cluster import Target
 from bench.procfs import memory_bytes
 from bench.report import Row, show
 from bench.sidecar import running_sidecar
+from tests.cluster.page import Page
 from tests.support.scripted import ScriptedCluster
 
 GOOD, BAD = 1, 2
@@ -35,8 +35,6 @@ WARM_UP: Final = 20
 INTERVAL: Final = 1.0
 MOST_MEGABYTES, MOST_SECONDS = 50.0, 5.0
 
-_ERRORS: Final = re.compile(r'^kafka_warden_source_errors_total{source="(\w+)",broker="(\d*)".*} (\S+)$', re.MULTILINE)
-
 
 def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequence[Row]:
     """Run one sidecar: some polls beside good brokers, then `polls` beside the bad one.
@@ -55,7 +53,7 @@ def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequenc
                 brokers.rule(BAD, **rule)
             brokers.do("disconnect", broker=BAD)
             sidecar.wait_polls(polls)
-            page = sidecar.read()
+            page = sidecar.scrape()
             grown = (memory_bytes(sidecar.pid, "VmHWM") - before) / 1e6
             _, seconds = sidecar.stop()
             return (
@@ -66,12 +64,12 @@ def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequenc
             )
 
 
-def _failed(broker: int, page: str) -> float:
+def _failed(broker: int, page: Page) -> float:
     """Sum the errors of a broker; those of the metadata are counted for the good one."""
     return sum(
-        float(value)
-        for source, name, value in _ERRORS.findall(page)
-        if name == str(broker) or (source == "metadata" and broker == GOOD)
+        value
+        for labels, value in page.rows("source_errors_total")
+        if labels["broker"] == str(broker) or (labels["source"] == "metadata" and broker == GOOD)
     )
 
 
