@@ -54,7 +54,7 @@ class RowIndex:
         firsts = np.flatnonzero(np.diff(topics, prepend=UNKNOWN))
         return topics[firsts].tolist(), np.diff(firsts, append=len(topics)).tolist()
 
-    def find(self, topics: Sequence[int], counts: Sequence[int], numbers: Longs) -> Longs:
+    def find(self, topics: Longs, counts: Longs, numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.
 
         Of a reply: places of `topics`, `counts` of their partitions, `numbers` of the partitions of one after the
@@ -62,7 +62,7 @@ class RowIndex:
         """
         if not len(self.keys):
             return np.full(len(numbers), UNKNOWN, np.int64)
-        wanted = (np.repeat(np.array(topics, np.int64), np.array(counts, np.int64)) << TOPIC_BITS) | numbers
+        wanted = (np.repeat(topics, counts) << TOPIC_BITS) | numbers
         found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, self.rows[found], UNKNOWN)
 
@@ -70,8 +70,8 @@ class RowIndex:
 def find_partitions(topics: Sequence[Any], wanted: RowIndex) -> tuple[list[Any], Longs]:
     """Return the partitions of a decoded reply, one topic after the other, and their rows."""
     partitions = [partition for topic in topics for partition in topic.partitions]
-    counts = [len(topic.partitions) for topic in topics]
-    places = [wanted.places.get(topic.name.encode(), UNKNOWN) for topic in topics]
+    counts = np.array([len(topic.partitions) for topic in topics], np.int64)
+    places = np.array([wanted.places.get(topic.name.encode(), UNKNOWN) for topic in topics], np.int64)
     return partitions, wanted.find(places, counts, column(partitions, "partition_index"))
 
 

@@ -16,7 +16,7 @@ from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-Find = Callable[[Sequence[int], Sequence[int], Longs], Longs]
+Find = Callable[[Longs, Longs, Longs], Longs]
 """Maps partitions to rows: places of topics, how many partitions of each there are, the numbers of all of them."""
 
 UNKNOWN: Final = -1
@@ -46,7 +46,7 @@ def read_varint(body: bytes, position: int) -> tuple[int, int]:
 
 def write_name(name: bytes) -> bytes:
     """Encode a compact string."""
-    return UnsignedVarInt32.encode(len(name) + 1) + name
+    return bytes(UnsignedVarInt32.encode(len(name) + 1) + name)
 
 
 def write_topics(names: Sequence[bytes], counts: Sequence[int], records: Any) -> bytes:
@@ -94,10 +94,10 @@ class Shape:
         `places`: of topics, by their encoded names.
         """
         try:
-            topics, counts, firsts = _scan(body, position, size, places)
+            topics, counts, firsts = _scan(bytes(body), position, size, places).T
         except (IndexError, ValueError):
             return None
-        records = ragged(np.array(firsts, np.int64), np.array(counts, np.int64), size)
+        records = ragged(firsts, counts, size)
         if field_at(body, "u1", records + size - 1).any():
             return None
         rows = find(topics, counts, field_at(body, ">i4", records))
@@ -138,27 +138,31 @@ def _words(data: Any, kind: str) -> Any:
     )
 
 
-def _scan(body: bytes, position: int, size: int, places: Mapping[bytes, int]) -> tuple[list[int], list[int], list[int]]:
-    """Return the places of topics, how many records each has, and where these begin."""
-    found, counts, firsts = [], [], []
+def _scan(body: bytes, position: int, size: int, places: Mapping[bytes, int]) -> Longs:
+    """Return the place of each topic, how many records it has, and where these begin. Shape (topics, 3)."""
+    found: list[int] = []
     topics, position = read_varint(body, position)
     for _ in itertools.repeat(None, topics - 1):
-        length, position = (body[position], position + 1) if body[position] < MORE else read_varint(body, position)
-        name = bytes(body[position : position + length - 1])
-        place = places.get(name, UNKNOWN)
+        length = body[position]
+        position += 1
+        if length >= MORE:
+            length, position = read_varint(body, position - 1)
+        end = position + length - 1
+        place = places.get(body[position:end], UNKNOWN)
         if place < 0:
-            name.decode()
-        found.append(place)
-        position += length - 1
-        count, position = (body[position], position + 1) if body[position] < MORE else read_varint(body, position)
-        if not length or not count or body[position + size * (count - 1)]:
+            body[position:end].decode()
+        count = body[end]
+        position = end + 1
+        if count >= MORE:
+            count, position = read_varint(body, end)
+        found += (place, count - 1, position)
+        position += size * (count - 1)
+        if not length or not count or body[position]:
             raise ValueError("a null, or tagged fields")
-        counts.append(count - 1)
-        firsts.append(position)
-        position += size * (count - 1) + 1
+        position += 1
     if not topics or position != len(body) - 1 or body[position]:
         raise ValueError("no topics, or other fields after them")
-    return found, counts, firsts
+    return np.array(found, np.int64).reshape(-1, 3)
 
 
 def _digest(body: bytes, places: Any, size: int) -> bytes:
