@@ -41,12 +41,23 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.state": OPEN,
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
+    "kafka_warden.memory": set(),
     "kafka_warden.reload": OPEN | {"kafka_warden.config", "kafka_warden.lifecycle"},
     "kafka_warden.cycle": OPEN
     | CLOCK
     | {
         f"kafka_warden.{room}"
-        for room in ("poller", "derive", "catalogue", "exposition", "history.poll", "history.recorder", "state", "page")
+        for room in (
+            "poller",
+            "derive",
+            "catalogue",
+            "exposition",
+            "history.poll",
+            "history.recorder",
+            "memory",
+            "state",
+            "page",
+        )
     },
     "kafka_warden.pipeline": OPEN
     | {

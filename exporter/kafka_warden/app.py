@@ -1,6 +1,5 @@
 """The command `run`: connects configuration, poller, cycle, history and web server."""
 
-import ctypes
 import faulthandler
 import gc
 import json
@@ -25,6 +24,7 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.lifecycle import Signals, notify
 from kafka_warden.log import configure
+from kafka_warden.memory import use_one_arena
 from kafka_warden.model import ControllerWindow
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
@@ -53,10 +53,6 @@ default of 700, collections took a third of a poll's CPU, and delayed scrapes by
 
 POLL_WITHIN: Final = 1.0
 """Seconds for the last poll, which its closed connections end."""
-
-M_ARENA_MAX: Final = -8
-"""Parameter of glibc's mallopt. An arena for each thread takes a third more memory: 200 MB instead of 150 for 25,000
-partitions. The threads wait for Python's lock anyway."""
 
 HISTORY_WITHIN: Final = 2.0
 """Seconds in which history may write its rows."""
@@ -183,8 +179,7 @@ def tune_interpreter() -> None:
     """Let scrapes run while a poll computes, and keep its threads from holding free memory apart from each other."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(GC_THRESHOLD)
-    with suppress(AttributeError):  # another libc than glibc
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+    use_one_arena()
 
 
 def figures(config: Config, reload: ReloadStatus, poller: Poller, server: WebServer) -> Figures:

@@ -1,0 +1,42 @@
+"""Free memory, which glibc keeps. With another libc nothing is done."""
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Final
+
+_libc: Final = ctypes.CDLL(None)
+
+_M_ARENA_MAX: Final = -8
+"""Parameter of mallopt. An arena for each thread takes a third more memory: 200 MB instead of 150 for 25,000
+partitions. The threads wait for Python's lock anyway."""
+
+_GROWTH: Final = 32 << 20
+"""Bytes of growth after which free memory is returned. Small clusters do not grow so much from poll to poll."""
+
+
+def use_one_arena() -> None:
+    """Let all threads share one arena."""
+    if hasattr(_libc, "mallopt"):
+        _libc.mallopt(_M_ARENA_MAX, 1)
+
+
+class FreeMemory:
+    """Returns free memory to the system when the process has grown: 340 MB instead of 680 for 200,000 partitions."""
+
+    def __init__(self) -> None:
+        self._least = 0
+
+    def release(self) -> None:
+        """Return it, if it is likely to be much."""
+        if not hasattr(_libc, "malloc_trim"):
+            return
+        resident = _resident()
+        if resident > self._least + _GROWTH:
+            _libc.malloc_trim(0)
+            resident = self._least = _resident()
+        self._least = min(self._least, resident)
+
+
+def _resident() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text("ascii").split()[1])
