@@ -187,20 +187,30 @@ def test_a_bad_request_gets_no_page(served: Served, request_bytes: bytes, status
     assert served.get().status == 200
 
 
-def test_a_request_over_http_2_gets_no_page(served: Served) -> None:
-    """The upgrade to cleartext HTTP/2 ends with 505: one protocol is enough to defend."""
-    connection = served.connect()
-    connection.sendall(
-        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-        b"HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-    )
-    received = b""
-    while b"HTTP/1.1 only" not in received:
-        part = connection.recv(4096)
-        assert part, received
-        received += part
+UPGRADE = b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: "
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-    assert PAGE.text[:20] not in received
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (UPGRADE + b"AAMAAABkAAQAAP__\r\n\r\n" + PREFACE, 200),
+        (UPGRADE + b"AA\r\n\r\n", 200),
+        (UPGRADE + b"AAAA\r\n\r\n", 200),
+        (PREFACE + b"\0\0\0\x04\0\0\0\0\0", 505),
+        (PREFACE + b"\xff" * 100, 505),
+    ],
+)
+def test_http_2_is_never_spoken(served: Served, sent: bytes, status: int) -> None:
+    """No upgrade, no switch by the preface. 50 such requests leave no error in the log."""
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(50):
+            with served.connect() as connection:
+                connection.sendall(sent)
+                assert connection.recv(13) == f"HTTP/1.1 {status} ".encode()
+        assert served.get().body == PAGE.text
+
+    assert not [entry for entry in logs if entry["log_level"] == "error"]
 
 
 def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:

@@ -21,6 +21,7 @@ from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
+from kafka_warden.web.http1 import stay_on_http_1
 from kafka_warden.web.responses import Site
 
 _REAP_EVERY: Final = 1.0
@@ -138,6 +139,7 @@ class WebServer:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self._loop.set_exception_handler(_note)
         context = self.current.switching_context() if self.current.uses_tls else None
+        stay_on_http_1()
         config = _HypercornConfig(self._settings, listener, context)
         await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
 

@@ -2,13 +2,16 @@
 
 import base64
 import contextlib
+import logging.handlers
 import random
 import socket
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
 import bcrypt
+import structlog.testing
 
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
@@ -31,16 +34,18 @@ REQUESTS: Final = (
     "GET /-/healthy HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
     "POST /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n",
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
 )
 
 
 class Web:
-    """No bytes get the page without the password, and none keep the next scrape from being answered."""
+    """No bytes get the page without the password, keep the next scrape from being answered, or log an error."""
 
     name = "web"
 
     def __init__(self) -> None:
+        self._logs = contextlib.ExitStack()
         self._folder = tempfile.TemporaryDirectory()
         file = Path(self._folder.name, "web.yml")
         file.write_text(f"basic_auth_users: {{scraper: {bcrypt.hashpw(b'canary', bcrypt.gensalt(4)).decode()}}}\n")
@@ -48,9 +53,15 @@ class Web:
         self._server = WebServer(settings, PageHolder(Page(SECRET, SECRET, SECRET, SECRET), ready=True), health=Health)
         self._port = self._server.start()
         self._count = 0
+        self._logged = self._logs.enter_context(structlog.testing.capture_logs())
+        self._hypercorn = logging.handlers.BufferingHandler(sys.maxsize)
+        self._hypercorn.setLevel(logging.ERROR)
+        logging.getLogger("hypercorn.error").addHandler(self._hypercorn)
 
     def close(self) -> None:
         """Stop the server."""
+        self._logs.close()
+        logging.getLogger("hypercorn.error").removeHandler(self._hypercorn)
         self._server.stop(WITHIN)
         self._folder.cleanup()
 
@@ -62,11 +73,19 @@ class Web:
     def check(self, data: bytes) -> None:
         """Send the bytes; now and then, scrape."""
         received = self._exchange(data, SILENCE)
+        self._check_log()
         assert USER.encode() in data or SECRET not in received, received[:200]
         self._count += 1
         if self._count % EVERY == 0:
             assert self._exchange(REQUESTS[0].encode(), WITHIN).endswith(SECRET)
             assert self._server.failure is None
+
+    def _check_log(self) -> None:
+        errors = [entry for entry in self._logged if entry["log_level"] == "error"]
+        errors += [vars(record) for record in self._hypercorn.buffer]
+        self._logged.clear()
+        self._hypercorn.flush()
+        assert not errors, errors
 
     def _exchange(self, data: bytes, within: float) -> bytes:
         received = b""
