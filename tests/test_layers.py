@@ -96,6 +96,7 @@ LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
     "bcrypt": {"kafka_warden.web"},
     "confluent_kafka": {"kafka_warden.history.kafka"},
+    "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
     "jpype": {"kafka_warden.clients.jmx"},
     "kafka": {"kafka_warden.clients.kafka"},

@@ -1,5 +1,6 @@
 """Slow and hostile clients: scrapes are still answered, and every descriptor is freed."""
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Callable
@@ -184,3 +185,17 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
     wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
     wait_for(lambda: descriptors() <= before, TIMEOUT)
     assert not caplog.records
+
+
+def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Callable[..., Served]) -> None:
+    """Hypercorn kept the task of each such connection until the end of the process."""
+    served = serve()
+    loop = served.server._loop
+    assert loop is not None
+    before = len(asyncio.all_tasks(loop))
+    for _ in range(50):
+        with served.connect() as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 5)
+
+    wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
+    wait_for(lambda: len(asyncio.all_tasks(loop)) <= before, TIMEOUT)

@@ -1,17 +1,25 @@
-"""Keeps hypercorn on HTTP/1.1.
+"""HTTP/1.1 as hypercorn serves it, without two ways to harm the server that need no password."""
 
-It has no option for that. It switches to HTTP/2 for `Upgrade: h2c` and for HTTP/2's preface, before any login, and a
-bad `HTTP2-Settings` then raises an exception: a client without a password could fill the log with tracebacks.
-"""
-
+import h11
 from hypercorn import protocol
+from hypercorn.events import Closed, Event
 from hypercorn.protocol.h11 import H11Protocol
 
 
 class Http1Protocol(H11Protocol):
-    """Ignores requests to switch, as RFC 9110 allows; HTTP/2's preface is a request of version 2.0."""
+    """One connection, which stays on HTTP/1.1 and ends with its client."""
+
+    async def handle(self, event: Event) -> None:
+        """Handle an event, and stop reading after the last one."""
+        await super().handle(event)
+        if isinstance(event, Closed):
+            # Else the task waits for ever for the turn of a request that the client sent before it hung up.
+            self.connection.next_event = lambda: h11.NEED_DATA  # type: ignore[method-assign]
+            await self.can_read.set()
 
     async def _check_protocol(self, event: object) -> None:
+        # hypercorn switches to HTTP/2 for `Upgrade: h2c` and for HTTP/2's preface, without an option against it. A bad
+        # `HTTP2-Settings` then logs a traceback. RFC 9110 allows to ignore the upgrade; the preface has version 2.0.
         pass
 
 

@@ -1,5 +1,6 @@
 """The target `web`: any bytes on a connection to the web server, which asks for a password."""
 
+import asyncio
 import base64
 import contextlib
 import logging.handlers
@@ -23,6 +24,8 @@ USER: Final = base64.b64encode(b"scraper:canary").decode()
 SECRET: Final = b"numbers of the page"
 WITHIN: Final = 60.0
 """Seconds for the answer to a right scrape."""
+MOST_TASKS: Final = 150
+"""Tasks of the server that are never exceeded: up to two for each of 64 connections, and some others."""
 SILENCE: Final = 0.05
 """Seconds after which no more answer is awaited for other bytes: the server may wait for the rest of a request."""
 EVERY: Final = 20
@@ -79,6 +82,8 @@ class Web:
         if self._count % EVERY == 0:
             assert self._exchange(REQUESTS[0].encode(), WITHIN).endswith(SECRET)
             assert self._server.failure is None
+            assert self._server._loop is not None
+            assert len(asyncio.all_tasks(self._server._loop)) < MOST_TASKS
 
     def _check_log(self) -> None:
         errors = [entry for entry in self._logged if entry["log_level"] == "error"]
