@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kafka_warden.errors import SinkFullError
+from kafka_warden.errors import SinkError, SinkFullError
 from kafka_warden.history.column import Table
 from kafka_warden.history.parquet import folder as folder_module
 from kafka_warden.history.parquet import sink as sink_module
@@ -451,6 +451,25 @@ def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
     Folder(tmp_path).check()
     assert hidden(tmp_path) == [other]
     assert len(visible(tmp_path)) == 1
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    """Neither one with the name of the temporary file nor one with that of the lock, which is an error."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path, name = tmp_path / "history", "kafka-warden-0-0-1.parquet"
+    hour = path / "polls" / "date=1970-01-01" / "hour=00"
+    hour.mkdir(parents=True)
+    (hour / f".{name}.tmp").symlink_to(victim)
+    folder = Folder(path)
+    folder.write("polls", 0, name, b"whole")
+    assert victim.read_text() == "precious"
+    assert [(file.name, file.is_symlink(), file.read_bytes()) for file in hour.iterdir()] == [(name, False, b"whole")]
+
+    (path / folder_module.LOCK).symlink_to(tmp_path / "missing")
+    with pytest.raises(SinkError):
+        folder.check()
+    assert not (tmp_path / "missing").exists()
 
 
 @pytest.mark.parametrize("refused", [False, True])

@@ -65,7 +65,9 @@ class Folder:
         beside = directory / f".{name}.tmp"
         try:
             _make(directory)
-            with beside.open("wb") as file:
+            # A file or link with that name is removed, and "x" follows no link.
+            beside.unlink(missing_ok=True)
+            with beside.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -125,7 +127,7 @@ class Folder:
 
     def _open(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as taken:
