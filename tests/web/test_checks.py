@@ -11,6 +11,7 @@ from typing import Any, ParamSpec
 
 import bcrypt
 import pytest
+import structlog.testing
 
 from kafka_warden.web import checks
 from kafka_warden.web.checks import PasswordChecks
@@ -20,6 +21,10 @@ from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
 HASH = "$2b$10$" + "." * 53
 RIGHT = "right"
 P = ParamSpec("P")
+
+
+class PanicError(BaseException):
+    """As Rust's panics are in Python."""
 
 
 class Bcrypt:
@@ -33,6 +38,8 @@ class Bcrypt:
         """Check a password."""
         self.started.append(password.decode())
         assert self.go.wait(TIMEOUT), hashed
+        if self.started[-1].startswith("panic"):
+            raise PanicError
         return password.decode().startswith(RIGHT)
 
 
@@ -163,6 +170,20 @@ async def test_a_cancelled_right_login_is_verified(fake: Bcrypt) -> None:
         await queue.add("b", "right 2")
         assert await queue.logins["right 2"] is True
     assert fake.started == ["right 1"]
+
+
+@in_loop
+async def test_a_check_that_raises_is_refused_and_the_next_ones_run(fake: Bcrypt) -> None:
+    """Whatever the exception. Without this the others wait for the next login."""
+    async with _queue(fake, "panic 0") as queue:
+        await queue.add("a", "a1", "panic 1", "right 1")
+        with structlog.testing.capture_logs() as logs:
+            fake.go.set()
+            async with asyncio.timeout(TIMEOUT):
+                answers = await asyncio.gather(*queue.logins.values())
+    assert answers == [False, False, False, True]
+    assert queue.checks.failed == 3
+    assert logs == [{"event": "a password cannot be checked", "problem": "PanicError", "log_level": "error"}] * 2
 
 
 @in_loop

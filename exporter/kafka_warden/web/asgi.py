@@ -62,7 +62,7 @@ class Application:
             return plain(503, "too many logins are waiting; try again", headers={"Retry-After": "1"})
         if not allowed:
             return plain(401, "a user name and a password are required", headers={"WWW-Authenticate": CHALLENGE})
-        if file.users:
+        if file.users or file.requires_certificates:
             self._connections.trust(client)
         try:
             return self._site.respond(scope["method"], scope["path"], headers)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import bcrypt
+import structlog
 
 _LONGEST_PASSWORD: Final = 72
 """Bytes. bcrypt uses no more. Its Python binding raises on more, and Go's ignores them."""
@@ -87,9 +88,7 @@ class PasswordChecks:
             queue.remove(check)
             self._last[check.client] = self._started = self._started + 1
             self._last.move_to_end(check.client)
-            right = check.key in self._verified or await asyncio.get_running_loop().run_in_executor(
-                self._executor, _matches, check.password, check.hashed
-            )
+            right = check.key in self._verified or await self._run(check)
             if right:
                 self._verified[check.key] = None
             else:
@@ -100,6 +99,16 @@ class PasswordChecks:
                 self._last.popitem(last=False)
             if not check.result.done():
                 check.result.set_result(right)
+
+    async def _run(self, check: _Check) -> bool:
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._executor, _matches, check.password, check.hashed)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as failure:  # noqa: BLE001  # the other checks wait; a panic in Rust is no Exception
+            structlog.get_logger(__name__).error("a password cannot be checked", problem=type(failure).__name__)
+            return False
 
 
 def _matches(password: str, hashed: str) -> bool:

@@ -1,7 +1,7 @@
 """A listening socket with a limit on connections. Above the limit it closes the least useful one.
 
 A client is an IPv4 address or the /64 network of an IPv6 address. The client with most connections loses one. A client
-that ever logged in keeps four before all others.
+that ever logged in or had a valid certificate keeps four before all others.
 
 hypercorn and asyncio have no limit on connections, so `accept()` is wrapped. Shutting an accepted socket down looks to
 hypercorn like a client that hung up. A new connection is always accepted: clients that keep connections open, or read a
@@ -63,7 +63,7 @@ class Connections:
             self.evicted += 1
 
     def trust(self, client: str) -> None:
-        """Record that the client logged in. The last thousand are remembered."""
+        """Record that the client logged in or has a certificate. The last thousand are remembered."""
         self._trusted.pop(client, None)
         self._trusted[client] = None
         if len(self._trusted) > _MOST_TRUSTED:

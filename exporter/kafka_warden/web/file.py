@@ -74,6 +74,11 @@ class WebFile:
     headers: Mapping[str, str] = field(default_factory=dict)
     rate_limit: RateLimit | None = None
 
+    @property
+    def requires_certificates(self) -> bool:
+        """Return whether every client has a certificate that was verified."""
+        return self.tls is not None and self.tls.client_auth_type == CLIENT_AUTH[-1]
+
 
 def read_web_file(path: Path) -> WebFile:
     """Read the file. The files that it names are not opened.
