@@ -50,7 +50,7 @@ brokers, and {fixed} for families that do not grow with the cluster. Above that,
 this table: bytes in by partition first, verdicts last. Within a rank the families have the order of this page. Within a
 family the worst, moving and busiest are kept, and a series near the limit stays as it was. Totals and sums always count
 everything.
-`kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first rank alone.
+`kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first two ranks.
 
 | Rank | Series |
 |---|---|
@@ -94,7 +94,8 @@ SECTIONS: Final = (
 )
 
 RANKS: Final = {
-    Rank.VERDICTS: "states of replicas with a problem, causes of stuck moves, problems of throttles and tiered storage",
+    Rank.VERDICTS: "states of replicas with a problem, causes of stuck moves",
+    Rank.PROBLEMS: "problems of throttles and tiered storage",
     Rank.BROKERS: "values by broker, node and source",
     Rank.DETAILS: "values by moving replica, follower and topic; states without a problem",
     Rank.CLIENTS: "values by user and client id",

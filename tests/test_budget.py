@@ -12,7 +12,8 @@ from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES, Budget
 from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
 from kafka_warden.catalogue.metric import Labels
 from kafka_warden.exposition import PARTS, Exposition
-from kafka_warden.model import NO_BROKER, Broker, QuotaEntity, Source
+from kafka_warden.formulas.throttle_problems import Problem
+from kafka_warden.model import NO_BROKER, SIDES, Broker, QuotaEntity, Source
 from tests import scene
 from tests.building import Partition, answered, brokers_of, judge, snapshot
 
@@ -94,10 +95,9 @@ def test_registered_brokers_are_bounded() -> None:
         assert families["kafka_warden_up"] == len(status) + 1
 
 
-@pytest.mark.parametrize("moving", [False, True])
-def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None:
-    """A broker dies with 10,000 replicas: each has its state, each stuck move its cause; families by broker stay."""
-    alive = {broker: Broker(broker, "x.example", 9092) for broker in (1, 2, 3)}
+def dead_broker(*, moving: bool, brokers: int = 3) -> View:
+    """The view of a cluster after a broker died with 10,000 replicas."""
+    alive = {broker: Broker(broker, "x.example", 9092) for broker in range(1, brokers + 1)}
     up = [Partition(adding=(DEAD,) if moving else (), end=1000) for _ in range(DEAD_REPLICAS)]
     down = [replace(each, out=(DEAD,), silent=(DEAD,), lag={DEAD: 5}) for each in up]
     dead = {**alive, DEAD: replace(alive[DEAD], gone=True)}
@@ -105,14 +105,36 @@ def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None
         snapshot({"t": up}, brokers=alive),
         *(snapshot({"t": down}, brokers=dead, clock=clock) for clock in (60.0, 300.0, 600.0)),
     )
-    lines, families = page(View(derived, scene.sidecar(), np.ones(1, bool)))
-    offline = [line for line in lines if f'broker="{DEAD}",state="offline"' in line and "replica_state" in line]
-    assert len(offline) == DEAD_REPLICAS
+    return View(derived, scene.sidecar(), np.ones(1, bool))
+
+
+def offline(lines: Iterable[str]) -> int:
+    """The number of replicas of the dead broker with their state."""
+    return len([line for line in lines if f'broker="{DEAD}",state="offline"' in line and "replica_state" in line])
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None:
+    """Each of 10,000 replicas has its state, each stuck move its cause; families by broker stay."""
+    lines, families = page(dead_broker(moving=moving))
+    assert offline(lines) == DEAD_REPLICAS
     assert families["kafka_warden_reassignment_stuck"] == (DEAD_REPLICAS if moving else 0)
     assert value(lines, "kafka_warden_dropped_verdicts") == 0
-    assert families["kafka_warden_broker_replicas"] == len(alive)
+    assert families["kafka_warden_broker_replicas"] == 3
     assert families["kafka_warden_partition_bytes_in_per_second"] == 0
     assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES
+
+
+@pytest.mark.parametrize(("brokers", "shown"), [(30, 480), (500, BROKER_SERIES)])
+def test_problems_of_throttles_take_no_room_of_states_and_causes(brokers: int, shown: int) -> None:
+    """With all problems of all brokers. Those of more than 30 brokers may be left out, which is counted."""
+    view = dead_broker(moving=True, brokers=brokers)
+    problems = {(broker, side, each): 60.0 for broker in range(1, brokers + 1) for side in SIDES for each in Problem}
+    throttling = replace(view.derived.throttling, problems=problems)
+    lines, families = page(replace(view, derived=replace(view.derived, throttling=throttling)))
+    assert offline(lines) == families["kafka_warden_reassignment_stuck"] == DEAD_REPLICAS
+    assert families["kafka_warden_replication_throttle_problem_seconds"] == shown
+    assert value(lines, "kafka_warden_dropped_verdicts") == len(problems) - shown
 
 
 def test_verdicts_that_are_left_out_are_counted_apart() -> None:

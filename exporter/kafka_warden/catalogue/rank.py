@@ -8,18 +8,20 @@ class Rank(IntEnum):
     """Ranks in the order in which series are placed: the last ones are left out first."""
 
     VERDICTS = 0
-    """States of replicas with a problem, causes of stuck moves, problems of throttles and of tiered storage."""
-    BROKERS = 1
+    """States of replicas with a problem, causes of stuck moves."""
+    PROBLEMS = 1
+    """Problems of throttles and of tiered storage, by broker."""
+    BROKERS = 2
     """Series by broker, node or source, except those of brokers that Metadata never described."""
-    DETAILS = 2
+    DETAILS = 3
     """Series by adding replica, follower or topic, and states without a problem."""
-    CLIENTS = 3
+    CLIENTS = 4
     """Series by user and client id."""
-    UNKNOWN_BROKERS = 4
+    UNKNOWN_BROKERS = 5
     """Series by broker of ids that host replicas and that Metadata never described."""
-    RATES = 5
+    RATES = 6
     """Bytes in by partition."""
-    FIXED = 6
+    FIXED = 7
     """Families whose number of series does not grow with the cluster: never left out."""
 
 
@@ -27,8 +29,8 @@ _BY_NAME: Final = {
     "partition_bytes_in_per_second": Rank.RATES,
     "reassignment_stuck": Rank.VERDICTS,
     "replica_state": Rank.VERDICTS,
-    "replication_throttle_problem_seconds": Rank.VERDICTS,
-    "tiered_storage_problem_seconds": Rank.VERDICTS,
+    "replication_throttle_problem_seconds": Rank.PROBLEMS,
+    "tiered_storage_problem_seconds": Rank.PROBLEMS,
 }
 _BY_LABEL: Final = {
     "topic": Rank.DETAILS,

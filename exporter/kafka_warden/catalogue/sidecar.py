@@ -102,7 +102,7 @@ SIDECAR = (
         "Series left out of /metrics because of the option limits.series that are states of replicas with a problem, "
         "causes of stuck moves, or problems of throttles and tiered storage",
         (),
-        lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank is Rank.VERDICTS))],
+        lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.PROBLEMS))],
     ),
     SidecarMetric(
         "sink_up",
