@@ -38,18 +38,18 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
 - Metrics are rendered once per poll; a scrape only reads them. `kafka_warden_snapshot_timestamp_seconds` is the start
   time of that poll. After three poll intervals without a complete poll only self-metrics are served.
-- The option `limits.series` limits the series of the whole page ([below](#the-limit-of-series)). `topics.allow` and
+- The option `limits.series` limits all series in `/metrics` ([below](#the-limit-of-series)). `topics.allow` and
   `topics.deny` decide which topics have series.
 """
 
 RANKS_INTRODUCTION: Final = """\
 ## The limit of series
 
-The page has at most `limits.series` + {constant:,} series: {brokers:,} for values by broker, enough for about 30
+`/metrics` has at most `limits.series` + {constant:,} series: {brokers:,} for values by broker, enough for about 30
 brokers, and {fixed} for families that do not grow with the cluster. Above that, series are left out from the end of
-this table: bytes in by partition first, verdicts last. Within a rank the families have the order of this page. Within a
-family the worst, moving and busiest are kept, and a series near the limit stays as it was. Totals and sums always count
-everything.
+this table: bytes in by partition first, verdicts last. Within a rank the families have the order of this document.
+Within a family the worst, moving and busiest are kept, and a series near the limit stays as it was. Totals and sums
+always count everything.
 `kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first two ranks.
 
 | Rank | Series |
