@@ -20,7 +20,7 @@ _PART: Final = re.compile(r"(\d+)(ms|[smhdwy])")
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One number that somebody chose.
+    """One number that was chosen.
 
     Attributes:
         name: What the templates call it, as `${name}`.

@@ -40,7 +40,7 @@ def added_by_scrape(cluster: Cluster, target: Target, broker: int) -> tuple[floa
 
         once, idle = cpu.added([pid], work)
     series, seconds = pages[-1][0], median(seconds for _, seconds in pages[WARM_UP:])
-    return once, f"{series} series in {seconds:.1f} s; {cpu.ROUNDS} x {SCRAPES}; at rest {1000 * idle:.0f} ms/s"
+    return once, f"{series} series in {seconds:.1f} s; {cpu.ROUNDS} x {SCRAPES}; idle {1000 * idle:.0f} ms/s"
 
 
 def _scrape(url: str) -> tuple[int, float]:

@@ -40,4 +40,4 @@ def added_by_poll(target: Target) -> tuple[float, str]:
         once, idle = cpu.added(target.pids.values(), work, sidecar.pause)
         sidecar.resume()
     every = f"log dirs with every {LOG_DIRS / INTERVAL:.0f}th"
-    return once, f"{cpu.ROUNDS} x {POLLS} polls, {every}, JMX included; a broker at rest uses {1000 * idle:.0f} ms/s"
+    return once, f"{cpu.ROUNDS} x {POLLS} polls, {every}, JMX included; an idle broker uses {1000 * idle:.0f} ms/s"

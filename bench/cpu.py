@@ -1,4 +1,4 @@
-"""CPU of a process during some work, minus its CPU at rest."""
+"""CPU of a process during some work, minus its CPU while idle."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -33,7 +33,7 @@ def measure(target: Target) -> Iterator[Row]:
     note = f"{SCRAPES} scrapes during {polls} polls back to back; {size / 1000:.0f} kB compressed"
     yield Row("scrape while polling: p99", 1000 * percentile(busy, 0.99), "ms", TARGET, note)
     yield Row("- p50", 1000 * percentile(busy, 0.5), "ms", None, f"greatest {1000 * busy[-1]:.1f} ms")
-    yield Row("- at rest: p99", 1000 * percentile(rested, 0.99), "ms", None, f"{AT_REST} scrapes")
+    yield Row("- idle: p99", 1000 * percentile(rested, 0.99), "ms", None, f"{AT_REST} scrapes")
     total = sum(asked.values())
     named = ", ".join(f"{name} {count}" for name, count in asked.items() if count)
     yield Row(f"requests to Kafka by {AT_REST} scrapes", total, "", 0, named or "by the brokers' own counts")

@@ -14,7 +14,7 @@ from sandbox.certificates import Authority
 
 
 def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
-    """Each figure has a family with these labels, and the certificate's end is read from its file."""
+    """Each figure has a family with these labels, and the expiry of the certificate is read from its file."""
     pair = Authority(tmp_path, "authority").issue("client")
     tls = SimpleNamespace(files=SimpleNamespace(certificate=pair.certificate))
     config: Any = SimpleNamespace(

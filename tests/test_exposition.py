@@ -48,7 +48,7 @@ def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: An
 
 
 def with_quotas(users: Iterable[str]) -> Page:
-    """Render a page with one mutation quota a user: the only label that holds whatever somebody typed."""
+    """Render a page with one mutation quota a user: the only label with any text that a person typed."""
     return render(quotas=[QuotaEntity(user, None, {"controller_mutation_rate": 1.0}) for user in users])
 
 

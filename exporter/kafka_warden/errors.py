@@ -102,7 +102,7 @@ class TopicMissingError(HistoryTopicError):
 
 
 class TopicDeniedError(HistoryTopicError):
-    """The brokers refuse the login, or the principal may not read it."""
+    """The brokers refuse the login, or the principal has no right to read it."""
 
 
 class MessagesLostError(HistoryTopicError):

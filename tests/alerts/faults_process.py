@@ -49,7 +49,7 @@ def descriptors_used(stage: Stage) -> Iterator[set[Fired]]:
         resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE, before)
 
 
-@fault("passwords-tried", "The sidecar serves a certificate that expires in an hour, and somebody tries passwords")
+@fault("passwords-tried", "The sidecar serves a certificate that expires in an hour, and a client tries passwords")
 def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
     """Prometheus logs in over TLS meanwhile."""
     pair = Authority(stage.sidecar.directory, "authority").issue("web", lifetime=timedelta(hours=1))

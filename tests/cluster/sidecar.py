@@ -198,7 +198,7 @@ class Sidecar:
         """Every page, one per poll, beginning with polls that begin after this call.
 
         Raises:
-            AssertionError: `timeout` seconds have passed, and somebody still wants more.
+            AssertionError: `timeout` seconds have passed, and a caller still wants more.
         """
         last, until = time.time(), time.monotonic() + timeout
         while time.monotonic() < until:

@@ -35,7 +35,7 @@ PARTITION = Partition(replicas=(1, 2), end=1_000_000)
 
 
 def see(watch: Watch, **fields: Any) -> Derived:
-    """See two partitions of 100 MB on brokers 1 and 2, at rest."""
+    """See two partitions of 100 MB on brokers 1 and 2, without a move."""
     return watch.see({"t": [PARTITION, PARTITION]}, **fields)
 
 

@@ -445,7 +445,7 @@ def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
         assert [file.read_bytes() for file in hidden(tmp_path)] == [b"half"]
         process.send_signal(signal.SIGKILL)
     assert len(visible(tmp_path)) == 1
-    other = next(iter(hidden(tmp_path))).with_name(".somebody-else.tmp")
+    other = next(iter(hidden(tmp_path))).with_name(".other.tmp")
     other.write_text("stays")
 
     Folder(tmp_path).check()

@@ -58,7 +58,7 @@ def test_it_waits_as_long_as_the_alert(name: str) -> None:
 
 
 def test_thresholds_are_those_of_the_alerts() -> None:
-    """Numbers that somebody chose stand once, in alerts/thresholds.yml, and are alike here."""
+    """Chosen numbers stand once, in alerts/thresholds.yml, and are alike here."""
     chosen = {each.name: each for each in thresholds()}
     for name, threshold in THRESHOLDS.items():
         assert BY_NAME[name].threshold == float(chosen[threshold].value), name

@@ -60,7 +60,7 @@ def test_help_is_reported() -> None:
     assert done.stdout.startswith("usage: scripts/pipeline-demo [FOLDER]")
 
 
-def test_a_folder_of_somebody_else_stays(tmp_path: Path) -> None:
+def test_a_folder_of_another_program_stays(tmp_path: Path) -> None:
     """What the demo did not make, it does not remove."""
     (tmp_path / "mine").write_text("mine")
     done = run(tmp_path)

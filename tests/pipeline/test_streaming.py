@@ -170,7 +170,7 @@ def test_file_that_is_cut_off_stops_the_stream(spark: SparkSession, source: Path
     assert in_books(tmp_path / "marts") == [0]
 
 
-def test_file_of_somebody_else_in_front_of_the_folders_is_passed_by(
+def test_file_of_another_program_in_front_of_the_folders_is_passed_by(
     spark: SparkSession, source: Path, tmp_path: Path
 ) -> None:
     """As the batch job does: what is not below date and hour is no history."""

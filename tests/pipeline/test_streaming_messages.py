@@ -39,7 +39,7 @@ def test_messages_are_the_rows_of_files(spark: SparkSession, judged: list[Poll],
         assert mine, name
 
 
-def test_message_of_somebody_else_is_counted(spark: SparkSession) -> None:
+def test_message_of_another_program_is_counted(spark: SparkSession) -> None:
     """What is not of this program's form is one row that no mart is made of."""
     head = b'"schema_version": 1, "cluster_id": "c", "run": "r", "sequence": 1, "time": 1.5, "clock": 1.5'
     bad = (

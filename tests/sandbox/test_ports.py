@@ -34,7 +34,7 @@ def test_a_reserved_port_is_given_once(one_port: int) -> None:
 
 
 def test_a_bound_port_is_not_given(one_port: int) -> None:
-    """A port that somebody listens on is not given."""
+    """A port with a listener is not given."""
     with socket.socket() as listener:
         listener.bind((ports.LOOPBACK, one_port))
         with pytest.raises(SandboxError, match="no free port"):

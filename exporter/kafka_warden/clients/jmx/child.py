@@ -103,7 +103,7 @@ class Workers:
                 return
             try:
                 self._send(worker.answer(request))
-            except BaseException:  # noqa: BLE001  # whatever it was
+            except BaseException:  # noqa: BLE001  # of any class
                 os._exit(1)  # without its worker a target would never be answered; the parent starts another child
 
 
