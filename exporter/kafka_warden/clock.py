@@ -6,10 +6,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two times and the event loop whose timers follow them."""
+    """Three times and the event loop whose timers follow them."""
 
     def monotonic(self) -> float:
         """Return seconds that never go back. All ages and deadlines use it."""
+
+    def awake(self) -> float:
+        """Return seconds that never go back, without those in which the machine was suspended."""
 
     def time(self) -> float:
         """Return Unix time in seconds."""
@@ -32,6 +35,10 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return the seconds of the function `monotonic`."""
         return monotonic()
+
+    def awake(self) -> float:
+        """Return CLOCK_MONOTONIC."""
+        return time.monotonic()
 
     def time(self) -> float:
         """Return Unix time in seconds."""

@@ -28,6 +28,9 @@ log = structlog.get_logger(__name__)
 SAVE_SECONDS: Final = 30.0
 """Seconds between two writes of the state file: a crash loses at most these. A clean stop loses nothing."""
 
+SAVE_WAIT: Final = 1.0
+"""Seconds to wait for another thread that writes the state file."""
+
 
 @dataclass(slots=True)
 class _Shown:
@@ -63,6 +66,7 @@ class Cycle:
         self._state = state
         self._history = history
         self._clock = clock or SystemClock()
+        self._saving = threading.Lock()
         self._saved_at = -math.inf
         self._restarted = False
         self._shown = _Shown()
@@ -76,10 +80,10 @@ class Cycle:
 
     def once(self) -> None:
         """Poll once and show the result. Never raises, so that the next cycle runs whatever happened in this one."""
-        started = self._clock.monotonic()
+        started = self._clock.awake()
         self._once(started)
         self._free_memory.release()
-        self._note_duration(self._clock.monotonic() - started)
+        self._note_duration(self._clock.awake() - started)
 
     def _once(self, started: float) -> None:
         try:
@@ -89,7 +93,7 @@ class Cycle:
         except Exception:
             log.exception("the poll failed; this is a bug, please report it")
             snapshot = self._shown.snapshot
-        self._took = max(self._took, self._clock.monotonic() - started)
+        self._took = max(self._took, self._clock.awake() - started)
         try:
             self._show(snapshot)
         except Exception:
@@ -100,20 +104,28 @@ class Cycle:
 
     def configure(self, parameters: Parameters, shows_topic: Callable[[str], bool]) -> None:
         """Use these from the next poll on; nothing that was measured is lost. Call it between two polls."""
+        if parameters.series_budget != self._parameters.series_budget:
+            self._exposition = Exposition(parameters.series_budget)
         self._parameters, self._shows_topic = parameters, shows_topic
         self._topics = ((), np.zeros(0, bool))
-        self._exposition = Exposition(parameters.series_budget)
 
     def save(self) -> None:
-        """Write the state file, from which a restart continues. Never raises. Safe in every thread."""
-        kept = self._kept
-        if self._state is None or kept is None:
+        """Write the state file, from which a restart continues. Never raises. Safe in every thread.
+
+        Does nothing if another thread is still writing it after `SAVE_WAIT`.
+        """
+        if not self._saving.acquire(timeout=SAVE_WAIT):
             return
         try:
-            self._state.save(to_document(*kept))
+            # Read under the lock, or an older state could replace a newer one.
+            kept = self._kept
+            if self._state is not None and kept is not None:
+                self._saved_at = kept[1].clock
+                self._state.save(to_document(*kept))
         except Exception:
             log.exception("the state could not be written; this is a bug, please report it")
-        self._saved_at = kept[1].clock
+        finally:
+            self._saving.release()
 
     def expire(self) -> None:
         """Without a fresh snapshot, show the self-metrics as they are now, and nothing else."""

@@ -39,7 +39,7 @@ class Timer:
         self._expire = expire
         self.interval = interval
         self._clock = clock or SystemClock()
-        self._ended = self._clock.monotonic()
+        self._note_end()
         self._stopping = threading.Event()
         self._running = threading.Lock()
         self._change: Callable[[], None] | None = None
@@ -80,7 +80,7 @@ class Timer:
 
     def late(self, interval: float) -> str | None:
         """Return how long no poll has ended, if that is too long for polls that start so many seconds apart."""
-        silent = self._clock.monotonic() - self._ended
+        silent = self._clock.awake() - self._ended_awake
         too_long = silent > max(STUCK * interval, LEAST_STUCK)
         return f"no poll has ended for {silent:.0f} s" if too_long else None
 
@@ -92,7 +92,10 @@ class Timer:
             if change is not None:
                 change()
             self._poll()
-            self._ended = self._clock.monotonic()
+            self._note_end()
+
+    def _note_end(self) -> None:
+        self._ended, self._ended_awake = self._clock.monotonic(), self._clock.awake()
 
     def _watch(self) -> None:
         while not self._stopping.wait(min(self.interval / 2, LONGEST_WATCH)):

@@ -1,13 +1,16 @@
 """What the page shows over time: numbers age on the monotonic clock, and nothing that fails ends the process."""
 
+import threading
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
+from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import Parameters, Snapshot
 from tests import scene
@@ -16,6 +19,7 @@ from tests.support.scripted import VirtualClock
 
 INTERVAL = 10.0
 SHOWN = b"kafka_warden_replica_"
+WITHIN = 60.0
 
 
 class Polled:
@@ -94,6 +98,56 @@ def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: Virtu
         clock.advance(seconds)
         cycle.expire()
         assert shows(cycle) == still
+
+
+def test_a_suspension_during_a_poll_stretches_nothing(
+    cycle: Cycle, clock: VirtualClock, polled: Polled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its seconds are none that the poll took."""
+    monkeypatch.setattr(polled, "poll", lambda _: clock.suspend(8 * 3600.0))
+    with capture_logs() as logs:
+        cycle.once()
+    assert (logs, cycle.interval) == ([], INTERVAL)
+
+
+def test_an_older_state_replaces_no_newer_one(
+    cycle: Cycle, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one thread writes, another one waits for a limited time."""
+    saved: list[float] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def write(_: Memory, snapshot: Snapshot) -> float:
+        if not begun.is_set():
+            begun.set()
+            go_on.wait(WITHIN)
+        return snapshot.clock
+
+    state: Any = SimpleNamespace(load=lambda: None, save=saved.append)
+    monkeypatch.setattr(cycle, "_state", state)
+    monkeypatch.setattr("kafka_warden.cycle.to_document", write)
+    monkeypatch.setattr("kafka_warden.cycle.SAVE_WAIT", 0.01, raising=False)
+    slow = threading.Thread(target=cycle.once)
+    slow.start()
+    begun.wait(WITHIN)
+    older = clock.monotonic()
+    clock.advance(INTERVAL)
+    cycle._kept = cycle._kept and (cycle._kept[0], replace(cycle._kept[1], clock=clock.monotonic()))
+    cycle.save()
+    go_on.set()
+    slow.join(WITHIN)
+    assert saved == [older]
+    cycle.save()
+    assert saved == [older, older + INTERVAL]
+
+
+def test_a_reload_keeps_what_the_page_had_room_for(cycle: Cycle) -> None:
+    """Unless `limits.series` changes: the choice of series above the limit must not jump."""
+    before = cycle._exposition
+    cycle.configure(Parameters(poll_interval=20.0), lambda _: True)
+    assert cycle._exposition is before
+    cycle.configure(Parameters(poll_interval=20.0, series_budget=9), lambda _: True)
+    assert cycle._exposition is not before
 
 
 def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualClock) -> None:

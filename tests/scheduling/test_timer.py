@@ -124,6 +124,15 @@ def test_polls_that_do_not_end_are_late(clock: VirtualClock, interval: float, mo
     assert timer.late(interval) == f"no poll has ended for {most + 1:.0f} s"
 
 
+def test_a_suspension_makes_no_poll_late(clock: VirtualClock) -> None:
+    """The watchdog starts a poll after it, and the process stays healthy until that ends."""
+    calls = Calls()
+    with capture_logs(), running(calls, clock) as timer:
+        clock.suspend(8 * 3600.0)
+        assert timer.late(10.0) is None
+        wait_for(lambda: calls.polls > 1, WITHIN)
+
+
 def test_no_poll_starts_after_stop(clock: VirtualClock) -> None:
     """Also when the schedule had already handed one to its thread."""
     calls = Calls()

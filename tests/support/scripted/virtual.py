@@ -27,11 +27,16 @@ class VirtualClock:
         self._monotonic = monotonic
         self._wall = wall
         self._brokers = brokers
+        self._suspended = 0.0
         self.advance(0.0)
 
     def monotonic(self) -> float:
         """Return monotonic seconds."""
         return self._monotonic
+
+    def awake(self) -> float:
+        """Return monotonic seconds without those of `suspend`."""
+        return self._monotonic - self._suspended
 
     def time(self) -> float:
         """Return Unix time."""
@@ -47,6 +52,11 @@ class VirtualClock:
         self._wall += seconds
         if self._brokers is not None:
             self._brokers.do("time", now=self._monotonic)
+
+    def suspend(self, seconds: float) -> None:
+        """Let time pass for all except `awake`."""
+        self._suspended += seconds
+        self.advance(seconds)
 
     def set_wall(self, seconds: float) -> None:
         """Set the wall clock forward by so many seconds; back when negative."""
