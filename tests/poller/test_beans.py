@@ -11,6 +11,7 @@ from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
 from kafka_warden.model import Broker, Source
+from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from tests.poller.polling import DEADLINE, Polling, polling
 from tests.support.linking import wait_until
@@ -100,6 +101,23 @@ def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(wa
     watched.polled.brokers.brokers({"id": 2, "host": "127.0.0.2"})
     watched.start(1, 3)
     assert watched.poll() == [ALL, ["broker 2"]]
+
+
+def test_processes_that_are_asked_no_longer_are_forgotten(watched: Watched) -> None:
+    """Another plan, and then none: no outcome and no beans of others stay, and what stays keeps its counts."""
+    watched.start(1, 2, 3)
+    watched.session.faults["broker 1"] = ProtocolError("a")
+    watched.poll()
+    poller = watched.polled.poller
+    plan = JmxPlan(brokers={1: ("127.0.0.1", 9999), 3: ("127.0.0.1", 9999)})
+    poller.configure(PollerSettings(), None, JmxQuestions(plan, watched.session))  # type: ignore[arg-type]  # as above
+    assert watched.shown() == {"1": False, "3": True}
+    assert watched.polled.status(Source.JMX, "1").errors == {"protocol": 1}
+    answers = poller._state.answers
+    assert (list(answers.broker_beans), list(answers.controller_beans)) == ([3], [])
+    poller.configure(PollerSettings(), None, None)
+    assert (watched.shown(), answers.broker_beans) == ({}, {})
+    assert watched.polled.status(Source.OFFSETS, "1").up
 
 
 def test_a_poll_that_is_stopped_while_jmx_is_asked_reports_no_failure(

@@ -99,6 +99,13 @@ class LastAnswers:
         """Return whether a question was answered since a monotonic time."""
         return self._answered.get(question, -math.inf) >= oldest
 
+    def keep_beans(self, keys: Collection[str]) -> None:
+        """Drop the beans of all processes except these: `broker ID` or `controller NAME`."""
+        self.broker_beans = {key: beans for key, beans in self.broker_beans.items() if f"broker {key}" in keys}
+        self.controller_beans = {
+            key: beans for key, beans in self.controller_beans.items() if f"controller {key}" in keys
+        }
+
     def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
         """Return the quota window of the active controller. The window of another controller is not used for it."""
         return self.window if quorum is None else self.windows.get(quorum.leader, self.window)

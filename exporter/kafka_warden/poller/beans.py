@@ -58,7 +58,7 @@ class JmxQuestions:
         The answers are complete at the deadline at the latest.
         """
         asked = {target.place for question in before for target in question.targets}
-        targets = [target for target in self._targets(brokers) if target.place not in asked]
+        targets = [target for target in self.targets(brokers) if target.place not in asked]
         if not targets:
             return None
         thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
@@ -72,7 +72,7 @@ class JmxQuestions:
         Processes that moved meanwhile according to the metadata are left out.
         """
         started, replies = question.asked_at, question.answers.result()
-        places = {target.place for target in self._targets(answers.brokers)}
+        places = {target.place for target in self.targets(answers.brokers)}
         for key in (target.key for target in question.targets if target.place in places):
             answer, (kind, _, name) = replies[key], key.partition(" ")
             if isinstance(answer, SourceError):
@@ -95,7 +95,8 @@ class JmxQuestions:
         """End the child process, and with it the questions under way."""
         self._session.close()
 
-    def _targets(self, brokers: Mapping[int, Broker]) -> Sequence[JmxTarget]:
+    def targets(self, brokers: Mapping[int, Broker]) -> Sequence[JmxTarget]:
+        """Return the processes to ask, by `broker ID` or `controller NAME`."""
         plan = self._plan
         named = dict(plan.brokers or {})
         if plan.port is not None:

@@ -29,19 +29,22 @@ class Links:
     network: Network
     settings: KafkaClientSettings
     closed: bool = False
-    replaced: bool = False
-    """Set it with other `settings`."""
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
     _failed: dict[str, float] = field(default_factory=dict)
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
     def refresh(self) -> None:
-        """Drop every connection and every refusal when the settings changed, or a file with a secret or certificate."""
-        changed, self.replaced = self.replaced, False
-        if self.settings.changed() or changed:
+        """Drop every connection and every refusal when a file with a secret or certificate changed."""
+        if self.settings.changed():
             self._refused.clear()
             self._close_all()
+
+    def replace(self, settings: KafkaClientSettings) -> None:
+        """Use other settings for new connections, and drop the old ones. Call it between two polls."""
+        self.settings = settings
+        self._refused.clear()
+        self.network.post(self._close_all)
 
     def broker(self, broker: Broker) -> BrokerLink:
         """Return the link to a broker."""

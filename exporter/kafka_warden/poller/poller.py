@@ -117,10 +117,14 @@ class Poller:
         state.answers.window = settings.controller_window
         state.log_dirs_due.interval = settings.log_dirs
         if kafka is not None:
-            state.links.settings, state.links.replaced = kafka, True
+            state.links.replace(kafka)
         before, self.jmx = self.jmx, jmx
         if before is not None and before is not jmx:
             before.close()
+            asked = {target.key for target in jmx.targets(state.answers.brokers)} if jmx is not None else set()
+            state.answers.keep_beans(asked)
+            names = {name for source, name in self.status if source is Source.JMX}
+            state.book.forget(names - {key.partition(" ")[2] for key in asked}, only=Source.JMX)
 
     @property
     def status(self) -> Any:
