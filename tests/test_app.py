@@ -6,7 +6,6 @@ from typing import Any
 from kafka_warden.app import figures
 from kafka_warden.catalogue import SIDECAR
 from kafka_warden.page import PageHolder
-from kafka_warden.reload import ReloadStatus
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
@@ -22,11 +21,13 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     )
     poller: Any = SimpleNamespace(jmx=SimpleNamespace(child_starts=2))
     server = WebServer(WebSettings(Address("127.0.0.1", 0)), PageHolder(), health=Health)
-    found = figures(config, ReloadStatus(), poller, server)
+    reloader: Any = SimpleNamespace(config=config, problem="a", in_force_since=7.0)
+    found = figures(reloader, poller, server)
     labels = {metric.name: len(metric.labels) for metric in SIDECAR}
     assert {name: {len(key) for key in samples} for name, samples in found.items()} == {
         name: {labels[name]} for name in found
     }
     assert found["jmx_child_starts_total"] == {(): 2}
     assert found["web_config_in_use"] == {(): None}
+    assert found["config_last_reload_successful"] == {(): False}
     assert found["certificate_expiry_timestamp_seconds"]["kafka_client",] is not None

@@ -3,6 +3,8 @@
 import faulthandler
 import gc
 import json
+import logging
+import os
 import platform
 import queue
 import signal
@@ -12,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
-from typing import Final
+from typing import Final, NoReturn
 
 import structlog
 
@@ -28,8 +30,9 @@ from kafka_warden.memory import use_one_arena
 from kafka_warden.model import ControllerWindow
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
-from kafka_warden.reload import Reloader, ReloadStatus
+from kafka_warden.reload import Reloader
 from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.secrets import FileWatch
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
@@ -54,17 +57,24 @@ default of 700, collections took a third of a poll's CPU, and delayed scrapes by
 POLL_WITHIN: Final = 1.0
 """Seconds for the last poll, which its closed connections end."""
 
+SPARE_SECONDS: Final = 0.5
+"""Part of `STOP_WITHIN` that the parts of the stop leave."""
+
 HISTORY_WITHIN: Final = 2.0
 """Seconds in which history may write its rows."""
 
 
-def run(config: Config, load: Callable[[], Config]) -> int:
-    """Run until SIGTERM or SIGINT; return the exit code. `load` reads the configuration again."""
+def run(config: Config, load: Callable[[], Config], file: FileWatch) -> NoReturn:
+    """Run until SIGTERM or SIGINT, and end the process. `load` reads the configuration again; `file` has it.
+
+    Raises:
+        ConfigError: the web server cannot listen.
+    """
     configure(config.log.level, config.log.format)
     tune_interpreter()
     signals = Signals()
     threading.excepthook = _log_failure
-    sidecar = Sidecar(config, load, signals)
+    sidecar = Sidecar(config, load, file, signals)
     sidecar.start()
     try:
         code = sidecar.supervise()
@@ -72,26 +82,27 @@ def run(config: Config, load: Callable[[], Config]) -> int:
         log.exception("the process ends; this is a bug, please report it")
         code = 1
     sidecar.stop(code)
-    return code
+    logging.shutdown()
+    # The interpreter would wait for threads and free all memory, which took 10 s on a busy machine.
+    os._exit(code)
 
 
 class Sidecar:
     """Everything that runs."""
 
-    def __init__(self, config: Config, load: Callable[[], Config], signals: Signals) -> None:
+    def __init__(self, config: Config, load: Callable[[], Config], file: FileWatch, signals: Signals) -> None:
+        self._file = file
         self._signals = signals
         self._poller = Poller(poller_settings(config), config.kafka.settings, make_jmx(config))
         self._history = make_history(config)
         state = StateFile(config.state.path)
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)
         self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)
-        self._reloader = Reloader(config, load, self._prepare, self._timer.before_next)
-        self._health = HealthCheck(
-            lambda: self._timer.late(self._cycle.interval), lambda: self._reloader.status.problem
-        )
+        self._reloader = Reloader(config, load, self._put_in_force, self._timer.before_next)
+        self._health = HealthCheck(lambda: self._timer.late(self._cycle.interval), lambda: self._reloader.problem)
         web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
-        self._cycle.figures = lambda: figures(self._reloader.config, self._reloader.status, self._poller, self._server)
+        self._cycle.figures = lambda: figures(self._reloader, self._poller, self._server)
 
     def start(self) -> None:
         """Start all threads.
@@ -115,12 +126,18 @@ class Sidecar:
 
         A part that ended does not come back, so a process that stays unhealthy ends and must be restarted.
         """
-        healthy_at = time.monotonic()
+        healthy_at, written = time.monotonic(), False
         while True:
+            received = None
             with suppress(queue.Empty):
-                if self._signals.inbox.get(timeout=WATCH_SECONDS) != signal.SIGHUP:
-                    return 0
+                received = self._signals.inbox.get(timeout=WATCH_SECONDS)
+            if received not in (None, signal.SIGHUP):
+                return 0
+            # Without a signal, a file that is being written is read once it stays the same.
+            before, written = written, self._file.changed()
+            if received is not None or (before and not written):
                 self._reloader.start()
+                written = False
             health, failure = self._health(), self._server.failure
             if failure is not None:
                 log.error("the web server ended; the process ends and must be restarted", error=str(failure))
@@ -135,38 +152,39 @@ class Sidecar:
 
     def stop(self, code: int) -> None:
         """Stop in order, within a time limit: a hung broker or JVM must not delay the end of the process."""
-        self._signals.end(code)
+        until = self._signals.end(code) - SPARE_SECONDS
+
+        def left(most: float) -> float:
+            return max(0.0, min(most, until - time.monotonic()))
+
         notify("STOPPING=1")
         log.info("stopping")
         self._timer.stop()
-        self._poller.close()
-        self._timer.join(POLL_WITHIN)
+        # This ends the poll. To end the JMX child takes longer.
+        closing = threading.Thread(target=self._poller.close, name="close", daemon=True)
+        closing.start()
+        self._timer.join(left(POLL_WITHIN))
         self._cycle.save()
         if self._history is not None:
-            self._history.stop(HISTORY_WITHIN)
-        self._server.stop(1.0)
-        # The time limit stays: a hung DNS look-up would block the end of the interpreter.
+            self._history.stop(left(HISTORY_WITHIN))
+        self._server.stop(left(1.0))
+        closing.join(left(2.0))
         log.info("stopped")
 
-    def _prepare(self, config: Config) -> Callable[[], None]:
-        """Make what another configuration needs, and return what puts it in force between two polls."""
-        old = self._reloader.config
-        settings, jmx = poller_settings(config), self._poller.jmx
+    def _put_in_force(self, config: Config) -> None:
+        """Use another configuration. Call it between two polls."""
+        old, settings, parameters = self._reloader.config, poller_settings(config), config.to_parameters()
         # The JVM reads its TLS files once.
-        if config.jmx != old.jmx or config.jmx.tls.files() is not None:
-            jmx = make_jmx(config)
-
-        def put_in_force() -> None:
-            configure(config.log.level, config.log.format)
-            self._poller.configure(settings, config.kafka.settings if config.kafka is not old.kafka else None, jmx)
-            self._cycle.configure(config.to_parameters(), config.topics.matches)
-            if self._history is not None:
-                self._history.configure(config.to_parameters(), config.history.interval)
-            self._timer.reschedule(config.poll.interval)
-            for name in config.not_in_effect():
-                log.warning("this setting has no effect", setting=name)
-
-        return put_in_force
+        same = config.jmx == old.jmx and config.jmx.tls.files() is None
+        jmx = self._poller.jmx if same else make_jmx(config)
+        configure(config.log.level, config.log.format)
+        self._poller.configure(settings, config.kafka.settings if config.kafka is not old.kafka else None, jmx)
+        self._cycle.configure(parameters, config.topics.matches)
+        if self._history is not None:
+            self._history.configure(parameters, config.history.interval)
+        self._timer.reschedule(config.poll.interval)
+        for name in config.not_in_effect():
+            log.warning("this setting has no effect", setting=name)
 
 
 def _log_failure(failed: threading.ExceptHookArgs) -> None:
@@ -182,16 +200,17 @@ def tune_interpreter() -> None:
     use_one_arena()
 
 
-def figures(config: Config, reload: ReloadStatus, poller: Poller, server: WebServer) -> Figures:
+def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
     """Return what the parts count and when their certificates expire. Read for every page."""
-    connections, current, tls = server.connections, server.current, config.kafka.settings.tls
+    connections, current, config = server.connections, server.current, reloader.config
+    tls = config.kafka.settings.tls
     return {
         "web_connections": {(): len(connections)},
         "web_connections_closed_total": {("evicted",): connections.evicted, ("timeout",): connections.reaped},
         "web_logins_refused_total": {("wrong",): server.checks.failed, ("overload",): server.checks.refused},
         "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
-        "config_last_reload_successful": {(): reload.successful},
-        "config_last_reload_success_timestamp_seconds": {(): reload.succeeded_at},
+        "config_last_reload_successful": {(): reloader.problem is None},
+        "config_last_reload_success_timestamp_seconds": {(): reloader.in_force_since},
         "certificate_expiry_timestamp_seconds": {
             **{(name,): at for name, at in current.expiry.items()},
             ("kafka_client",): expires_at(tls.files.certificate) if tls is not None else None,

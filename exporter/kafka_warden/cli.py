@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.config import FLAGS, OPTIONS, Config, load
+from kafka_warden.config import FLAGS, OPTIONS, Config, config_file, load
 from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
+from kafka_warden.settings.secrets import FileWatch
 
 BAD_CONFIGURATION: Final = 2
 """Exit code for bad flags (as in argparse), options, plans and history files."""
@@ -170,13 +171,15 @@ def _run(parsed: argparse.Namespace) -> int:
             check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
         return config
 
+    path = config_file(parsed.config, os.environ)
+    file = FileWatch(() if path is None else (path,))
     config = read_all()
     if parsed.check_config:
         print("kafka-warden: the configuration is fine")  # noqa: T201  # the result
         return 0
     from kafka_warden import app  # noqa: PLC0415  # a check does not need it
 
-    return app.run(config, read_all)
+    return app.run(config, read_all, file)
 
 
 if __name__ == "__main__":

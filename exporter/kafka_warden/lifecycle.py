@@ -5,6 +5,7 @@ import queue
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -26,7 +27,7 @@ class Signals:
     def __init__(self) -> None:
         self.inbox: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.save = lambda: None
-        self._ending = False
+        self._ends_at: float | None = None
         self._woken, self._wake = socket.socketpair()
         self._wake.settimeout(0)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
@@ -35,15 +36,18 @@ class Signals:
             signal.signal(number, lambda received, _: self.inbox.put(received))
         threading.Thread(target=self._end_on_signal, name="signals", daemon=True).start()
 
-    def end(self, code: int = 0) -> None:
-        """Save the state, and end the process after `STOP_WITHIN` at the latest. Does not wait."""
-        if self._ending:
-            return
-        self._ending = True
-        limit = threading.Timer(STOP_WITHIN, os._exit, (code,))
-        limit.daemon = True
-        limit.start()
-        threading.Thread(target=self.save, name="save", daemon=True).start()
+    def end(self, code: int = 0) -> float:
+        """Save the state, and end the process after `STOP_WITHIN` at the latest; return that time, monotonic.
+
+        Does not wait. Further calls do nothing.
+        """
+        if self._ends_at is None:
+            self._ends_at = time.monotonic() + STOP_WITHIN
+            limit = threading.Timer(STOP_WITHIN, os._exit, (code,))
+            limit.daemon = True
+            limit.start()
+            threading.Thread(target=self.save, name="save", daemon=True).start()
+        return self._ends_at
 
     def _end_on_signal(self) -> None:
         while self._woken.recv(1)[0] == signal.SIGHUP:

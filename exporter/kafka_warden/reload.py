@@ -1,9 +1,10 @@
-"""SIGHUP: the configuration is read again, and what can change without a restart changes before the next poll."""
+"""Reload: the configuration is read again, and what can change without a restart changes before the next poll."""
 
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -22,76 +23,86 @@ FIXED: Final = (*(f"kafka.{name}" for name in _BOOTSTRAP), "history.kafka.", "hi
 """Options that need a restart; with a dot at the end, all of a section. Other brokers may be another cluster."""
 
 
-@dataclass(slots=True)
-class ReloadStatus:
-    """The last reload; before the first one, the start."""
-
-    successful: bool = True
-    succeeded_at: float = 0.0
-    """Unix time since which the configuration is in force."""
-    needs_restart: tuple[str, ...] = ()
-    """Options that were changed and keep their old value until a restart."""
-    problem: str | None = None
-    """Why the configuration as it is now is not in use."""
-
-
 class Reloader:
     """Keeps the configuration in force.
 
-    `load` reads it, and may block. `prepare` makes all that it needs, and returns what puts it in force, which
-    `before_next` calls between two polls. So a configuration is used as a whole or not at all.
+    `load` reads it, and may block: one thread calls it. `put_in_force` uses it as a whole or not at all. `before_next`
+    calls that between two polls.
     """
 
     def __init__(
         self,
         config: Config,
         load: Callable[[], Config],
-        prepare: Callable[[Config], Callable[[], None]],
+        put_in_force: Callable[[Config], None],
         before_next: Callable[[Callable[[], None]], None],
     ) -> None:
         self.config = config
-        self.status = ReloadStatus(succeeded_at=time.time())
+        self.in_force_since = time.time()
+        """Unix time."""
+        self.problem: str | None = None
+        """Why the configuration as it was last read, or is being read, is not in use as a whole."""
         self._load = load
-        self._prepare = prepare
+        self._put_in_force = put_in_force
         self._before_next = before_next
-        self._running = threading.Lock()
+        self._lock = threading.Lock()
+        self._requested = self._reading = False
+        self._reads = 0
 
     def start(self) -> None:
-        """Reload on another thread. Requests that arrive while one runs are served one after the other."""
-        threading.Thread(target=self._reload, name="reload", daemon=True).start()
+        """Read the configuration on another thread; if that reads now, once more after it."""
+        with self._lock:
+            self._requested = True
+            if not self._reading:
+                self._reading = True
+                threading.Thread(target=self._read, name="reload", daemon=True).start()
 
-    def _reload(self) -> None:
-        with self._running:
+    def _next(self) -> int | None:
+        """Return the number of the next read, or `None` without a request."""
+        with self._lock:
+            self._reading, self._requested = self._requested, False
+            if not self._reading:
+                return None
+            self._reads += 1
+            self.problem = "the new configuration is being read, or waits for the next poll"
+            return self._reads
+
+    def _read(self) -> None:
+        while (read := self._next()) is not None:
             notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
             try:
-                wanted = self._load()
-                options = changed(self.config, wanted)
-                config = _with_fixed_options(wanted, self.config)
-                put_in_force = self._prepare(config)
+                config = self._load()
             except Exception as problem:  # noqa: BLE001  # the old configuration stays, whatever is wrong with the new one
-                self._refuse(problem)
+                self._refuse(read, problem)
             else:
-                self._before_next(lambda: self._use(config, options, put_in_force))
+                self._before_next(partial(self._use, read, config))
 
-    def _use(self, config: Config, options: tuple[str, ...], put_in_force: Callable[[], None]) -> None:
+    def _use(self, read: int, wanted: Config) -> None:
         try:
-            put_in_force()
+            options = changed(self.config, wanted)
+            config = _with_fixed_options(wanted, self.config)
+            self._put_in_force(config)
         except Exception as problem:  # noqa: BLE001  # the same
-            self._refuse(problem)
+            self._refuse(read, problem)
             return
-        fixed = tuple(option for option in options if option.startswith(FIXED))
-        self.config, self.status = config, ReloadStatus(succeeded_at=time.time(), needs_restart=fixed)
-        notify("READY=1")
+        self.config, self.in_force_since = config, time.time()
+        fixed = [option for option in options if option.startswith(FIXED)]
         log.info("new configuration in force", changed=[option for option in options if option not in fixed])
         if fixed:
             log.warning("these options keep their old value until a restart", options=fixed)
+        self._finish(read, f"these options keep their old value until a restart: {', '.join(fixed)}" if fixed else None)
 
-    def _refuse(self, problem: Exception) -> None:
-        text = f"the new configuration is not used: {problem}"
-        self.status = replace(self.status, successful=False, problem=text)
-        notify("READY=1")
+    def _refuse(self, read: int, problem: Exception) -> None:
         bug = None if isinstance(problem, UnusableError) else problem
         log.warning("the new configuration is not used; the old one stays in force", problem=str(problem), exc_info=bug)
+        self._finish(read, f"the new configuration is not used: {problem}")
+
+    def _finish(self, read: int, problem: str | None) -> None:
+        with self._lock:
+            # A newer read has a result of its own.
+            if read == self._reads:
+                self.problem = problem
+                notify("READY=1")
 
 
 def changed(old: Config, new: Config) -> tuple[str, ...]:

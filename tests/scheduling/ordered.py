@@ -67,10 +67,14 @@ class Ordered(Sidecar):
         except OSError as problem:
             return 0, repr(problem)
 
-    def reload(self, config: Mapping[str, Any] | str) -> None:
-        """Write another configuration and send SIGHUP."""
+    def write(self, config: Mapping[str, Any] | str) -> None:
+        """Write another configuration."""
         text = config if isinstance(config, str) else json.dumps(config)
         (self.folder / "kafka-warden.yml").write_text(text)
+
+    def reload(self, config: Mapping[str, Any] | str) -> None:
+        """Write another configuration and send SIGHUP."""
+        self.write(config)
         self.process.send_signal(signal.SIGHUP)
 
 

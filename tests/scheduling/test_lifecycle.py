@@ -71,6 +71,16 @@ def test_what_the_process_cannot_live_without_ends_it(start: Start, victim: str)
 
 
 @pytest.mark.realtime
+def test_the_end_does_not_wait_for_the_interpreter(start: Start) -> None:
+    """What is registered with `atexit` does not run: on a busy machine the interpreter needs 10 s for its end."""
+    sidecar = start()
+    sidecar.done("atexit")
+    assert sidecar.stop()[0] == 0
+    assert " event=stopped" in sidecar.log
+    assert "atexit" not in sidecar.log
+
+
+@pytest.mark.realtime
 def test_a_process_that_stays_unhealthy_ends(start: Start) -> None:
     """With exit code 1, its state saved, the reason in the log, and where every thread is."""
     sidecar = start()

@@ -2,6 +2,8 @@
 
 import signal
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,11 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from kafka_warden.app import Sidecar
 from kafka_warden.config import OPTIONS, Config, load
 from kafka_warden.reload import FIXED, Reloader
+from kafka_warden.settings.secrets import FileWatch
+from kafka_warden.timer import Timer
 from sandbox import wait_for
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE
 from tests.scheduling.ordered import Ordered, configuration, out_of_sync
@@ -30,7 +35,7 @@ class Reloading:
         self.reloader = Reloader(
             self.load(),
             lambda: load({}, {}, self.file),
-            lambda config: lambda: self.used.append(config),
+            self.used.append,
             self.changes.append,
         )
 
@@ -40,13 +45,21 @@ class Reloading:
         self.file.write_text(yaml.safe_dump({"kafka": kafka, **sections}))
         return load({}, {}, self.file)
 
+    def problem(self) -> str | None:
+        """Why the file as it is now is not in use."""
+        return self.reloader.problem
+
+    def read(self) -> None:
+        """Reload without a poll."""
+        self.reloader.start()
+        wait_for(lambda: not self.reloader._reading, SLOW_MACHINE)
+
     def reload(self) -> list[Any]:
         """Reload, poll, and return the log."""
         with capture_logs() as logs:
-            self.reloader.start()
-            wait_for(lambda: not self.reloader._running.locked() and (self.changes or logs), SLOW_MACHINE)
+            self.read()
             while self.changes:
-                self.changes.pop()()
+                self.changes.pop(0)()
         return logs
 
 
@@ -67,57 +80,118 @@ def test_what_can_be_reloaded_is_used_and_the_rest_is_named(reloading: Reloading
     assert used is reloading.reloader.config
     assert (used.poll.interval, used.state, used.kafka.settings.client_id) == (7.0, old.state, "new")
     assert used.kafka.settings.bootstrap == old.kafka.settings.bootstrap
-    status = reloading.reloader.status
-    assert status.needs_restart == ("state.path", "kafka.bootstrap.servers")
+    problem = "these options keep their old value until a restart: state.path, kafka.bootstrap.servers"
+    assert reloading.problem() == problem
     assert [entry["log_level"] for entry in logs] == ["info", "warning"]
     assert logs[0]["changed"] == ["poll.interval", "poll.deadline", "kafka.client.id"]
 
     reloading.load(kafka={"client.id": "new"}, poll={"interval": "8s"})
     before = used.kafka
     reloading.reload()
-    status = reloading.reloader.status
-    assert status.needs_restart == ()
+    assert reloading.problem() is None
     assert reloading.reloader.config.kafka is before
 
 
 @pytest.mark.parametrize("bad", ["poll: {intervall: 1s}", "kafka: {}", "{", "poll: {interval: 1s, deadline: 2s}", ""])
 def test_a_bad_configuration_keeps_the_old_one_and_shows_it(reloading: Reloading, bad: str) -> None:
     """Until one can be used."""
-    old, started = reloading.reloader.config, reloading.reloader.status.succeeded_at
+    old, started = reloading.reloader.config, reloading.reloader.in_force_since
     reloading.file.write_text(bad)
     (entry,) = reloading.reload()
     assert (entry["log_level"], entry["exc_info"]) == ("warning", None)
     assert str(reloading.file) in entry["problem"]
-    status = reloading.reloader.status
-    assert (status.successful, status.succeeded_at, reloading.used) == (False, started, [])
-    assert status.problem is not None
-    assert str(reloading.file) in status.problem
+    assert (reloading.reloader.in_force_since, reloading.used) == (started, [])
+    assert str(reloading.file) in (reloading.problem() or "")
     assert reloading.reloader.config is old
 
     reloading.load(poll={"interval": "7s"})
     reloading.reload()
-    status = reloading.reloader.status
-    assert (status.successful, status.problem, status.succeeded_at > started) == (True, None, True)
+    assert (reloading.problem(), reloading.reloader.in_force_since > started) == (None, True)
+
+
+def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
+    """A good configuration waits for the poll, then a bad one is read: the good one is used, the bad one is shown."""
+    reloading.load(poll={"interval": "7s"})
+    reloading.read()
+    assert reloading.problem() == "the new configuration is being read, or waits for the next poll"
+    reloading.file.write_text("{")
+    reloading.reload()
+    assert [config.poll.interval for config in reloading.used] == [7.0]
+    assert str(reloading.file) in (reloading.problem() or "")
+
+    reloading.load(poll={"interval": "8s"})
+    reloading.reload()
+    assert ([config.poll.interval for config in reloading.used], reloading.problem()) == ([7.0, 8.0], None)
+
+
+def test_a_read_that_hangs_is_shown_and_makes_no_further_thread(
+    reloading: Reloading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a reload is requested. After it the file is read once more."""
+    go_on = threading.Event()
+    reads: list[None] = []
+
+    def hang() -> Config:
+        reads.append(None)
+        go_on.wait(SLOW_MACHINE)
+        return reloading.load(poll={"interval": "7s"})
+
+    monkeypatch.setattr(reloading.reloader, "_load", hang)
+    reloading.reloader.start()
+    wait_for(lambda: reads, SLOW_MACHINE)
+    for _ in range(300):
+        reloading.reloader.start()
+    threads = [thread.name for thread in threading.enumerate() if thread.name == "reload"]
+    shown = reloading.problem()
+    go_on.set()
+    wait_for(lambda: not reloading.reloader._reading, SLOW_MACHINE)
+    assert (shown, threads) == ("the new configuration is being read, or waits for the next poll", ["reload"])
+    assert len(reads) == 2
+
+
+def test_a_change_during_a_reload_keeps_jmx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is changed and changed back: JMX is asked as the configuration in force says."""
+    changes: list[Callable[[], None]] = []
+    monkeypatch.setattr(Timer, "before_next", lambda _, change: changes.append(change))
+    signals: Any = None  # is not used
+
+    def make(port: int) -> Config:
+        file = tmp_path / "warden.yml"
+        file.write_text(yaml.safe_dump({"kafka": {"bootstrap.servers": "a:1"}, "jmx": {"brokers": {1: f"b:{port}"}}}))
+        return load({}, {}, file)
+
+    ports = iter((2, 1))
+    sidecar = Sidecar(make(1), lambda: make(next(ports)), FileWatch(()), signals)
+    try:
+        for count in (1, 2):
+            sidecar._reloader.start()
+            wait_for(lambda: len(changes) == count, SLOW_MACHINE)  # noqa: B023  # called in this turn
+        for change in changes:
+            change()
+        jmx: Any = sidecar._poller.jmx
+        assert (jmx._plan.brokers, jmx._session._closed) == (sidecar._reloader.config.jmx.brokers, False)
+    finally:
+        sidecar._poller.close()
 
 
 def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading: Reloading) -> None:
     """An exception where only a bug can be is logged with its traceback."""
     old = reloading.reloader.config
 
-    def fail() -> None:
+    def fail(_: Config) -> None:
         raise ZeroDivisionError
 
-    reloading.reloader._prepare = lambda _: fail
+    reloading.reloader._put_in_force = fail
     reloading.load(poll={"interval": "7s"})
     (entry,) = reloading.reload()
     assert isinstance(entry["exc_info"], ZeroDivisionError)
-    assert (reloading.reloader.config, reloading.reloader.status.successful) == (old, False)
+    assert (reloading.reloader.config, reloading.problem() is None) == (old, False)
 
 
 def test_every_option_is_in_the_list_of_the_document() -> None:
-    """docs/configuration.md says for each what SIGHUP does."""
+    """docs/configuration.md says for each what a reload does."""
     document = (ROOT / "docs" / "configuration.md").read_text()
-    rows = document.partition("| With SIGHUP |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = document.partition("| With a reload |")[2].partition("\n\n")[0].splitlines()[2:]
     fixed, *others = (row.split("|")[1].replace("`", "").replace(" ", "").split(",") for row in rows)
     listed = {option.removesuffix("*") for option in fixed}
     assert listed == {option for option in FIXED if option != "kafka.metadata.broker.list"}
@@ -136,11 +210,12 @@ def socket_of_systemd(tmp_path: Path) -> Iterator[socket.socket]:
 
 @pytest.mark.realtime
 def test_a_process_reloads(brokers: ScriptedCluster, tmp_path: Path, socket_of_systemd: socket.socket) -> None:
-    """Ages continue, counters too; systemd is notified; the process stays."""
+    """Ages continue, counters too; systemd is notified; the process stays. A changed file needs no signal."""
 
     def reported(state: str) -> None:
+        until = time.monotonic() + SLOW_MACHINE
         while not (received := socket_of_systemd.recv(4096).decode()).startswith(state):
-            assert received == "WATCHDOG=1"
+            assert (received, time.monotonic() < until) == ("WATCHDOG=1", True)
 
     brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]], rate=10.0)
     config = configuration(brokers)
@@ -154,11 +229,17 @@ def test_a_process_reloads(brokers: ScriptedCluster, tmp_path: Path, socket_of_s
         reported("READY=1")
         after = sidecar.wait(lambda page: page.get("cluster_partition_limit") == 9)
         assert after.time - out_of_sync(after) == pytest.approx(before.time - out_of_sync(before), abs=3)
-        assert "web.listen" in sidecar.log
+        text = "these options keep their old value until a restart: web.listen"
+        assert text in sidecar.get("/-/ready")[1]
+        assert after.get("config_last_reload_successful") == 0
         sidecar.reload("nonsense")
         reported("RELOADING=1")
         reported("READY=1")
         assert "the new configuration is not used" in sidecar.get("/-/ready")[1]
         assert sidecar.health() == (200, "healthy\n")
+        sidecar.write(config)
+        reported("RELOADING=1")
+        reported("READY=1")
+        sidecar.wait(lambda page: page.get("config_last_reload_successful") == 1)
         sidecar.process.send_signal(signal.SIGINT)
         reported("STOPPING=1")

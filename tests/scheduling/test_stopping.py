@@ -2,14 +2,18 @@
 
 import ctypes
 import threading
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kafka_warden.app import Sidecar
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.cycle import Cycle
 from kafka_warden.errors import PollAbandonedError
+from kafka_warden.lifecycle import STOP_WITHIN
 from kafka_warden.model import Parameters, Source
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.web.health import LONG_LIVED, HealthCheck
@@ -72,6 +76,53 @@ def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
         False,
         ("the thread history-parquet has ended", "no poll has ended for 61 s", "a note"),
     )
+
+
+def test_health_checks_of_several_threads_do_not_disturb_each_other() -> None:
+    """A new thread is seen by one check while another one looks at the threads."""
+    check, ended = HealthCheck(lambda: None, lambda: None), threading.Event()
+    new = threading.Thread(target=ended.wait, name="history-kafka")
+
+    class Meanwhile(threading.Thread):
+        def is_alive(self) -> bool:
+            if new.ident is None:
+                new.start()
+                check()
+            return False
+
+    check._threads = {Meanwhile(name="history-parquet")}
+    try:
+        assert check().reasons == ("the thread history-parquet has ended",)
+    finally:
+        ended.set()
+        new.join(WITHIN)
+
+
+def test_the_parts_of_a_stop_share_its_time(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part takes all that it may take. History still has time, and the process ends by itself."""
+    monkeypatch.setattr(time, "monotonic", clock.monotonic)
+    main, given = threading.current_thread(), []
+
+    def close() -> None:
+        if threading.current_thread() is main:
+            clock.advance(2.0)
+
+    def write(within: float) -> None:
+        given.append(within)
+        clock.advance(within)
+
+    started = clock.monotonic()
+    sidecar: Any = SimpleNamespace(
+        _signals=SimpleNamespace(end=lambda _: started + STOP_WITHIN),
+        _timer=SimpleNamespace(stop=lambda: None, join=clock.advance),
+        _poller=SimpleNamespace(close=close),
+        _cycle=SimpleNamespace(save=lambda: clock.advance(1.0)),
+        _history=SimpleNamespace(stop=write),
+        _server=SimpleNamespace(stop=clock.advance),
+    )
+    Sidecar.stop(sidecar, 0)
+    assert given[0] >= 1.0
+    assert clock.monotonic() - started < STOP_WITHIN
 
 
 def test_other_settings_are_used_from_the_next_poll_on(brokers: ScriptedCluster, clock: VirtualClock) -> None:

@@ -144,7 +144,7 @@ SIDECAR = (
     ),
     _figures(
         "config_last_reload_successful",
-        "1 when the configuration was usable at the start or at the last reload; 0 while an older one stays in force",
+        "1 when the configuration as it is now is used; 0 when it cannot be used, or a changed option needs a restart",
     ),
     _figures("config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read"),
     _figures(

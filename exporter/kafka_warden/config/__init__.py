@@ -4,7 +4,7 @@ A flag has precedence over a variable, a variable over the file, the file over t
 users.
 """
 
-from kafka_warden.config.load import load
+from kafka_warden.config.load import config_file, load
 from kafka_warden.config.types import FLAGS, OPTIONS, Config, JmxConfig
 
-__all__ = ["FLAGS", "OPTIONS", "Config", "JmxConfig", "load"]
+__all__ = ["FLAGS", "OPTIONS", "Config", "JmxConfig", "config_file", "load"]

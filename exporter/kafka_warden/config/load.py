@@ -31,6 +31,12 @@ _DEFAULT_DEADLINE: Final = 5.0
 """Seconds; half the interval where that is less."""
 
 
+def config_file(flag: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """Return the configuration file that the command line names; without one, that of the environment."""
+    named = environment.get(CONFIG_VARIABLE)
+    return flag or (Path(named) if named else None)
+
+
 def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
     """Read the whole configuration. Every file with a secret or certificate is read once, to check it.
 
@@ -39,8 +45,7 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
     Raises:
         ConfigError: one line that names the file, variable or flag, the key, and what is expected.
     """
-    if file is None and environment.get(CONFIG_VARIABLE):
-        file = Path(environment[CONFIG_VARIABLE])
+    file = config_file(file, environment)
     entries = merge(from_file(file) if file else {}, from_environment(environment), from_flags(flags))
     read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
     _check_poll(read, entries)

@@ -30,7 +30,9 @@ class HealthCheck:
 
     def __call__(self) -> Health:
         """Return the health of the process now."""
-        self._threads |= {thread for thread in threading.enumerate() if thread.name.startswith(LONG_LIVED)}
-        wrong = [f"the thread {name} has ended" for name in sorted(t.name for t in self._threads if not t.is_alive())]
+        alive = {thread for thread in threading.enumerate() if thread.name.startswith(LONG_LIVED)}
+        # A new set: other threads iterate the one before.
+        known = self._threads = self._threads | alive
+        wrong = [f"the thread {name} has ended" for name in sorted(t.name for t in known if not t.is_alive())]
         wrong += filter(None, [self._late()])
         return Health(not wrong, (*wrong, *filter(None, [self._note()])))

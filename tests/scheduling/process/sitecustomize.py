@@ -1,11 +1,13 @@
 """Runs inside a sidecar that a test started, and does to it what the files in the folder ORDERS ask for.
 
 `thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `stderr` lets every write to stderr wait for
-ever, `set MODULE.NAME NUMBER` replaces a constant, `list` does nothing. The answer has the names of all threads and
+ever, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the interpreter write a line, `list` does
+nothing. The answer has the names of all threads and
 tasks. A host named `hang` never resolves.
 """
 
 import asyncio
+import atexit
 import ctypes
 import gc
 import json
@@ -69,6 +71,8 @@ def _obey(folder: Path) -> None:
                     task.get_loop().call_soon_threadsafe(task.cancel)
             if what == "stderr":
                 _block_stderr()
+            if what == "atexit":
+                atexit.register(os.write, 2, b"atexit\n")
             if what == "set":
                 constant, _, number = name.partition(" ")
                 module, _, constant = constant.rpartition(".")
