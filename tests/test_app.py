@@ -17,7 +17,9 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     pair = Authority(tmp_path, "authority").issue("client")
     tls = SimpleNamespace(files=SimpleNamespace(certificate=pair.certificate))
     config: Any = SimpleNamespace(
-        kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)), web=SimpleNamespace(config_file=None)
+        jmx=SimpleNamespace(tls=SimpleNamespace(cert_file=pair.certificate)),
+        kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)),
+        web=SimpleNamespace(config_file=None),
     )
     poller: Any = SimpleNamespace(jmx=SimpleNamespace(child_starts=2))
     server = WebServer(WebSettings(Address("127.0.0.1", 0)), PageHolder(), health=Health)
@@ -30,4 +32,5 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     assert found["jmx_child_starts_total"] == {(): 2}
     assert found["web_config_in_use"] == {(): None}
     assert found["config_last_reload_successful"] == {(): False}
-    assert found["certificate_expiry_timestamp_seconds"]["kafka_client",] is not None
+    expiry = found["certificate_expiry_timestamp_seconds"]
+    assert expiry["kafka_client",] == expiry["jmx_client",] is not None

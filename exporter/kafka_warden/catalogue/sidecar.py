@@ -149,7 +149,8 @@ SIDECAR = (
     _figures("config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read"),
     _figures(
         "certificate_expiry_timestamp_seconds",
-        "When a certificate expires, the first one of a file with several: web (served), web_client_ca, kafka_client",
+        "When a certificate expires, the first one of a file with several: web (served), web_client_ca, "
+        "kafka_client, jmx_client",
         "certificate",
     ),
     _figures(
