@@ -34,6 +34,9 @@ SLOW: Final = 60.0
 REQUESTS: Final = 10
 """Requests to one broker in a poll that asks everything, without those for topic configurations."""
 
+LONGEST_PAUSE: Final = 1.0
+"""Seconds: the longest pause for an exceeded request quota with Kafka's default `quota.window.size.seconds`."""
+
 
 @dataclass(frozen=True, slots=True)
 class PollerSettings:
@@ -143,8 +146,8 @@ class Poller:
         clock = self._clock.monotonic()
         async with asyncio.TaskGroup() as tasks:
             # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
-            pauses = REQUESTS * max(self.throttle_times.values(), default=0.0)
-            deadline_at = clock + self._settings.deadline + min(pauses, self._settings.interval)
+            pauses = REQUESTS * min(max(self.throttle_times.values(), default=0.0), LONGEST_PAUSE)
+            deadline_at = clock + self._settings.deadline + pauses
             asked = PollContext(self._state, clock, deadline_at, tasks)
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.
             beans = self._ask_jmx(asked) if self._state.book.failing(Source.METADATA, NO_BROKER) else ()
