@@ -2,8 +2,7 @@
 
 `thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `stderr` lets every write to stderr wait for
 ever, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the interpreter write a line, `list` does
-nothing. The answer has the names of all threads and
-tasks. A host named `hang` never resolves.
+nothing. The answer has the names of all threads and tasks. A host named `hang` never resolves.
 """
 
 import asyncio
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 _LOOK_SECONDS = 0.1
+_AGAIN_SECONDS = 1.0
+_POLLS = "polls_0"
 _OWN = "orders"
 _resolve = socket.getaddrinfo
 
@@ -48,6 +49,13 @@ def _raise_in(name: str) -> None:
             loop.call_soon_threadsafe(int)
 
 
+def _raise_between_polls() -> None:
+    """Raise in the thread of the polls until it has ended: within a poll its executor keeps the exception."""
+    while any(thread.name == _POLLS for thread in threading.enumerate()):
+        _raise_in(_POLLS)
+        time.sleep(_AGAIN_SECONDS)
+
+
 def _block_stderr() -> None:
     _, full = os.pipe()
     os.set_blocking(full, False)
@@ -64,7 +72,9 @@ def _obey(folder: Path) -> None:
         time.sleep(_LOOK_SECONDS)
         for file in folder.glob("*.order"):
             what, _, name = file.read_text().partition(" ")
-            if what == "thread":
+            if what == "thread" and name == _POLLS:
+                threading.Thread(target=_raise_between_polls, name=_OWN, daemon=True).start()
+            elif what == "thread":
                 _raise_in(name)
             for task in _tasks() if what == "task" else ():
                 if _name(task) == name:
