@@ -90,7 +90,9 @@ def odd_names(witness: Witness) -> Iterator[set[Fired]]:
         page = witness.page
         shown = {labels["client_id"] for labels, _ in page.rows("controller_mutation_quota_config")}
         assert shown >= set(ODD)
-        assert {dict(labels).get("topic") for _, labels in page.samples} >= set(topics)
+        page = witness.until(
+            lambda page: {dict(labels).get("topic") for _, labels in page.samples} >= set(topics), "all have rates"
+        )
         checked = run(tools().promtool, "check", "metrics", given=page.text)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         yield set()

@@ -22,8 +22,10 @@ RECOVERS_WITHIN: Final = 2
 """Polls that begin after the fault is undone."""
 TIME_LIMIT: Final = 120.0
 """Seconds until something must have happened, on a busy machine."""
-QUOTAS_EVERY: Final = 60.0
-"""Seconds. Client quotas are read no more often, so they take so long to recover."""
+SLOW: Final = 60.0
+"""Seconds. Quotas, topic and controller configurations are read no more often, so they take so long to recover."""
+SETTLES: Final = 10.0
+"""Seconds for the poll after that minute."""
 
 Used = dict[str, tuple[int, int]]
 """Descriptors and threads of the sidecar and of its JMX child."""
@@ -98,11 +100,12 @@ class Witness:
         Raises:
             AssertionError: It took longer.
         """
-        undone = time.monotonic()
+        undone, slow = time.monotonic(), {("quotas", ""), ("configs", "")}
+        slow |= {("configs", str(node)) for node in self.cluster.controller_ids}
         seen: list[set[tuple[str, str]]] = []
         for page in self.pages():
-            late = time.monotonic() - undone > QUOTAS_EVERY
-            seen.append(page.down() if late else page.down() - {("quotas", "")})
+            late = time.monotonic() - undone > SLOW + SETTLES
+            seen.append(page.down() if late else page.down() - slow)
             if not page.down():
                 break
             assert not seen[-1] or len(seen) < RECOVERS_WITHIN, f"still not up: {seen}; log:\n{self.log[-3000:]}"

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -41,6 +42,20 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
         for connection in slow:
             read_all(connection)
     wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
+
+
+def test_a_connection_for_each_scrape_evicts_none(serve: Callable[..., Served]) -> None:
+    """50 clients connect for every scrape: what they have closed counts no more, even before asyncio reads that."""
+    served = serve()
+
+    def scrape(_: int) -> bytes:
+        with served.connect() as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            return connection.recv(12)
+
+    with ThreadPoolExecutor(50) as clients:
+        assert set(clients.map(scrape, range(2000))) == {b"HTTP/1.1 200"}
+    assert served.server.connections.evicted == 0
 
 
 def test_silent_tls_clients_do_not_block_scrapes(
@@ -126,7 +141,8 @@ def test_many_addresses_take_no_connection_from_one_that_logged_in() -> None:
 
         def connect(client: str, *ports: int) -> None:
             for port in ports:
-                connections.admit((client, port), opened.enter_context(socket.socket()))
+                accepted, _ = (opened.enter_context(end) for end in socket.socketpair())
+                connections.admit((client, port), accepted)
 
         def left(client: str) -> list[int]:
             return [port for port in range(9) if connections.progress((client, port))]

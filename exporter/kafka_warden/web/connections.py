@@ -10,6 +10,7 @@ response slowly, cannot lock other clients out.
 
 import contextlib
 import ipaddress
+import select
 import socket
 import time
 from collections import Counter
@@ -23,6 +24,8 @@ Peer = tuple[str, int]
 
 _MOST_TRUSTED: Final = 1000
 _KEPT: Final = 4
+_HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
+"""Not on macOS, where POLLHUP alone is reported."""
 _PENDING: Final = 1024
 """Connections that the kernel may hold until they are accepted."""
 
@@ -58,6 +61,8 @@ class Connections:
         """Add a new connection, and close the least useful one above the limit."""
         self._forget_closed()
         self._open[peer] = _Connection(accepted, client_of(peer[0]), time.monotonic())
+        if len(self._open) > self._most:
+            self._drop_hung_up()
         if len(self._open) > self._most:
             self._drop(self._least_useful(peer))
             self.evicted += 1
@@ -114,6 +119,16 @@ class Connections:
             return kept, -held[each.client], each.answering > 0, each.served, each.since
 
         return min((peer for peer in self._open if peer != new), key=worth)
+
+    def _drop_hung_up(self) -> None:
+        # asyncio accepts many connections at once, before it reads that the clients of others have hung up. Without
+        # this, clients that connect for every request would be evicted for connections that they closed.
+        waiting = {each.socket.fileno(): peer for peer, each in self._open.items()}
+        poll = select.poll()
+        for number in waiting:
+            poll.register(number, _HUNG_UP)
+        for number, _ in poll.poll(0):
+            self._drop(waiting[number])
 
     def _forget_closed(self) -> None:
         for peer in [peer for peer, connection in self._open.items() if connection.socket.fileno() < 0]:
