@@ -1,6 +1,8 @@
 """What is in remote storage: the question that only newer brokers are asked, and what their answers mean."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller.tables import Rows
-from kafka_warden.sources.offsets import LATEST_TIERED, parse_tiered, read_tiered, request_offsets
+from kafka_warden.sources.offsets import LATEST_TIERED, _repeated, parse_tiered, read_tiered, request_offsets
 from kafka_warden.sources.replies import RowIndex
 from tests.building import Partition, layout
 
@@ -97,3 +99,16 @@ def test_others_are_asked_for_the_latest_tiered_offset() -> None:
     assert link.asked[0].body(9) == expected.encode(version=9)
     assert [part.timestamp for topic in expected.topics for part in topic.partitions] == [-5, -5]
     assert target[0] == 12
+
+
+def test_a_request_is_freed_with_its_replicas() -> None:
+    """By reference counts: 200,000 partitions that change with every poll do not wait for the garbage collector."""
+    wanted = led()
+    _repeated(wanted, LATEST_TIERED).body(10)
+    keys = weakref.ref(wanted.keys)
+    gc.disable()
+    try:
+        del wanted
+        assert keys() is None
+    finally:
+        gc.enable()

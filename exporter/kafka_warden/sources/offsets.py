@@ -1,6 +1,6 @@
 """Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -113,9 +113,9 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
 def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
     """Return the request of the previous poll, or make it: it stays the same while the rows do."""
     if timestamp not in wanted.requests:
-        wanted.requests[timestamp] = Repeated(
-            ListOffsetsRequest, lambda: OffsetsRequest(wanted, timestamp), undecoded=True
-        )
+        # Not `wanted` itself, which holds the request: with 200,000 partitions such a cycle keeps 64 MB a poll.
+        question = OffsetsRequest(replace(wanted, requests={}, shape=None), timestamp)
+        wanted.requests[timestamp] = Repeated(ListOffsetsRequest, lambda: question, undecoded=True)
     return wanted.requests[timestamp]
 
 
