@@ -13,6 +13,7 @@ SECONDS: Final = 300.0
 @pytest.mark.cluster
 @pytest.mark.realtime
 @pytest.mark.full_faults
+@pytest.mark.timeout(3 * SECONDS)
 def test_nothing_grows(cluster: Cluster) -> None:
     """Every scrape is answered, and there are as many descriptors and threads as before. Memory needs an hour."""
     cluster.admin.create_topic("soaked", partitions=30, replication_factor=3)
@@ -21,4 +22,5 @@ def test_nothing_grows(cluster: Cluster) -> None:
         print(row.to_line())
     assert seen.faults > 1
     assert not seen.failures
-    assert {name: seen.growth(name) for name in ("descriptors", "threads")} == {"descriptors": 0, "threads": 0}
+    assert seen.growth("descriptors") <= 0
+    assert seen.growth("threads") <= 0
