@@ -119,7 +119,7 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
 def test_a_follower_that_answers_after_its_leader_was_asked_has_no_end() -> None:
     """It may be above the end of the leader, which itself keeps its end."""
     seen = layout({"t": [Partition(replicas=(1, 2, 3))]})
-    ends = in_order(seen, np.array([10, 10, 11]), {1: 7.0, 2: 5.0, 3: 7.0}, {1: 6.0, 2: 6.0})
+    ends = in_order(seen, Rows(seen), np.array([10, 10, 11]), {1: 7.0, 2: 5.0, 3: 7.0}, {1: 6.0, 2: 6.0})
     assert ends.tolist() == [10, 10, UNKNOWN]
 
 

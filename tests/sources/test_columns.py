@@ -29,20 +29,20 @@ MANY: Final = 130
 
 
 def metadata(seed: int, version: int) -> bytes:
-    """A reply with topics in no order, one of which is being deleted, and partitions of any shape."""
+    """A reply with topics in no order, one of which is being deleted, and partitions of any shape, or of one."""
     chance = random.Random(seed)
     topics = []
     for number in chance.sample(range(8), 8):
-        partitions = []
-        for index in chance.sample(range(MANY), MANY if not number else chance.randrange(4)):
-            replicas = chance.sample(range(1, 9), chance.randint(0, 5))
+        partitions, alike = [], number % 2
+        for index in chance.sample(range(MANY), MANY if number < 2 else chance.randrange(4)):
+            replicas = chance.sample(range(1, 9), 3 if alike else chance.randint(0, 5))
             partitions.append(
                 _Topic.MetadataResponsePartition(
                     partition_index=index,
                     leader_id=chance.choice([UNKNOWN, *replicas]),
                     leader_epoch=chance.randrange(9),
                     replica_nodes=replicas,
-                    isr_nodes=chance.sample(replicas, chance.randint(0, len(replicas))),
+                    isr_nodes=chance.sample(replicas, len(replicas) if alike else chance.randint(0, len(replicas))),
                     offline_replicas=chance.sample(replicas, min(1, len(replicas))),
                 )
             )
@@ -104,7 +104,23 @@ def test_columns_are_read_of_the_newest_versions(version: int) -> None:
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
 
 
-@given(seed=st.integers(0, 3), at=st.integers(0, 9000), byte=st.integers(0, 255))
+@pytest.mark.parametrize("after", [0, MANY - 2])
+def test_tagged_fields_of_a_partition_are_left_to_objects(after: int) -> None:
+    """Also where all other partitions of the topic have the same form; so many partitions come after it."""
+    partition = _Topic.MetadataResponsePartition(leader_id=1, replica_nodes=[1, 2, 3], isr_nodes=[1, 2, 3])
+    one, many = (
+        MetadataResponse(brokers=[], cluster_id="c", topics=[_Topic(name="t", partitions=[partition] * count)])
+        for count in (1, MANY)
+    )
+    body = bytearray(Undecoded(13, many.encode(version=13), MetadataResponse[13]).split("topics")[1])
+    assert parse_columns(bytes(body), 13) is not None
+
+    size = (len(many.encode(version=13)) - len(one.encode(version=13))) // (MANY - 1)
+    body[-9 - size * after] = 1
+    assert parse_columns(bytes(body), 13) is None
+
+
+@given(seed=st.integers(0, 3), at=st.integers(0, 12_000), byte=st.integers(0, 255))
 def test_broken_metadata_is_what_objects_make_of_it(seed: int, at: int, byte: int) -> None:
     """With any byte changed: the same columns, or the same error."""
     body = bytearray(metadata(seed, 13))

@@ -166,14 +166,14 @@ class Poller:
 
     def _snapshot(self, now: float, asked: PollContext, interval: float) -> Snapshot | None:
         answers, status = self._state.answers, self._state.book.publish()
-        layout, clock = asked.layout, asked.clock
-        if layout is None:
+        layout, rows, clock = asked.layout, answers.rows, asked.clock
+        if layout is None or rows is None:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * interval
         slow = clock - SHOWN_FOR * max(interval, self._settings.slow, self._settings.log_dirs)
         # Old reassignments mark replicas all the same: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
-        ends = in_order(layout, asked.ends, asked.followers_at, asked.leaders_asked_at)
+        ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
         quorum = answers.quorum if answers.answered_since(Source.QUORUM, oldest) else None
         return Snapshot(
             time=now,

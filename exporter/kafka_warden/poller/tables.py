@@ -147,21 +147,21 @@ def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> dic
     return rows
 
 
-def in_order(layout: Layout, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]) -> Longs:
+def in_order(
+    layout: Layout, rows: Rows, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]
+) -> Longs:
     """Blank the follower ends (R,) that were answered after their leader was asked: they may be above its end.
 
     `followers_at`: broker to the monotonic time of its answer for what it follows. `leaders_asked_at`: broker to that
     at which it was asked for what it leads.
     """
-    answered, asked = _by_broker(layout.broker, followers_at, 0.0), _by_broker(layout.leader, leaders_asked_at, np.inf)
-    late = answered > asked[layout.partition]
-    late[layout.leader_row[layout.leader_row >= 0]] = False
+    asked, late = np.full(len(layout.topic), np.inf), np.zeros(len(ends), bool)
+    for broker, clock in leaders_asked_at.items():
+        asked[layout.partition[rows.led[broker].rows]] = clock
+    for broker, clock in followers_at.items():
+        followed = rows.followed[broker].rows
+        late[followed] = clock > asked[layout.partition[followed]]
     return np.where(late, UNKNOWN, ends)
-
-
-def _by_broker(brokers: Ints, values: dict[int, float], missing: float) -> Floats:
-    ids, positions = np.unique(brokers, return_inverse=True)
-    return np.array([values.get(int(broker), missing) for broker in ids], dtype=np.float64)[positions]
 
 
 def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning: Bools) -> PartitionTable:

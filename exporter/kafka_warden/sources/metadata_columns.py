@@ -125,6 +125,24 @@ def _scan(body: bytes, rest: int) -> _Found:
 
 def _partitions(body: bytes, position: int, count: int, found: _Found) -> int:
     """Note where each partition begins, and the lengths of its lists; return where the last one ends."""
+    second = _one_by_one(body, position, min(count, 1), found)
+    size, lengths = second - position, found.lists[-3:]
+    end = position + size * count
+    if count <= 1 or not _alike(body[second:end], size, count - 1, lengths):
+        return _one_by_one(body, second, count - 1, found)
+    found.places.extend(range(second, end, size))
+    found.lists += lengths * (count - 1)
+    return end
+
+
+def _alike(partitions: bytes, size: int, count: int, lengths: bytearray) -> bool:
+    """Return whether so many partitions of one size all have lists of these lengths, and no tagged fields."""
+    places = itertools.accumulate((4 * length - 3 for length in lengths), initial=REPLICAS)
+    expected = zip(places, (*lengths, 0), strict=True)
+    return all(partitions[place::size] == bytes((value,)) * count for place, value in expected)
+
+
+def _one_by_one(body: bytes, position: int, count: int, found: _Found) -> int:
     places, lists = found.places, found.lists
     for _ in itertools.repeat(None, count):
         places.append(position)

@@ -42,13 +42,15 @@ class Adding:
 
 
 def blank(rows: int) -> RemainingEstimate:
-    """The estimate of new replicas."""
-    never = np.full(rows, UNKNOWN, np.int64)
-    return RemainingEstimate(np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int32), never, never, np.zeros(rows))
+    """The estimate of new replicas. Its columns take no memory, and cannot be written to."""
+    values = np.nan, np.int32(UNKNOWN), np.int64(UNKNOWN), np.int64(UNKNOWN), 0.0
+    return RemainingEstimate(*(np.broadcast_to(value, rows) for value in values))
 
 
 def realign(estimate: RemainingEstimate, rows: Longs) -> RemainingEstimate:
     """Bring the estimate to the rows of another snapshot, `rows` from `match_replicas`."""
+    if (estimate.leader == UNKNOWN).all():
+        return blank(len(rows))  # mostly nothing moves
     return RemainingEstimate(
         carry(estimate.per_offset, rows, np.nan),
         carry(estimate.leader, rows, UNKNOWN),
@@ -132,6 +134,9 @@ def _keep(
     """Keep the estimate of moving replicas (`now`), and of earlier ones: reassignments may be unknown for a poll."""
     done = indexed.snapshot.replicas.in_isr
     kept = realign(before, np.where(done, UNKNOWN, np.arange(len(done))))
-    for column in fields(RemainingEstimate):
-        getattr(kept, column.name)[rows] = getattr(now, column.name)
-    return kept
+    if not len(rows):
+        return kept
+    columns = {column.name: getattr(kept, column.name).copy() for column in fields(RemainingEstimate)}
+    for name, values in columns.items():
+        values[rows] = getattr(now, name)
+    return RemainingEstimate(**columns)
