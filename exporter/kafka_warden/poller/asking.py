@@ -81,7 +81,7 @@ class PollContext:
     state: PollerState
     clock: float
     deadline_at: float
-    tasks: asyncio.TaskGroup
+    tasks: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
     """Every task of the poll."""
     lead: BrokerLink | None = None
     """The link over which the metadata came."""

@@ -94,9 +94,12 @@ class Poller:
         Raises:
             PollAbandonedError: the poller was closed meanwhile.
         """
-        now = self._clock.time()
+        now, clock = self._clock.time(), self._clock.monotonic()
+        # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
+        pauses = REQUESTS * min(max(self.throttle_times.values(), default=0.0), LONGEST_PAUSE)
+        asked = PollContext(self._state, clock, clock + self._settings.deadline + pauses)
         try:
-            asked, beans = self._network.run(self._ask)
+            beans = self._network.run(lambda: self._ask(asked))
             wait([question.answers for question in beans])
         finally:
             if self._state.links.closed:
@@ -141,14 +144,10 @@ class Poller:
             self.jmx.close()
         self._network.close()
 
-    async def _ask(self) -> tuple[PollContext, Sequence[Question]]:
+    async def _ask(self, asked: PollContext) -> Sequence[Question]:
+        # Returns no context: that refers to its own task, and the columns of the poll would be freed much later.
         self._state.links.refresh()
-        clock = self._clock.monotonic()
-        async with asyncio.TaskGroup() as tasks:
-            # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
-            pauses = REQUESTS * min(max(self.throttle_times.values(), default=0.0), LONGEST_PAUSE)
-            deadline_at = clock + self._settings.deadline + pauses
-            asked = PollContext(self._state, clock, deadline_at, tasks)
+        async with asked.tasks:
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.
             beans = self._ask_jmx(asked) if self._state.book.failing(Source.METADATA, NO_BROKER) else ()
             questions = ClusterQuestions(asked)
@@ -157,7 +156,7 @@ class Poller:
             rows = self._state.answers.rows
             if asked.layout is not None and rows is not None:
                 await _remaining_questions(asked, questions, asked.layout, rows)
-        return asked, beans
+        return beans
 
     def _ask_jmx(self, asked: PollContext, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
         """Ask all processes that are known by now, except those that were asked before in this poll."""

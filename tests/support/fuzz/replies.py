@@ -99,7 +99,7 @@ class Replies:
         connection = link._connection = Connection(_Frames(key, reply), "fuzz", link.address)  # type: ignore[arg-type]  # has what is used
         known = {each: (0, kind[2].max_version) for each, kind in KINDS.items()} | {key: (0, version)}
         connection._versions = BrokerVersionData(api_versions=known)
-        context = PollContext(state, 0.0, LATER, None)  # type: ignore[arg-type]  # no task is made
+        context = PollContext(state, 0.0, LATER)
         return await context.attempt(link, question, LATER)
 
 
