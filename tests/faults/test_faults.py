@@ -14,7 +14,10 @@ from tests.faults import faults_process as process
 from tests.faults import faults_web as web
 from tests.faults.witness import Used, Witness
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_faults]
+LONGEST = 900
+"""Seconds: `throttled_long` waits for 30 polls of six seconds and more, then for all to be as before."""
+
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_faults, pytest.mark.timeout(LONGEST)]
 
 Fault = Callable[[Witness], Iterator[set[Fired]]]
 """Causes a fault, asserts what proves it, yields the alerts that it must bring, and undoes it."""
