@@ -16,14 +16,16 @@ OPEN = {"kafka_warden.model", "kafka_warden.errors", "kafka_warden.formulas"}
 
 SETTINGS = {"kafka_warden.settings"}
 CLOCK = {"kafka_warden.clock"}
+THREADS = {"kafka_warden.daemon_threads"}
 
 ROOMS: dict[str, set[str]] = {
     "kafka_warden.clock": set(),
+    "kafka_warden.daemon_threads": set(),
     "kafka_warden.errors": set(),
     "kafka_warden.model": {"kafka_warden.formulas"},
     "kafka_warden.formulas": set(),
     "kafka_warden.settings": OPEN,
-    "kafka_warden.clients": OPEN | CLOCK | SETTINGS,
+    "kafka_warden.clients": OPEN | CLOCK | SETTINGS | THREADS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
     "kafka_warden.poller": OPEN | CLOCK | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
@@ -33,7 +35,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
     "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
     "kafka_warden.history": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.web": OPEN | SETTINGS | {"kafka_warden.page"},
+    "kafka_warden.web": OPEN | SETTINGS | THREADS | {"kafka_warden.page"},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
@@ -42,6 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
     "kafka_warden.memory": set(),
+    "kafka_warden.pace": set(),
     "kafka_warden.reload": OPEN | {"kafka_warden.config", "kafka_warden.lifecycle"},
     "kafka_warden.cycle": OPEN
     | CLOCK
@@ -55,6 +58,7 @@ ROOMS: dict[str, set[str]] = {
             "history.poll",
             "history.recorder",
             "memory",
+            "pace",
             "state",
             "page",
         )
@@ -109,7 +113,7 @@ LIBRARIES: dict[str, set[str]] = {
     "pyspark": {"kafka_warden.pipeline"},
     "structlog": {
         f"kafka_warden.{room}"
-        for room in ("app", "cycle", "history", "log", "poller", "reload", "state", "timer", "web")
+        for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
     },
     "yaml": {"kafka_warden.config", "kafka_warden.settings"},
 }

@@ -22,11 +22,11 @@ BREAK_REAPING: Final = "set kafka_warden.web.server.asyncio 0"
 """Raises in the task that closes idle connections."""
 
 OTHERS: Final = {
-    *("thread jmx_0", "thread jmx child", "thread jmx child stderr", "thread bcrypt_0"),
+    *("thread jmx_0", "thread jmx child", "thread jmx child stderr"),
     *("task Lifespan.handle_lifespan", "task raise_shutdown", "task EventWrapper.wait"),
     *("task worker_serve.<locals>._server_callback", "task TCPServer._idle_timeout"),
 }
-"""JMX: a thread for each poll, and the child, which is replaced; checks of passwords; tasks of hypercorn."""
+"""JMX: a thread for each poll, and the child, which is replaced; tasks of hypercorn."""
 
 
 def everything(sidecar: Ordered) -> set[str]:
@@ -91,3 +91,17 @@ def test_a_process_that_stays_unhealthy_ends(start: Start) -> None:
     assert is_saved(sidecar)
     assert "the thread network has ended" in sidecar.log
     assert "most recent call first" in sidecar.log
+
+
+@pytest.mark.realtime
+def test_a_log_that_is_not_read_does_not_keep_an_unhealthy_process(start: Start) -> None:
+    """It ends all the same, with its state saved."""
+    sidecar = start()
+    sidecar.forget_state()
+    sidecar.done(PATIENT)
+    sidecar.done("thread network")
+    wait_for(lambda: sidecar.health()[0] == 503, SLOW_MACHINE, "it is unhealthy")
+    sidecar.done("stderr")
+    sidecar.order(HASTY)
+    assert sidecar.process.wait(SLOW_MACHINE) == 1
+    assert is_saved(sidecar)

@@ -140,7 +140,6 @@ def test_the_cache_key_has_the_lengths_of_its_parts() -> None:
 
     assert authenticator._digest("a", "bc", "d") != authenticator._digest("ab", "c", "d")
     assert authenticator._digest("a", "bc", "d") == authenticator._digest("a", "bc", "d")
-    authenticator.checks.close()
 
 
 def test_a_rate_limit_answers_429(serve: Callable[..., Served], tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ login of another one by no more than the check that runs. Verified passwords are
 
 import asyncio
 from collections import Counter, OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 import bcrypt
 import structlog
+
+from kafka_warden.daemon_threads import DaemonThreads
 
 _LONGEST_PASSWORD: Final = 72
 """Bytes. bcrypt uses no more. Its Python binding raises on more, and Go's ignores them."""
@@ -32,10 +33,10 @@ class _Check:
 
 
 class PasswordChecks:
-    """Checks on a thread of its own, the queue on the event loop's thread."""
+    """Each check on a thread of its own, one at a time; the queue on the event loop's thread."""
 
     def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="bcrypt")
+        self._threads = DaemonThreads(1, "bcrypt")
         self._verified: OrderedDict[bytes, None] = OrderedDict()
         self._queue: list[_Check] = []
         self._last: OrderedDict[str, int] = OrderedDict()
@@ -61,10 +62,6 @@ class PasswordChecks:
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
         return await check.result
-
-    def close(self) -> None:
-        """Start no more checks."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _refuse_above_limits(self, client: str) -> None:
         """Refuse the newest check of the client that has most, or of those that have as many had its turn last."""
@@ -102,12 +99,9 @@ class PasswordChecks:
 
     async def _run(self, check: _Check) -> bool:
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._executor, _matches, check.password, check.hashed)
-        except asyncio.CancelledError:
-            raise
-        except BaseException as failure:  # noqa: BLE001  # the other checks wait; a panic in Rust is no Exception
-            structlog.get_logger(__name__).error("a password cannot be checked", problem=type(failure).__name__)
+            return await self._threads.run(lambda: _matches(check.password, check.hashed))
+        except Exception as failure:  # noqa: BLE001  # the other checks wait
+            structlog.get_logger(__name__).error("a password cannot be checked", problem=str(failure))
             return False
 
 

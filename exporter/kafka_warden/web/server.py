@@ -131,7 +131,6 @@ class WebServer:
             self.failure = failure
             _log().error("the web server failed", problem=repr(failure))
         finally:
-            self.checks.close()
             listener.close()
             self._started.set()
 

@@ -1,14 +1,15 @@
-"""The event loop that all broker links share, in a thread of its own, and threads for calls that block."""
+"""The event loop that all broker links share, in a thread of its own."""
 
 import asyncio
 import contextlib
 import socket
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from typing import Any, Final, TypeVar
 
 from kafka_warden.clock import Clock, SystemClock
+from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import PollAbandonedError
 
 T = TypeVar("T")
@@ -87,31 +88,3 @@ class Network:
                 self._loop.run_until_complete(asyncio.wait(tasks))
             self._loop.run_until_complete(asyncio.sleep(0))  # connections that were closed just now
             self._loop.close()
-
-
-class DaemonThreads:
-    """Runs blocking calls on daemon threads, a limited number at a time.
-
-    The loop's default executor would do the same, but the interpreter waits for its threads at exit.
-    """
-
-    def __init__(self, most: int, name: str) -> None:
-        self._free = asyncio.Semaphore(most)
-        self._name = name
-
-    async def run(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call."""
-        await self._free.acquire()
-        loop, done = asyncio.get_running_loop(), Future[T]()
-        done.set_running_or_notify_cancel()  # from now on it cannot be cancelled
-
-        def work() -> None:
-            try:
-                done.set_result(call())
-            except Exception as raised:  # noqa: BLE001  # handed to the caller
-                done.set_exception(raised)
-            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(self._free.release)
-
-        threading.Thread(target=work, name=self._name, daemon=True).start()
-        return await asyncio.wrap_future(done)
