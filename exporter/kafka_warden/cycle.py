@@ -19,6 +19,7 @@ from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.memory import FreeMemory
 from kafka_warden.model import Bools, Parameters, Snapshot
+from kafka_warden.pace import Pace
 from kafka_warden.page import PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
 from kafka_warden.state import StateFile
@@ -38,6 +39,8 @@ class _Shown:
 
     snapshot: Snapshot | None = None
     view: View | None = None
+    interval: float = 0.0
+    """Seconds between the starts of two polls when it was polled."""
 
 
 class Cycle:
@@ -72,9 +75,7 @@ class Cycle:
         self._shown = _Shown()
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
         self._rendering = threading.RLock()
-        self._took = 0.0
-        """Seconds from the start to the end of the last cycle, or of the poll of this one where that took longer."""
-        self._stretched = False
+        self._pace = Pace(parameters.poll_interval)
         self._free_memory = FreeMemory()
         self._publish(None)
 
@@ -83,7 +84,7 @@ class Cycle:
         started = self._clock.awake()
         self._once(started)
         self._free_memory.release()
-        self._note_duration(self._clock.awake() - started)
+        self._pace.ended(self._clock.awake() - started)
 
     def _once(self, started: float) -> None:
         try:
@@ -93,7 +94,7 @@ class Cycle:
         except Exception:
             log.exception("the poll failed; this is a bug, please report it")
             snapshot = self._shown.snapshot
-        self._took = max(self._took, self._clock.awake() - started)
+        self._pace.running(self._clock.awake() - started)
         try:
             self._show(snapshot)
         except Exception:
@@ -107,6 +108,7 @@ class Cycle:
         if parameters.series_budget != self._parameters.series_budget:
             self._exposition = Exposition(parameters.series_budget)
         self._parameters, self._shows_topic = parameters, shows_topic
+        self._pace.configured = parameters.poll_interval
         self._topics = ((), np.zeros(0, bool))
 
     def save(self) -> None:
@@ -135,21 +137,8 @@ class Cycle:
 
     @property
     def interval(self) -> float:
-        """Seconds between the starts of two polls. A poll that takes longer than the interval delays the next one."""
-        interval = self._parameters.poll_interval
-        return interval * max(1, math.ceil(self._took / interval))
-
-    def _note_duration(self, took: float) -> None:
-        interval, before = self._parameters.poll_interval, self._stretched
-        self._took, self._stretched = took, took > interval
-        if self._stretched and not before:
-            log.warning(
-                "a poll takes longer than poll.interval, so polls start less often; increase poll.interval",
-                seconds=round(took, 1),
-                interval=interval,
-            )
-        elif before and not self._stretched:
-            log.info("polls take less than poll.interval again", interval=interval)
+        """Seconds between the starts of two polls."""
+        return self._pace.interval
 
     def _show(self, snapshot: Snapshot | None) -> None:
         if snapshot is None or not self._fresh(snapshot):
@@ -166,7 +155,7 @@ class Cycle:
                 parameters=parameters,
             )
             with self._rendering:
-                self._shown = _Shown(snapshot, view)
+                self._shown = _Shown(snapshot, view, self.interval)
                 self._publish(view)
         else:
             self._publish(self._shown.view)
@@ -226,7 +215,8 @@ class Cycle:
             return {}
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
-        oldest = self._clock.monotonic() - SHOWN_FOR * self.interval
+        # A shorter interval is in force before the first poll with it has ended.
+        oldest = self._clock.monotonic() - SHOWN_FOR * max(self.interval, self._shown.interval)
         return snapshot is not None and snapshot.clock >= oldest
 
     def _allowed(self, topics: tuple[str, ...]) -> Bools:

@@ -133,7 +133,9 @@ class LibraryFilter(logging.Filter):
         """Decide on one record."""
         if record.name.partition(".")[0] not in _CHATTY:
             return True
-        return record.levelno >= logging.WARNING and self._is_new(record)
+        # The cycle logs late polls; the scheduler warns of each.
+        least = logging.ERROR if record.name == "apscheduler.scheduler" else logging.WARNING
+        return record.levelno >= least and self._is_new(record)
 
     def _is_new(self, record: logging.LogRecord) -> bool:
         place = (record.pathname, record.lineno, record.levelname)

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -28,14 +29,15 @@ class FreeMemory:
         self._least = 0
 
     def release(self) -> None:
-        """Return it, if it is likely to be much."""
+        """Return it, if it is likely to be much and can be known: to read it takes a descriptor."""
         if not hasattr(_libc, "malloc_trim"):
             return
-        resident = _resident()
-        if resident > self._least + _GROWTH:
-            _libc.malloc_trim(0)
-            resident = self._least = _resident()
-        self._least = min(self._least, resident)
+        with suppress(OSError):
+            resident = _resident()
+            if resident > self._least + _GROWTH:
+                _libc.malloc_trim(0)
+                resident = self._least = _resident()
+            self._least = min(self._least, resident)
 
 
 def _resident() -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from kafka_warden import memory
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
@@ -70,7 +71,7 @@ def shows(cycle: Cycle) -> bool:
 
 
 def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: VirtualClock, polled: Polled) -> None:
-    """The metric has the interval that is kept, numbers stay for three of these, and each change is logged once."""
+    """The metric has the interval that is kept, numbers stay for three of these, and it is logged once."""
     poll = polled.poll
     asked_for: list[float] = []
 
@@ -90,7 +91,7 @@ def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: Virtu
             assert cycle.holder.page is not None
             assert f"kafka_warden_poll_interval_seconds {interval}\n".encode() in cycle.holder.page.text
             assert shows(cycle)
-        assert [(each["log_level"], each.get("seconds")) for each in logs] == [("warning", 35), ("info", None)]
+    assert [(each["log_level"], each.get("seconds")) for each in logs] == [("warning", 35)]
     assert asked_for == [10, 10, 40, 40, 10]
     polled.poll = slow(35)  # type: ignore[method-assign]  # as above
     cycle.once()
@@ -98,6 +99,32 @@ def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: Virtu
         clock.advance(seconds)
         cycle.expire()
         assert shows(cycle) == still
+
+
+def test_a_shorter_interval_does_not_empty_the_page(cycle: Cycle, clock: VirtualClock) -> None:
+    """Numbers of the longer interval stay for three of those, until a poll with the shorter one has ended."""
+    cycle.configure(Parameters(poll_interval=6 * INTERVAL), lambda _: True)
+    cycle.once()
+    clock.advance(5 * INTERVAL)
+    cycle.configure(Parameters(poll_interval=INTERVAL), lambda _: True)
+    cycle.expire()
+    assert shows(cycle)
+
+    cycle.once()
+    clock.advance(3 * INTERVAL + 0.1)
+    cycle.expire()
+    assert not shows(cycle)
+
+
+def test_a_process_without_a_free_descriptor_polls(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How much memory is free cannot be read then."""
+
+    def fail() -> int:
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(memory, "_resident", fail)
+    cycle.once()
+    assert shows(cycle)
 
 
 def test_a_suspension_during_a_poll_stretches_nothing(

@@ -1,0 +1,43 @@
+"""How often polls start when they take longer than the interval."""
+
+from collections.abc import Iterable
+
+from structlog.testing import capture_logs
+
+from kafka_warden.pace import SETTLED, Pace
+
+INTERVAL = 10.0
+
+
+def logged(pace: Pace, durations: Iterable[float]) -> list[str]:
+    """Levels of what is logged while polls take so many seconds."""
+    with capture_logs() as logs:
+        for seconds in durations:
+            pace.ended(seconds)
+    return [each["log_level"] for each in logs]
+
+
+def test_the_interval_is_a_multiple_of_the_configured_one() -> None:
+    """Polls start at the configured times, and some of these are left out."""
+    pace = Pace(INTERVAL)
+    for seconds, interval in ((0.0, 10), (10.0, 10), (10.1, 20), (35.0, 40), (1.0, 10)):
+        pace.ended(seconds)
+        assert pace.interval == interval
+
+
+def test_a_poll_under_way_counts() -> None:
+    """Its answers are shown by the interval that it makes necessary."""
+    pace = Pace(INTERVAL)
+    pace.running(25.0)
+    assert pace.interval == 30
+    pace.running(1.0)
+    assert pace.interval == 30
+
+
+def test_polls_near_the_interval_are_logged_once() -> None:
+    """Those that take a little more and a little less in turns; then the first poll of a series that keeps it."""
+    pace = Pace(INTERVAL)
+    assert logged(pace, [10.1, 9.9] * 20) == ["warning"]
+    assert logged(pace, [9.9] * (SETTLED - 2)) == []
+    assert logged(pace, [9.9] * 5) == ["info"]
+    assert logged(pace, [10.1, 10.1]) == ["warning"]
