@@ -146,6 +146,7 @@ class Sidecar:
                 healthy_at = time.monotonic()
                 notify("WATCHDOG=1")
             elif time.monotonic() - healthy_at > UNHEALTHY_SECONDS:
+                self._signals.end(1)  # first: a log that is not read would keep the process
                 log.error("not healthy; the process ends and must be restarted", reasons=health.reasons)
                 faulthandler.dump_traceback()
                 return 1
@@ -174,15 +175,15 @@ class Sidecar:
     def _put_in_force(self, config: Config) -> None:
         """Use another configuration. Call it between two polls."""
         old, settings, parameters = self._reloader.config, poller_settings(config), config.to_parameters()
-        # The JVM reads its TLS files once.
+        # First what can fail. The JVM reads its TLS files once.
         same = config.jmx == old.jmx and config.jmx.tls.files() is None
         jmx = self._poller.jmx if same else make_jmx(config)
+        self._timer.reschedule(config.poll.interval)
         configure(config.log.level, config.log.format)
         self._poller.configure(settings, config.kafka.settings if config.kafka is not old.kafka else None, jmx)
         self._cycle.configure(parameters, config.topics.matches)
         if self._history is not None:
             self._history.configure(parameters, config.history.interval)
-        self._timer.reschedule(config.poll.interval)
         for name in config.not_in_effect():
             log.warning("this setting has no effect", setting=name)
 

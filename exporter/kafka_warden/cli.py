@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -171,6 +172,8 @@ def _run(parsed: argparse.Namespace) -> int:
             check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
         return config
 
+    # Until the sidecar handles it: by default it ends the process.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     path = config_file(parsed.config, os.environ)
     file = FileWatch(() if path is None else (path,))
     config = read_all()

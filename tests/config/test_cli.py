@@ -1,6 +1,7 @@
 """The command, as a process of its own: exit codes, one line, no secrets."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden import cli
+from kafka_warden.errors import ConfigError
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +88,22 @@ def test_no_flag_takes_a_secret_and_none_is_guessed(run: Run, flag: str) -> None
     assert done.returncode == 2
     assert f"unrecognized arguments: {flag}" in done.stderr
     assert CANARY not in done.stderr
+
+
+def test_a_reload_during_the_start_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGHUP ends a process that does not handle it."""
+    before, handled = signal.getsignal(signal.SIGHUP), []
+
+    def load(*_: object) -> None:
+        handled.append(signal.getsignal(signal.SIGHUP))
+        raise ConfigError("stop here")
+
+    monkeypatch.setattr(cli, "load", load)
+    try:
+        assert cli.main(["run"]) == cli.BAD_CONFIGURATION
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert handled == [signal.SIG_IGN]
 
 
 def test_the_environment_configures_too(run: Run) -> None:

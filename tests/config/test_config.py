@@ -234,6 +234,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("poll: {interval: 5s, deadline: 5s}", "poll.deadline: expected less than poll.interval (5s), got 5s"),
     ("poll: {deadline: 11s}", "poll.deadline: expected less than poll.interval (10s), got 11s"),
     ("poll: {interval: 10ms}", "poll.interval: expected 100ms or more, got 10ms"),
+    ("poll: {interval: 2h}", "poll.interval: expected 1h or less, got 7200s"),
+    ("moves: {deadline: 4000000d}", "moves.deadline: expected 3650d or less, got '4000000d'"),
     ("jmx: {port: 99999}", "jmx.port: expected a port from 1 to 65535, got 99999"),
     ("jmx: {brokers: {one: 'a:1'}}", "jmx.brokers: expected a node id, which is a whole number, got 'one'"),
     ("jmx: {user: u}", "jmx.user: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD"),

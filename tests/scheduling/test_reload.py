@@ -1,5 +1,6 @@
 """SIGHUP: a configuration is used as a whole or not at all, and nothing that was measured is lost."""
 
+import logging
 import signal
 import socket
 import threading
@@ -186,6 +187,27 @@ def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading
     (entry,) = reloading.reload()
     assert isinstance(entry["exc_info"], ZeroDivisionError)
     assert (reloading.reloader.config, reloading.problem() is None) == (old, False)
+
+
+def test_nothing_of_a_configuration_that_fails_is_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can fail comes before the first change."""
+
+    def fail(*_: object) -> None:
+        raise OverflowError
+
+    file, signals = tmp_path / "warden.yml", Any
+    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
+    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)  # type: ignore[arg-type]  # is not used
+    monkeypatch.setattr(Timer, "reschedule", fail)
+    file.write_text("{kafka: {bootstrap.servers: 'a:1'}, poll: {interval: 20s}, log: {level: error}}")
+    level = logging.getLogger().level
+    try:
+        with pytest.raises(OverflowError):
+            sidecar._put_in_force(load({}, {}, file))
+        assert sidecar._cycle.interval == 10
+        assert logging.getLogger().level == level
+    finally:
+        sidecar._poller.close()
 
 
 def test_every_option_is_in_the_list_of_the_document() -> None:

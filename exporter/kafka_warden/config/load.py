@@ -79,6 +79,8 @@ def _check_poll(read: dict[str, Any], entries: Entries) -> None:
     interval, deadline = read["poll.interval"], read["poll.deadline"]
     if interval < _SHORTEST_INTERVAL:
         raise ConfigError(f"{_where(entries, 'poll.interval')}: expected 100ms or more, got {interval * 1000:g}ms")
+    if interval > _HOUR:
+        raise ConfigError(f"{_where(entries, 'poll.interval')}: expected 1h or less, got {interval:g}s")
     if deadline is None:
         deadline = read["poll.deadline"] = min(_DEFAULT_DEADLINE, interval / 2)
     if deadline >= interval:

@@ -13,6 +13,7 @@ import yaml
 from kafka_warden.settings.strict import Address, did_you_mean, parse_address, parse_duration
 
 _PORTS: Final = 65536
+_LONGEST: Final = 3650 * 86400.0
 _RATE_UNITS: Final = {
     "B": 1.0,
     "kB": 1e3,
@@ -43,6 +44,8 @@ def duration(value: object) -> float:
     seconds = parse_duration(value) if isinstance(value, str) else None
     if not seconds:
         raise _unexpected("expected a duration with its unit, such as 500ms, 10s or 1h30m", value)
+    if seconds > _LONGEST:
+        raise _unexpected("expected 3650d or less", value)
     return seconds
 
 
