@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafka_warden.app import build, tune_interpreter
+from kafka_warden.app import tune_interpreter
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.cycle import Cycle
 from kafka_warden.log import configure
 from kafka_warden.model import Parameters
+from kafka_warden.parts import build
 from kafka_warden.poller import Poller, PollerSettings
 
 NEVER = 1e9

@@ -89,6 +89,7 @@ ROOMS: dict[str, set[str]] = {
         )
     },
     "kafka_warden.app": {"kafka_warden"},
+    "kafka_warden.parts": {"kafka_warden"},
     "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
     "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.plan": {"kafka_warden"},

@@ -2,10 +2,8 @@
 
 import faulthandler
 import gc
-import json
 import logging
 import os
-import platform
 import queue
 import signal
 import sys
@@ -13,27 +11,19 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, distribution
 from typing import Final, NoReturn
 
 import structlog
 
-from kafka_warden.catalogue import Build, Figures
-from kafka_warden.clients.jmx.session import JmxSession
-from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.cycle import Cycle
-from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.lifecycle import Signals, notify
 from kafka_warden.log import configure
 from kafka_warden.memory import use_one_arena
-from kafka_warden.model import ControllerWindow
-from kafka_warden.poller import Poller, PollerSettings
-from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.parts import build, figures, make_history, make_jmx, poller_settings
+from kafka_warden.poller import Poller
 from kafka_warden.reload import Reloader
-from kafka_warden.settings.certificates import expires_at
 from kafka_warden.settings.secrets import FileWatch
-from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
 from kafka_warden.web.health import HealthCheck
@@ -199,77 +189,3 @@ def tune_interpreter() -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(GC_THRESHOLD)
     use_one_arena()
-
-
-def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
-    """Return what the parts count and when their certificates expire. Read for every page."""
-    connections, current, config = server.connections, server.current, reloader.config
-    tls = config.kafka.settings.tls
-    return {
-        "web_connections": {(): len(connections)},
-        "web_connections_closed_total": {("evicted",): connections.evicted, ("timeout",): connections.reaped},
-        "web_logins_refused_total": {("wrong",): server.checks.failed, ("overload",): server.checks.refused},
-        "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
-        "config_last_reload_successful": {(): reloader.problem is None},
-        "config_last_reload_success_timestamp_seconds": {(): reloader.in_force_since},
-        "certificate_expiry_timestamp_seconds": {
-            **{(name,): at for name, at in current.expiry.items()},
-            ("kafka_client",): expires_at(tls.files.certificate) if tls is not None else None,
-            ("jmx_client",): expires_at(config.jmx.tls.cert_file),
-        },
-        "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
-    }
-
-
-def poller_settings(config: Config) -> PollerSettings:
-    """Return how often and how long to ask."""
-    window = config.controllers.quota_window
-    return PollerSettings(
-        interval=config.poll.interval,
-        deadline=config.poll.deadline,
-        log_dirs=config.poll.log_dirs,
-        controller_window=ControllerWindow(samples=1, seconds=window) if window is not None else None,
-        controllers=config.controllers.bootstrap,
-    )
-
-
-def make_jmx(config: Config) -> JmxQuestions | None:
-    """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
-    jmx = config.jmx
-    if not jmx.enabled:
-        return None
-    controllers = {
-        str(controller.id) if controller.id is not None else str(controller.address): controller.address
-        for controller in jmx.controllers
-    }
-    named = frozenset(address.host for address in config.kafka.settings.bootstrap)
-    plan = JmxPlan(jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
-    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=jmx.tls.files()))
-
-
-def make_history(config: Config) -> Recorder | None:
-    """Make the recorder, if history is configured. Its libraries are loaded only then."""
-    sinks: list[Sink] = []
-    if (parquet := config.history.parquet).path is not None:
-        from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
-
-        sinks.append(ParquetSink(ParquetSettings(parquet.path, parquet.roll, parquet.retention)))
-    if config.history.kafka.topic is not None:
-        from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
-
-        def connect() -> dict[str, str]:
-            return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
-
-        sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
-    return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
-
-
-def build() -> Build:
-    """Return the version, and the commit if the program was installed from one."""
-    try:
-        installed = distribution("kafka-warden")
-    except PackageNotFoundError:
-        return Build("unknown", "unknown", platform.python_version())
-    origin = json.loads(installed.read_text("direct_url.json") or "{}")
-    revision = origin.get("vcs_info", {}).get("commit_id", "unknown")
-    return Build(installed.version, revision, platform.python_version())

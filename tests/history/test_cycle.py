@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from kafka_warden import cycle as cycle_module
-from kafka_warden.app import make_history
 from kafka_warden.cli import check_installed
 from kafka_warden.config import load
 from kafka_warden.cycle import Cycle
@@ -21,6 +20,7 @@ from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.parts import make_history
 from kafka_warden.state import StateFile
 from tests import scene
 from tests.building import Partition, snapshot
@@ -137,7 +137,7 @@ def test_history_is_off_by_default() -> None:
 def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[str]) -> None:
     """One option turns it on and imports only the library that it needs."""
     code = (
-        "import sys; from kafka_warden.app import make_history; from kafka_warden.config import load\n"
+        "import sys; from kafka_warden.parts import make_history; from kafka_warden.config import load\n"
         f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
         "print(*sorted({'confluent_kafka', 'pyarrow'} & set(sys.modules)))"
     )

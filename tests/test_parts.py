@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-from kafka_warden.app import figures
 from kafka_warden.catalogue import SIDECAR
 from kafka_warden.page import PageHolder
+from kafka_warden.parts import figures
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
