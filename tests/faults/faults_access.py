@@ -17,6 +17,7 @@ INTERVAL: Final = 2.0
 SHORT: Final = 0.3
 """Seconds that a broker asks the sidecar to pause."""
 LEAST_PAUSES: Final = 5
+STRETCHED: Final = "a poll takes longer than poll.interval"
 FIRST_SHARE, LAST_SHARE = 0.2, 0.01
 """Request quotas in percent of one thread: one that a busy broker exceeds, and one that every poll exceeds by far."""
 
@@ -50,8 +51,9 @@ def wrong_password(witness: Witness) -> Iterator[set[Fired]]:
 def _without_trust(witness: Witness, listener: str) -> Iterator[set[Fired]]:
     cluster = witness.cluster
     witness.restart(ready=False, kafka={"bootstrap.servers": cluster.listener_bootstrap(listener)})
-    page = witness.until_shown(lambda page: page.errors("metadata"), "metadata fails")
-    assert page.errors("metadata").keys() == {"tls"}
+    page = witness.until_shown(lambda page: page.errors("metadata").get("tls"), "no certificate is trusted")
+    # A busy machine may not answer the first poll in time.
+    assert page.errors("metadata").keys() - {"timeout"} == {"tls"}
     assert no_numbers(page)
     yield blind()
     witness.restart(kafka={"bootstrap.servers": cluster.bootstrap})
@@ -76,15 +78,16 @@ def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
 
 def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     """With pauses of 1 s the interval is stretched, which is shown and logged once, and there is no more connection."""
-    links = _links(witness)
+    links, logged = _links(witness), witness.log.count(STRETCHED)
     with _quota(witness):
         witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
         witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s")
         witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
-        for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS // 2):
+        for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
             assert not page.down()
             assert _links(witness) == links
         yield set()
+        assert witness.log.count(STRETCHED) == logged + 1
     witness.until(lambda page: page["poll_interval_seconds"] == INTERVAL, "the interval is as configured")
 
 

@@ -15,7 +15,7 @@ from tests.faults import faults_web as web
 from tests.faults.witness import Used, Witness
 
 LONGEST = 900
-"""Seconds: `throttled_long` waits for 30 polls of six seconds and more, then for all to be as before."""
+"""Seconds: `throttled_long` waits for 60 polls of six seconds and more, then for all to be as before."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_faults, pytest.mark.timeout(LONGEST)]
 
