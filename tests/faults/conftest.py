@@ -1,6 +1,8 @@
 """The stage of all faults: a secured cluster, watched by a sidecar that logs at debug level."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -14,18 +16,44 @@ SETTLES = 5
 """Polls until the sidecar has all its threads and connections."""
 
 
-@pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stage]:
-    """Three brokers and one topic, shared by all faults."""
-    with Stage(tmp_path_factory.mktemp("stage"), SETTINGS) as running:
-        make_topics(running.cluster)
-        running.restart_sidecar(log={"level": "debug"})
-        yield running
+class Stages:
+    """One stage for all faults, and another one after a fault that failed: the first may be in any state."""
+
+    def __init__(self, make_folder: Callable[[], Path]) -> None:
+        self._make_folder = make_folder
+        self._stack = ExitStack()
+        self._made: tuple[Stage, Used] | None = None
+
+    @contextmanager
+    def lend(self) -> Iterator[tuple[Stage, Used]]:
+        """Lend a running stage, and what its sidecar uses while nothing happens to it."""
+        lent, self._made = self._made or self._make(), None
+        yield lent
+        self._made = lent
+
+    def close(self) -> None:
+        """End the last stage."""
+        self._stack.close()
+
+    def _make(self) -> tuple[Stage, Used]:
+        """Three brokers and one topic."""
+        self.close()
+        stage = self._stack.enter_context(Stage(self._make_folder(), SETTINGS))
+        make_topics(stage.cluster)
+        stage.restart_sidecar(log={"level": "debug"})
+        return stage, _baseline(stage)
 
 
 @pytest.fixture(scope="session")
-def baseline(stage: Stage) -> Used:
-    """Descriptors and threads of a sidecar to which nothing happens, the least of a few polls."""
+def stages(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stages]:
+    """The stages of this run."""
+    made = Stages(lambda: tmp_path_factory.mktemp("stage"))
+    yield made
+    made.close()
+
+
+def _baseline(stage: Stage) -> Used:
+    """The least descriptors and threads of a few polls."""
     seen = []
     with Witness(stage) as witness:
         for _ in range(2 * SETTLES):

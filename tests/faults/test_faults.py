@@ -12,6 +12,7 @@ from tests.faults import faults_brokers as brokers
 from tests.faults import faults_jmx as jmx
 from tests.faults import faults_process as process
 from tests.faults import faults_web as web
+from tests.faults.conftest import Stages
 from tests.faults.witness import Used, Witness
 
 LONGEST = 900
@@ -57,8 +58,13 @@ LONGER = 25.0
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_a_fault_costs_what_it_must(stage: Stage, baseline: Used, fault: Fault) -> None:
+def test_a_fault_costs_what_it_must(stages: Stages, fault: Fault) -> None:
     """Every scrape is answered, just the right alerts fire, and two polls after its end all is as before."""
+    with stages.lend() as (stage, baseline):
+        _cause(fault, stage, baseline)
+
+
+def _cause(fault: Fault, stage: Stage, baseline: Used) -> None:
     stage.until_quiet()
     began = time.time()
     with Witness(stage) as witness:
