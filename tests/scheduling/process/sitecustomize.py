@@ -8,13 +8,13 @@ nothing. The answer has the names of all threads and tasks. A host named `hang` 
 import asyncio
 import atexit
 import ctypes
-import gc
 import json
 import os
 import socket
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ _AGAIN_SECONDS = 1.0
 _POLLS = "polls_0"
 _OWN = "orders"
 _resolve = socket.getaddrinfo
+_make = asyncio.BaseEventLoop.__init__
+_loops = weakref.WeakSet[asyncio.BaseEventLoop]()
 
 
 def _hang(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:  # noqa: A002  # as in socket
@@ -31,8 +33,14 @@ def _hang(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, 
     return _resolve(host, port, family, type, proto, flags)
 
 
+def _note(loop: asyncio.BaseEventLoop) -> None:
+    # gc.get_objects() finds loops and tasks, too. But a tuple that another thread is making must not be seen.
+    _make(loop)
+    _loops.add(loop)
+
+
 def _tasks() -> list["asyncio.Task[Any]"]:
-    return [each for each in gc.get_objects() if isinstance(each, asyncio.Task) and not each.done()]
+    return [task for loop in list(_loops) for task in asyncio.all_tasks(loop)]
 
 
 def _name(task: "asyncio.Task[Any]") -> str:
@@ -44,7 +52,7 @@ def _raise_in(name: str) -> None:
         if thread.name == name and thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
     # An exception reaches a thread when it runs. A loop without a poll does not.
-    for loop in [each for each in gc.get_objects() if isinstance(each, asyncio.AbstractEventLoop)]:
+    for loop in list(_loops):
         if not loop.is_closed():
             loop.call_soon_threadsafe(int)
 
@@ -94,4 +102,5 @@ def _obey(folder: Path) -> None:
 
 if "ORDERS" in os.environ:
     socket.getaddrinfo = _hang
+    asyncio.BaseEventLoop.__init__ = _note  # type: ignore[assignment]  # to know all loops
     threading.Thread(target=_obey, args=(Path(os.environ["ORDERS"]),), name=_OWN, daemon=True).start()
