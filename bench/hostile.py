@@ -2,7 +2,7 @@
 
 The brokers are scripted, in a process of their own; the sidecar is the program that users start. For each way to answer
 badly it reports the greatest memory of the sidecar over that beside good brokers, how often the good broker was not
-answered for, and how long the sidecar takes to end on SIGTERM.
+answered for, how many requests the bad one got, and how long the sidecar takes to end on SIGTERM.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from bench.procfs import memory_bytes
 from bench.report import Row, show
 from bench.sidecar import running_sidecar
 from tests.cluster.page import Page
+from tests.support.linking import CONNECTED
 from tests.support.scripted import ScriptedCluster
 
 GOOD, BAD = 1, 2
@@ -41,7 +42,7 @@ def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequenc
 
     Returns:
         Memory over that beside good brokers; questions to the good broker or for the metadata that were not answered;
-        those to the bad broker; the time until the end.
+        those to the bad broker, and how many requests it got; the time until the end.
     """
     with ScriptedCluster((GOOD, BAD)) as brokers:
         brokers.topic("a", [[GOOD, BAD], [BAD, GOOD]] * 50, rate=10.0, end=100)
@@ -51,15 +52,18 @@ def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequenc
             before = memory_bytes(sidecar.pid, "VmRSS")
             for rule in HOW[how]:
                 brokers.rule(BAD, **rule)
+            brokers.do("forget")
             brokers.do("disconnect", broker=BAD)
             sidecar.wait_polls(polls)
             page = sidecar.scrape()
+            requests = [each for each in brokers.seen() if each["broker"] == BAD and each["request"] != CONNECTED]
             grown = (memory_bytes(sidecar.pid, "VmHWM") - before) / 1e6
             _, seconds = sidecar.stop()
             return (
                 Row(f"{how}: memory", grown, "MB", MOST_MEGABYTES, f"{polls} polls"),
                 Row("- failures of the good broker", _failed(GOOD, page), "", 0.0),
                 Row("- failures of the bad broker", _failed(BAD, page), ""),
+                Row("- requests to the bad broker", len(requests), "", note="fewer than polls: it silenced itself"),
                 Row("- time to end on SIGTERM", seconds, "s", MOST_SECONDS),
             )
 

@@ -18,6 +18,7 @@ from kafka_warden.errors import (
     ForbiddenRequestError,
     KafkaWardenError,
     PollAbandonedError,
+    ProtocolError,
     RefusedError,
     UnsupportedError,
 )
@@ -198,10 +199,23 @@ def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client, req
     client.fail(link, AnswerTimeoutError, r"longer than the poll may take; raise the request quota .*poll\.interval$")
     assert client.took == 0.0
     assert len(client.brokers.seen()) == sent
-    assert (link.take_throttle_time(), link.take_throttle_time()) == (60.0, None)
-    assert client.ask(link, 61.0) == CLUSTER
-    assert client.took == pytest.approx(60.0)
+    assert (link.take_throttle_time(), link.take_throttle_time()) == (60.0, 60.0)
+    client.clock.advance(20.0)
+    assert link.take_throttle_time() == pytest.approx(40.0)
+    assert client.ask(link, 41.0) == CLUSTER
+    assert client.took == pytest.approx(40.0)
     assert client.connections() == 1
+
+
+@pytest.mark.parametrize("request_", ["ApiVersions", "Metadata"])
+def test_an_absurd_pause_is_a_protocol_fault(client: Client, request_: str) -> None:
+    """The connection is dropped, so the pause ends with it, and the next question is asked at once."""
+    client.brokers.rule(1, request_, changes={"throttle_time_ms": (1 << 31) - 1}, times=1)
+    link = client.link()
+    client.fail(link, ProtocolError, r"a pause of 2147484 s \(throttle_time_ms\); more than 60 s is not accepted")
+    assert link.take_throttle_time() in (None, 0.0)
+    assert (client.ask(link), client.took) == (CLUSTER, 0.0)
+    assert client.connections() == 2
 
 
 def test_an_old_broker_has_waited_itself(client: Client) -> None:

@@ -196,13 +196,16 @@ def test_a_throttled_broker_is_waited_for_and_keeps_its_connection(polled: Polli
 
 
 def test_a_pause_longer_than_the_poll_costs_that_broker_only(polled: Polling) -> None:
-    """It is waited out: nothing is sent before its end, and the connection stays."""
-    polled.brokers.rule(2, "ListOffsets", side="followers", throttle_ms=11_000, times=1)
+    """It is waited out and shown: nothing is sent before its end, and the connection stays."""
+    polled.brokers.rule(2, "ListOffsets", side="followers", throttle_ms=31_000, times=1)
     before = polled.connections()
-    polled.poll()
-    assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
+    for left in (31.0, 21.0, 11.0):
+        polled.poll()
+        assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
+        assert polled.poller.throttle_times[2] == pytest.approx(left)
     polled.poll()
     assert polled.down() == {}
+    assert polled.poller.throttle_times[2] == 0.0
     assert polled.connections() == before
     assert polled.brokers.seen(CONNECTED) == []
 

@@ -87,7 +87,7 @@ class Links:
             link.close()
 
     def take_throttle_times(self) -> dict[int, float]:
-        """Return, by broker, the longest pause that it asked for since the previous call. Seconds."""
+        """Return, by broker, the longest pause that it asked for since the previous call, or what is left. Seconds."""
         return {
             int(key.removeprefix("broker ")): longest
             for key, link in self._links.items()

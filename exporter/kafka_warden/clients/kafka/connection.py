@@ -36,6 +36,8 @@ READ_ONLY: Final = frozenset(
 UNSUPPORTED_VERSION: Final = 35
 MUTED_BY_CLIENT: Final = (2, 0)
 """First release whose brokers answer at once and leave it to the client to wait (KIP-219)."""
+LONGEST_PAUSE: Final = 60.0
+"""Seconds. A broker asks for at most one quota window: 1 s by default, quota.window.size.seconds."""
 
 _CORRELATIONS: Final = 1 << 31
 
@@ -84,7 +86,7 @@ class Connection:
             TimeoutError: there was no reply in time.
             ForbiddenRequestError: the request is not on the list; nothing was sent.
             UnsupportedError: the broker does not know the request; nothing was sent.
-            ProtocolError: the reply cannot be decoded, or belongs to another request.
+            ProtocolError: the reply cannot be decoded, belongs to another request, or asks for an absurd pause.
         """
         repeated = request if isinstance(request, Repeated) else None
         request_class = repeated.request_class if repeated is not None else type(request)
@@ -137,7 +139,13 @@ class Connection:
 
     def _note_throttle(self, reply: Any) -> None:
         muted = self.kafka_version >= MUTED_BY_CLIENT
-        self.throttle_time = max(getattr(reply, "throttle_time_ms", 0), 0) / 1000 if muted else 0.0
+        pause = max(getattr(reply, "throttle_time_ms", 0), 0) / 1000 if muted else 0.0
+        if pause > LONGEST_PAUSE:
+            raise ProtocolError(
+                f"{self.address} asks for a pause of {pause:.0f} s (throttle_time_ms); more than {LONGEST_PAUSE:.0f} s"
+                " is not accepted; check quota.window.size.seconds of the broker"
+            )
+        self.throttle_time = pause
 
 
 def decode_reply(frame: bytes, header: RequestHeader, *, undecoded: bool = False) -> Any:

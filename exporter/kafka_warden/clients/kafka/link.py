@@ -44,9 +44,13 @@ class BrokerLink:
         return self._turn.locked()
 
     def take_throttle_time(self) -> float | None:
-        """Return the longest pause in seconds that the broker asked for since the previous call; `None` if silent."""
+        """Return the longest pause since the previous call, or what is left of an earlier one. Seconds.
+
+        `None` while the broker is silent without a pause.
+        """
         longest, self._longest_throttle = self._longest_throttle, None
-        return longest
+        left = self._quiet_until - self.now()
+        return max(longest or 0.0, left) if left > 0 else longest
 
     async def ask(self, request: Any, timeout_at: float) -> Any:
         """Send one read-only request, as `Connection.send` does, and wait for its decoded reply.
@@ -83,6 +87,7 @@ class BrokerLink:
     def close(self) -> None:
         """Close the connection, if there is one. The next question opens a new one."""
         connection, self._connection = self._connection, None
+        self._quiet_until = 0.0
         if connection is not None:
             connection.close()
 
