@@ -1,5 +1,6 @@
 """The web configuration file while it changes: authentication and TLS that are on stay on until a restart."""
 
+import errno
 import os
 import re
 from collections.abc import Callable
@@ -90,6 +91,35 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
     path.write_text(USERS.replace("prometheus", "other"))
     assert [served.get("/", header(user)).status for user in ("prometheus", "other")] == [401, 200]
     assert served.server.current.problem is None
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """It does not change meanwhile. The problem is logged once."""
+    web = CurrentWebFile(path)
+    path.write_text(USERS.replace("prometheus", "other"))
+
+    def fail(*_: object, **__: object) -> str:
+        raise OSError(number, os.strerror(number))
+
+    with structlog.testing.capture_logs() as logged, monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", fail)
+        for _ in range(3):
+            assert set(web.file().users) == {"prometheus"}
+    assert "cannot read the file" in str(web.problem)
+    assert [entry["log_level"] for entry in logged] == ["warning"]
+    assert (set(web.file().users), web.problem) == ({"other"}, None)
+
+
+def test_files_are_read_again_on_request(path: Path) -> None:
+    """Once, although they did not change."""
+    web = CurrentWebFile(path)
+    web.reread = True
+    with structlog.testing.capture_logs() as logged:
+        assert set(web.file().users) == set(web.file().users) == {"prometheus"}
+    assert len(logged) == 1
 
 
 @pytest.mark.parametrize("text", [USERS, LIMIT + USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n"])

@@ -54,6 +54,8 @@ class CurrentWebFile:
         self._loaded = _Loaded(WebFile()) if path is None else self._read(path)
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
+        self.reread = False
+        """Read the files at their next use, also if they did not change. Other threads may set it."""
 
     @property
     def uses_tls(self) -> bool:
@@ -83,15 +85,20 @@ class CurrentWebFile:
         return self._loaded.context
 
     def _refresh(self) -> None:
-        if self._path is None or all(file_status(path) == status for path, status in self._seen.items()):
+        same = all(file_status(path) == status for path, status in self._seen.items())
+        if self._path is None or (same and not self.reread):
             return
+        self.reread = False
         log = structlog.get_logger(__name__)
         try:
             loaded = self._read(self._path)
             _refuse_weaker(self._path, self._loaded.file, loaded.file)
         except ConfigError as failure:
-            self.problem = str(failure)
-            log.warning("the new web configuration is not used; the last good one stays in force", problem=self.problem)
+            known, self.problem, self.reread = self.problem, str(failure), _unreadable(failure)
+            if not same or self.problem != known:
+                log.warning(
+                    "the new web configuration is not used; the last good one stays in force", problem=self.problem
+                )
         else:
             removed = _removed(self._loaded.file, loaded.file)
             self._loaded, self.problem = loaded, None
@@ -105,6 +112,13 @@ class CurrentWebFile:
         # Before the files that it names are opened: one that is missing now may come.
         self._seen |= {named: file_status(named) for named in (file.tls.paths() if file.tls else ())}
         return _load(path, file)
+
+
+def _unreadable(failure: BaseException | None) -> bool:
+    """Return whether the operating system did not let a file be read, for a moment perhaps."""
+    if failure is None or (isinstance(failure, OSError) and not isinstance(failure, ssl.SSLError)):
+        return failure is not None
+    return _unreadable(failure.__context__)
 
 
 def _removed(old: WebFile, new: WebFile) -> list[str]:
