@@ -44,6 +44,23 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
     wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
 
 
+def test_timeouts_are_counted_whoever_closes(serve: Callable[..., Served]) -> None:
+    """Half requests, silent clients and one that is idle after its request, but not clients that hang up."""
+    served = serve(idle_timeout=2.0)
+    silent = [served.connect() for _ in range(10)]
+    half = [served.connect() for _ in range(10)]
+    for connection in half:
+        connection.sendall(HALF)
+    idle = served.connect()
+    idle.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+    for _ in range(10):
+        served.connect().close()
+    for connection in (*silent, *half, idle):
+        read_all(connection)
+    wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
+    assert served.server.connections.reaped == 21
+
+
 def test_a_connection_for_each_scrape_evicts_none(serve: Callable[..., Served]) -> None:
     """50 clients connect for every scrape: what they have closed counts no more, even before asyncio reads that."""
     served = serve()

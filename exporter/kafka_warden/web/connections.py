@@ -22,6 +22,8 @@ from kafka_warden.settings.strict import Address, reason
 
 Peer = tuple[str, int]
 
+_LATE: Final = 1.0
+"""Seconds after the idle timeout: TLS clients that do not answer hypercorn's close are still connected then."""
 _MOST_TRUSTED: Final = 1000
 _KEPT: Final = 4
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
@@ -52,7 +54,7 @@ class Connections:
         self.evicted = 0
         """Closed for a new connection at the limit."""
         self.reaped = 0
-        """Closed after a timeout."""
+        """Closed after a timeout, by hypercorn too."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -98,9 +100,10 @@ class Connections:
     def reap(self) -> None:
         """Close connections that are idle or read for too long and that hypercorn did not close."""
         self._forget_closed()
+        self._drop_hung_up()
         now = time.monotonic()
         for peer, connection in list(self._open.items()):
-            if now - connection.since > (self._answer if connection.answering else self._idle):
+            if now - connection.since > (self._answer if connection.answering else self._idle + _LATE):
                 self._drop(peer)
                 self.reaped += 1
 
@@ -121,8 +124,9 @@ class Connections:
         return min((peer for peer in self._open if peer != new), key=worth)
 
     def _drop_hung_up(self) -> None:
-        # asyncio accepts many connections at once, before it reads that the clients of others have hung up. Without
-        # this, clients that connect for every request would be evicted for connections that they closed.
+        # asyncio accepts many connections at once, before it reads that the clients of others have hung up, and
+        # hypercorn keeps those until the idle timeout. Without this, clients that connect for every request would be
+        # evicted for connections that they closed, and these would count as timeouts.
         waiting = {each.socket.fileno(): peer for peer, each in self._open.items()}
         poll = select.poll()
         for number in waiting:
@@ -131,8 +135,11 @@ class Connections:
             self._drop(waiting[number])
 
     def _forget_closed(self) -> None:
+        now = time.monotonic()
         for peer in [peer for peer, connection in self._open.items() if connection.socket.fileno() < 0]:
-            del self._open[peer]
+            closed = self._open.pop(peer)
+            # hypercorn closes idle connections itself. Those of clients that hung up are dropped before that.
+            self.reaped += not closed.answering and now - closed.since >= self._idle
 
     def _drop(self, peer: Peer) -> None:
         with contextlib.suppress(OSError):

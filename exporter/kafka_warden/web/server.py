@@ -81,9 +81,7 @@ class WebServer:
     def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
         self._settings = settings
         self.current = CurrentWebFile(settings.config_file)
-        # hypercorn closes idle connections itself, except those of TLS clients that do not answer the close.
-        idle = settings.idle_timeout + 1.0
-        self.connections = Connections(settings.connections, idle=idle, answer=settings.answer_timeout)
+        self.connections = Connections(settings.connections, idle=settings.idle_timeout, answer=settings.answer_timeout)
         site = Site(holder, health, settings.version, lambda: self.current.problem)
         self._app = Application(site, self.current, self.connections)
         self.checks = self._app.authenticator.checks
