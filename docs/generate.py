@@ -15,7 +15,7 @@ from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
 from kafka_warden.catalogue.cluster import CLUSTER
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.catalogue.mutations import MUTATIONS
-from kafka_warden.catalogue.replicas import REPLICAS
+from kafka_warden.catalogue.replicas import LONGEST, REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.catalogue.tiered import TIERED
@@ -50,7 +50,8 @@ brokers, and {fixed} for families that do not grow with the cluster. Above that,
 this table: bytes in by partition first, verdicts last. Within a rank the families have the order of this document.
 Within a family the worst, moving and busiest are kept, and a series near the limit stays as it was. Totals and sums
 always count everything.
-`kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first two ranks.
+`kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first four ranks:
+above 0 an alert may not fire.
 
 | Rank | Series |
 |---|---|
@@ -95,10 +96,11 @@ SECTIONS: Final = (
 
 RANKS: Final = {
     Rank.VERDICTS: "states of replicas with a problem, causes of stuck moves",
-    Rank.PROBLEMS: "problems of throttles and tiered storage",
+    Rank.PROBLEMS: f"problems of throttles and tiered storage; the {LONGEST:,} longest under-replicated partitions",
     Rank.BROKERS: "values by broker, node and source",
-    Rank.DETAILS: "values by moving replica, follower and topic; states without a problem",
-    Rank.CLIENTS: "values by user and client id",
+    Rank.ALERTS: "other values that alerts read: ages of replicas, bytes and ages of moves, tokens of clients",
+    Rank.DETAILS: "other values by moving replica, follower and topic; states without a problem",
+    Rank.CLIENTS: "other values by user and client id",
     Rank.UNKNOWN_BROKERS: "values by broker of ids that host replicas and that no answer ever described",
     Rank.RATES: "bytes in by partition",
 }

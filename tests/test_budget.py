@@ -1,22 +1,28 @@
 """`limits.series` bounds the whole page: what is left out first, what never is, and that the choice is stable."""
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES, Budget
 from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
 from kafka_warden.catalogue.metric import Labels
+from kafka_warden.catalogue.replicas import LONGEST
 from kafka_warden.exposition import PARTS, Exposition
 from kafka_warden.formulas.throttle_problems import Problem
 from kafka_warden.model import NO_BROKER, SIDES, Broker, QuotaEntity, Source
 from tests import scene
 from tests.building import Partition, answered, brokers_of, judge, snapshot
 
+ALERTS = Path(__file__).parents[1] / "alerts"
 DEFAULT = 20_000
 DEAD, DEAD_REPLICAS = 3, 10_000
 QUOTA = "kafka_warden_controller_mutation_quota_config"
@@ -115,11 +121,16 @@ def offline(lines: Iterable[str]) -> int:
 
 @pytest.mark.parametrize("moving", [False, True])
 def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None:
-    """Each of 10,000 replicas has its state, each stuck move its cause; families by broker stay."""
+    """Each of 10,000 replicas has its state, each stuck move its cause; families by broker stay.
+
+    So do the ages that alerts read, as far as there is room. Those that are left out are counted.
+    """
     lines, families = page(dead_broker(moving=moving))
     assert offline(lines) == DEAD_REPLICAS
     assert families["kafka_warden_reassignment_stuck"] == (DEAD_REPLICAS if moving else 0)
-    assert value(lines, "kafka_warden_dropped_verdicts") == 0
+    ages = [families[f"kafka_warden_{name}_seconds"] for name in ("partition_under_replicated", "replica_out_of_sync")]
+    assert ages == ([0, 0] if moving else [LONGEST, DEFAULT - DEAD_REPLICAS - LONGEST])
+    assert value(lines, "kafka_warden_dropped_verdicts") >= DEAD_REPLICAS + LONGEST
     assert families["kafka_warden_broker_replicas"] == 3
     assert families["kafka_warden_partition_bytes_in_per_second"] == 0
     assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES
@@ -134,17 +145,31 @@ def test_problems_of_throttles_take_no_room_of_states_and_causes(brokers: int, s
     lines, families = page(replace(view, derived=replace(view.derived, throttling=throttling)))
     assert offline(lines) == families["kafka_warden_reassignment_stuck"] == DEAD_REPLICAS
     assert families["kafka_warden_replication_throttle_problem_seconds"] == shown
-    assert value(lines, "kafka_warden_dropped_verdicts") == len(problems) - shown
+
+    assert value(lines, "kafka_warden_dropped_verdicts") >= len(problems) - shown
 
 
-def test_verdicts_that_are_left_out_are_counted_apart() -> None:
-    """With room for one series, states and causes are left out last, and their number is a metric of its own."""
+def test_what_alerts_read_comes_before_details() -> None:
+    """Every family that an expression of the rules reads. The list in `rank.py` names no other families."""
+    groups = [yaml.safe_load(file.read_text())["groups"] for file in ALERTS.glob("*.rules.yml")]
+    expressions = [rule["expr"] for group in itertools.chain(*groups) for rule in group["rules"]]
+    read = {name for each in expressions for name in re.findall(r"(?<![:\w])kafka_warden_\w+", each)}
+    ranks = {metric.full_name: metric.rank for metric in CATALOGUE}
+    assert {name for name in read if Rank.ALERTS < ranks[name] < Rank.FIXED} == set()
+    assert {name for name, rank in ranks.items() if rank is Rank.ALERTS} <= read
+
+
+def test_what_alerts_read_is_counted_apart_when_it_is_left_out() -> None:
+    """With room for one series, states and causes are left out last. States without a problem are not counted."""
     view = scene.view()
-    verdicts = [line for line in page(view)[0] if "_replica_state{" in line or "_reassignment_stuck{" in line]
-    routine = [line for line in verdicts if 'state="moving"' in line or 'state="in_sync"' in line]
+    all_lines, full = page(view)
+    states = [line for line in all_lines if "_replica_state{" in line]
+    routine = [line for line in states if 'state="moving"' in line or 'state="in_sync"' in line]
     lines, families = page(view, budget=1)
     assert families["kafka_warden_reassignment_stuck"] + families["kafka_warden_replica_state"] == 1
-    assert value(lines, "kafka_warden_dropped_verdicts") == len(verdicts) - len(routine) - 1
+    read = [metric.full_name for metric in CATALOGUE if metric.rank <= Rank.ALERTS]
+    left_out = sum(full[name] - families[name] for name in read) - len(routine)
+    assert value(lines, "kafka_warden_dropped_verdicts") == left_out
 
 
 @pytest.mark.parametrize("budget", [0, 3, 13, 30, 42, 45, 49])

@@ -44,7 +44,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
     wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
 
 
-def test_timeouts_are_counted_whoever_closes(serve: Callable[..., Served]) -> None:
+def test_timeouts_that_hypercorn_sees_first_are_counted(serve: Callable[..., Served]) -> None:
     """Half requests, silent clients and one that is idle after its request, but not clients that hang up."""
     served = serve(idle_timeout=2.0)
     silent = [served.connect() for _ in range(10)]

@@ -5,32 +5,45 @@ from typing import Final
 
 
 class Rank(IntEnum):
-    """Ranks in the order in which series are placed: the last ones are left out first."""
+    """Ranks in the order in which series are placed: the last ones are left out first, but `FIXED` never."""
 
     VERDICTS = 0
     """States of replicas with a problem, causes of stuck moves."""
     PROBLEMS = 1
-    """Problems of throttles and of tiered storage, by broker."""
+    """Problems of throttles and of tiered storage, by broker; the partitions that are longest under-replicated."""
     BROKERS = 2
     """Series by broker, node or source, except those of brokers that Metadata never described."""
-    DETAILS = 3
+    ALERTS = 3
+    """Other series that expressions of alerts read. Without a series of this rank or before, an alert cannot fire."""
+    DETAILS = 4
     """Series by adding replica, follower or topic, and states without a problem."""
-    CLIENTS = 4
+    CLIENTS = 5
     """Series by user and client id."""
-    UNKNOWN_BROKERS = 5
+    UNKNOWN_BROKERS = 6
     """Series by broker of ids that host replicas and that Metadata never described."""
-    RATES = 6
+    RATES = 7
     """Bytes in by partition."""
-    FIXED = 7
-    """Families whose number of series does not grow with the cluster: never left out."""
+    FIXED = 8
+    """Families whose number of series does not grow with the cluster. Placed last: one counts what is dropped."""
 
 
 _BY_NAME: Final = {
+    "controller_mutation_burst": Rank.ALERTS,
+    "controller_mutation_quota_per_second": Rank.ALERTS,
+    "controller_mutation_tokens": Rank.ALERTS,
+    "controller_mutations_per_second": Rank.ALERTS,
     "partition_bytes_in_per_second": Rank.RATES,
+    "partition_under_replicated_seconds": Rank.PROBLEMS,
+    "reassignment_bytes_remaining": Rank.ALERTS,
+    "reassignment_stalled_seconds": Rank.ALERTS,
     "reassignment_stuck": Rank.VERDICTS,
+    "replica_behind_seconds": Rank.ALERTS,
+    "replica_out_of_sync_seconds": Rank.ALERTS,
     "replica_state": Rank.VERDICTS,
     "replication_throttle_problem_seconds": Rank.PROBLEMS,
     "tiered_storage_problem_seconds": Rank.PROBLEMS,
+    "topic_remote_copy_overdue_bytes": Rank.ALERTS,
+    "topic_remote_copy_stalled_seconds": Rank.ALERTS,
 }
 _BY_LABEL: Final = {
     "topic": Rank.DETAILS,

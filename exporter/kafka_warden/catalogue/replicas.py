@@ -1,6 +1,7 @@
 """Replicas out of sync, under-replication, bytes in by partition."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -40,6 +41,19 @@ def _by_leader(name: str, about: str) -> Metric:
     return Metric(name, about, ("broker",), read)
 
 
+LONGEST: Final = 1_000
+"""Under-replicated partitions that are among the last to be left out: an alert on a dead broker needs a few of them."""
+
+
+def _under_replicated(part: slice) -> Callable[[View], Iterable[Sample]]:
+    def read(view: View) -> Iterable[Sample]:
+        ages = view.derived.ages.under_seconds
+        allowed = view.topics[view.snapshot.partitions.topic]
+        return view.partitions(ages, worst_first(ages, allowed & ~np.isnan(ages))[part])
+
+    return read
+
+
 def _unclean(view: View) -> Iterator[Sample]:
     beans = active_controller(view.snapshot)
     if beans is not None and "unclean_leader_elections_total" in beans.values:
@@ -65,7 +79,8 @@ REPLICAS = (
         "partition_under_replicated_seconds",
         "Seconds for which the partition has been under-replicated (Metadata)",
         ("topic", "partition"),
-        lambda view: view.partitions(ages := view.derived.ages.under_seconds, worst_first(ages, ~np.isnan(ages))),
+        _under_replicated(slice(LONGEST)),
+        rest=_under_replicated(slice(LONGEST, None)),
     ),
     *FOLLOWERS,
     _count(

@@ -100,10 +100,10 @@ SIDECAR = (
     ),
     SidecarMetric(
         "dropped_verdicts",
-        "Series left out of /metrics because of the option limits.series that are states of replicas with a problem, "
-        "causes of stuck moves, or problems of throttles and tiered storage",
+        "Series left out of /metrics because of the option limits.series that alerts may need: states of replicas with "
+        "a problem, causes of stuck moves, problems of throttles and tiered storage, values by broker, ages",
         (),
-        lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.PROBLEMS))],
+        lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.ALERTS))],
     ),
     SidecarMetric(
         "sink_up",
