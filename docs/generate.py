@@ -19,6 +19,7 @@ from kafka_warden.catalogue.replicas import LONGEST, REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.catalogue.tiered import TIERED
+from kafka_warden.exposition import LONGEST_LABEL
 from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
 from kafka_warden.sources.bean_list import MUTATIONS as CLIENT_MUTATIONS
 from kafka_warden.sources.bean_list import REQUESTS as CLIENT_REQUESTS
@@ -38,6 +39,7 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
 - Metrics are rendered once per poll; a scrape only reads them. `kafka_warden_snapshot_timestamp_seconds` is the start
   time of that poll. After three poll intervals without a complete poll only self-metrics are served.
+- A label value has at most {label} characters. A longer one, such as a long user name, ends with `~` and a hash.
 - The option `limits.series` limits all series in `/metrics` ([below](#the-limit-of-series)). `topics.allow` and
   `topics.deny` decide which topics have series.
 """
@@ -135,7 +137,7 @@ What the beans count in Kafka 3.9 and 4.1:
 def render() -> str:
     """Render the whole document."""
     samples = _samples(GOLDEN.read_text())
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION.format(label=LONGEST_LABEL)]
     for title, about, metrics in SECTIONS:
         families = "\n".join(_family(metric, samples[metric.full_name]) for metric in metrics)
         parts.append(f"## {title}\n\n{about}\n\n```\n{families}```\n")

@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
-from kafka_warden.exposition import Exposition
+from kafka_warden.exposition import LONGEST_LABEL, Exposition
 from kafka_warden.model import ProcessBeans, QuotaEntity, Source, SourceStatus
 from kafka_warden.page import Page
 from sandbox.monitoring_tools import tools
@@ -158,6 +158,16 @@ def test_what_utf8_cannot_write_does_not_break_the_page(names: set[str]) -> None
 def test_no_label_set_appears_twice(names: list[str]) -> None:
     """Two answers for one label set are one series: Prometheus would refuse the whole page."""
     series(parse_text(with_quotas(names).text.decode()))
+
+
+def test_long_label_values_are_cut_and_stay_distinct() -> None:
+    """Kafka does not limit the names of users. A name that looks like another one after the cut is cut, too."""
+    names = {"a" * 255, *("a" * 30_000 + end for end in "xyz"), "\ud800" * 300, '"' * 300}
+    cut = users(series(parse_text(with_quotas(names).text.decode())))
+    found = users(series(parse_text(with_quotas(names | cut).text.decode())))
+    assert (len(cut), len(found)) == (len(names), 2 * len(names) - 1)
+    assert cut < found
+    assert {len(name) for name in cut if "\\" not in name} == {255, LONGEST_LABEL}
 
 
 def test_of_two_answers_the_first_is_shown() -> None:

@@ -5,6 +5,7 @@ for 30,000 samples of the catalogue. Its parser checks the output in the tests.
 """
 
 import gzip
+import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,9 @@ GZIP_LEVEL: Final = 1
 
 CACHED_LABELS: Final = 400_000
 """Label sets whose text is kept from poll to poll. At some 200 bytes each this bounds the cache to 80 MB."""
+
+LONGEST_LABEL: Final = 256
+"""Characters of a label value. Kafka limits the names of topics to 249, but not those of users and client ids."""
 
 INFO: Final = "_info"
 TOTAL: Final = "_total"
@@ -111,7 +115,16 @@ def _label_text(metric: AnyMetric, labels: tuple[str, ...]) -> str:
         raise ValueError(f"{metric.name} has the labels {metric.labels} and got the values {labels}")
     if not labels:
         return ""
-    return "{" + ",".join(f'{name}="{_escape(value)}"' for name, value in zip(metric.labels, labels, strict=True)) + "}"
+    values = map(_escape, map(_cut, labels))
+    return "{" + ",".join(f'{name}="{value}"' for name, value in zip(metric.labels, values, strict=True)) + "}"
+
+
+def _cut(value: str) -> str:
+    """Cut a long value; a hash keeps it distinct. Values of this length are cut, too, so none equals a cut one."""
+    if len(value) < LONGEST_LABEL:
+        return value
+    mark = "~" + hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return value[: LONGEST_LABEL - len(mark)] + mark
 
 
 def _escape(value: str) -> str:
