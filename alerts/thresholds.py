@@ -11,7 +11,7 @@ import yaml
 FILE: Final = Path(__file__).parent / "thresholds.yml"
 DURATION: Final = "duration"
 SECONDS: Final = "seconds"
-UNITS: Final = (DURATION, SECONDS, "bytes", "ratio")
+UNITS: Final = (DURATION, SECONDS, "bytes", "ratio", "per second")
 """`for` and ranges have a duration, a comparison has seconds. A scale changes these two."""
 
 _LENGTHS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
@@ -45,7 +45,7 @@ class Threshold:
     @property
     def shown(self) -> str:
         """The value with its unit, for people."""
-        return f"{self.value} s" if self.unit == SECONDS else f"{self.value} B" if self.unit == "bytes" else self.value
+        return self.value + {SECONDS: " s", "bytes": " B", "per second": "/s"}.get(self.unit, "")
 
 
 @cache
