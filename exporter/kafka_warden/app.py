@@ -127,6 +127,7 @@ class Sidecar:
             before, written = written, self._file.changed()
             if received is not None or (before and not written):
                 self._reloader.start()
+                self._server.current.reread = True
                 written = False
             health, failure = self._health(), self._server.failure
             if failure is not None:

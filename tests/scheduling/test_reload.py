@@ -1,12 +1,14 @@
 """SIGHUP: a configuration is used as a whole or not at all, and nothing that was measured is lost."""
 
 import logging
+import queue
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -206,6 +208,21 @@ def test_nothing_of_a_configuration_that_fails_is_in_force(tmp_path: Path, monke
             sidecar._put_in_force(load({}, {}, file))
         assert sidecar._cycle.interval == 10
         assert logging.getLogger().level == level
+    finally:
+        sidecar._poller.close()
+
+
+def test_sighup_reads_the_web_configuration_again(tmp_path: Path) -> None:
+    """Also a file that did not change: it may have been unreadable for a moment."""
+    file = tmp_path / "warden.yml"
+    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
+    signals: Any = SimpleNamespace(inbox=queue.SimpleQueue())
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signals.inbox.put(number)
+    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)
+    try:
+        assert sidecar.supervise() == 0
+        assert sidecar._server.current.reread
     finally:
         sidecar._poller.close()
 
