@@ -237,7 +237,7 @@ def test_wrong_number_of_labels_is_refused() -> None:
     """A metric that yields more or fewer label values than it has names is a bug that no page hides."""
     metric = Metric("wrong", "Too few labels (Metadata)", ("a", "b"), lambda _: [(("1",), 1.0)])
     with pytest.raises(ValueError, match="labels"):
-        list(Exposition(10)._lines(metric, dict(metric.read(scene.view()))))
+        list(Exposition(10)._lines(metric, dict(metric.read(scene.view())), {}))
 
 
 def test_pages_of_one_exposition_do_not_mix() -> None:

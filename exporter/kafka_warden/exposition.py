@@ -33,9 +33,6 @@ from kafka_warden.page import Page
 GZIP_LEVEL: Final = 1
 """Twice the size of level 9 at a tenth of the time; it is paid once per poll."""
 
-CACHED_LABELS: Final = 400_000
-"""Label sets whose text is kept from poll to poll. At some 200 bytes each this bounds the cache to 80 MB."""
-
 LONGEST_LABEL: Final = 256
 """Characters of a label value. Kafka limits the names of topics to 249, but not those of users and client ids."""
 
@@ -61,7 +58,7 @@ PARTS: Final = sorted(_parts(), key=lambda part: part[0])
 
 
 class Exposition:
-    """Renders pages. Keeps the text of label sets between polls, because most stay the same."""
+    """Renders pages. Keeps the text of the last page's label sets, because most stay the same."""
 
     def __init__(self, series_budget: int, registry: CollectorRegistry = REGISTRY) -> None:
         self._budget = Budget(series_budget)
@@ -70,13 +67,12 @@ class Exposition:
 
     def render(self, sidecar: Sidecar, view: View | None) -> Page:
         """Render all known values; without a fresh `view` those of the sidecar only."""
-        if sum(map(len, self._labels.values())) > CACHED_LABELS:
-            self._labels.clear()
         unknown = view.unknown_brokers() if view is not None else frozenset()
         dropped = Counter(clients_left_out(view) if view is not None else ())
         # Families of the rank FIXED come last, and show what was dropped until then.
         sidecar = replace(sidecar, dropped=dropped)
         lines: dict[str, list[str]] = defaultdict(list)
+        labels: dict[tuple[str, ...], dict[Labels, str]] = defaultdict(dict)
         self._budget.begin()
         for rank, metric, read in PARTS:
             data = sidecar if isinstance(metric, SidecarMetric) else view
@@ -86,21 +82,20 @@ class Exposition:
             if unknown and rank in (Rank.BROKERS, Rank.UNKNOWN_BROKERS):
                 samples = _split(metric, samples, unknown, inside=rank is Rank.UNKNOWN_BROKERS)
             chosen, left_out = self._budget.choose(rank, metric, samples)
-            lines[metric.name] += self._lines(metric, chosen)
+            lines[metric.name] += self._lines(metric, chosen, labels[metric.labels])
             if left_out:
                 dropped[metric.full_name, rank] += left_out
+        self._labels = labels
         families = [(metric, lines[metric.name]) for metric in CATALOGUE if lines[metric.name]]
         text = _page(families, openmetrics=False) + generate_latest(self._registry)
         process = openmetrics_exposition.generate_latest(self._registry)
         openmetrics = _page(families, openmetrics=True) + process.removesuffix(END) + END
         return Page(text, _pack(text), openmetrics, _pack(openmetrics))
 
-    def _lines(self, metric: AnyMetric, samples: dict[Labels, float]) -> Iterator[str]:
-        name, cache = metric.full_name, self._labels[metric.labels]
+    def _lines(self, metric: AnyMetric, samples: dict[Labels, float], kept: dict[Labels, str]) -> Iterator[str]:
+        name, last = metric.full_name, self._labels[metric.labels]
         for labels, value in samples.items():
-            text = cache.get(labels)
-            if text is None:
-                text = cache[labels] = _label_text(metric, labels)
+            text = kept[labels] = last.get(labels) or _label_text(metric, labels)
             yield f"{name}{text} {_number(value)}\n"
 
 
