@@ -74,6 +74,16 @@ def test_alerts_end_with_their_broker() -> None:
         assert "broker:kafka_warden_broker_state:removed" in rule["expr"], rule["alert"]
 
 
+def test_snapshots_are_trusted_for_as_long_as_they_are_shown() -> None:
+    """Every rule that looks at the age of a snapshot allows for an interval that the sidecar has stretched."""
+    aged = [rule["expr"] for rule in RULES if "kafka_warden_snapshot_timestamp_seconds" in rule["expr"]]
+    assert aged
+    for expression in aged:
+        assert re.search(r"group_left \(\) 3 \* kafka_warden_poll_interval_seconds|page:trusted", expression), (
+            expression
+        )
+
+
 @cache
 def blocks() -> list[tuple[dict[str, Any], str]]:
     """Every block of the promtool tests, and its text."""
