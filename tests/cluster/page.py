@@ -1,6 +1,6 @@
 """A page of the sidecar, parsed with Prometheus' own client library."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 PREFIX = "kafka_warden_"
 
 Labels = frozenset[tuple[str, str]]
+OWN = ("offsets", "log_dirs", "configs", "jmx")
+"""Sources that ask every broker about itself."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,12 @@ class Page:
     def fenced(self, broker: int) -> bool:
         """Return whether a broker is fenced, or gone: Kafka 3.9 does not list fenced brokers."""
         return any(self.get("broker_state", broker=broker, state=state) == 1 for state in ("fenced", "gone"))
+
+    def lost(self, before: "Page", brokers: Iterable[int], lazy: tuple[str, ...]) -> set[object]:
+        """Series that these brokers had and do not have now, except metrics that begin like one of `lazy`."""
+        nodes = {str(broker) for broker in brokers}
+        gone = before.samples.keys() - self.samples.keys()
+        return {key for key in gone if dict(key[1]).get("broker") in nodes and not key[0].startswith(lazy)}
 
     def names(self) -> set[str]:
         """Every metric name."""

@@ -1,4 +1,4 @@
-"""Secured clusters, with a principal that has just the ACLs of a monitor; passwords that are wrong, and then right."""
+"""Secured clusters, with a principal that has just the ACLs of a monitor; a password that is wrong, and then right."""
 
 import http
 from collections.abc import Callable, Iterator
@@ -22,10 +22,8 @@ POLLS = 5
 
 @pytest.fixture(scope="module")
 def scram(no_process_left: None) -> Iterator[Cluster]:
-    """SASL_SSL with SCRAM, JMX with a password, and listeners whose certificates are bad; shared by this file."""
-    settings = ClusterSettings(
-        brokers=2, security=Security.SASL_SSL_SCRAM, jmx_password=True, bad_certificates=True, tiered=False
-    )
+    """SASL_SSL with SCRAM, and JMX with a password; shared by this file."""
+    settings = ClusterSettings(brokers=2, security=Security.SASL_SSL_SCRAM, jmx_password=True, tiered=False)
     with Cluster(settings) as cluster:
         cluster.admin.create_topic("secured", partitions=2, replication_factor=2)
         cluster.load.produce("secured", records=20, partitions=range(2))
@@ -55,24 +53,8 @@ def test_a_monitor_reads_everything(make_cluster: Callable[..., Cluster], tmp_pa
         _assert_complete(sidecar.whole_page(), cluster)
 
 
-def test_no_password_is_seen_anywhere(scram: Cluster, tmp_path: Path) -> None:
-    """Not on the command line of any process, not in the log at debug, not in `/metrics`."""
-    assert scram.jmx_password_file is not None
-    secrets = [file.read_text() for file in (scram.secret_file("monitor"), scram.jmx_password_file)]
-    config = configuration(scram, "monitor", log={"level": "debug"})
-    with Sidecar(config, tmp_path) as sidecar:
-        page = sidecar.whole_page()
-        commands = _command_lines()
-        assert any("kafka_warden.clients.jmx.child" in command for command in commands)
-    for secret in secrets:
-        assert len(secret) > 10
-        assert not any(secret in command for command in commands)
-        assert secret not in sidecar.log
-        assert secret not in page.text
-
-
 def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: Cluster, tmp_path: Path) -> None:
-    """Kafka refuses it: up 0, reason auth, no further attempt; the file is replaced, and a poll later all is well."""
+    """Kafka refuses it: up 0, reason auth, one attempt a broker; the file is replaced, and a poll later all is well."""
     file = write_secret(tmp_path / "password", scram.secret_file("wrong").read_text())
     before = _failed_logins(scram)
     with Sidecar(
@@ -82,24 +64,14 @@ def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: 
         assert page.up()["metadata", ""] is False
         assert page.errors("metadata").keys() <= {"auth", "timeout"}
         assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
-        # An attempt that timed out is made again, until each broker has refused once.
-        wait_for(lambda: _polls_without_attempt(scram, sidecar), 50.0, f"{POLLS} polls without an attempt")
-        assert _failed_logins(scram) > before
+        attempts = _failed_logins(scram) - before
+        print(
+            f"{attempts:.0f} attempts in {page.errors('metadata')['auth']:.0f} polls at {len(scram.broker_ids)} brokers"
+        )
+        # An attempt that timed out is made again, at every broker.
+        assert 1 <= attempts <= len(scram.broker_ids) * (1 + page.errors("metadata").get("timeout", 0))
         write_secret(file, scram.secret_file("monitor").read_text())
         sidecar.wait_ready()
-        _assert_complete(sidecar.whole_page(), scram)
-
-
-def test_a_wrong_jmx_password_costs_jmx_only_and_the_right_one_is_found(scram: Cluster, tmp_path: Path) -> None:
-    """JMX is not up for reason auth, Kafka is; the file is replaced, and JMX is up, too."""
-    assert scram.jmx_password_file is not None
-    file = write_secret(tmp_path / "jmx", "not the password")
-    with Sidecar(configuration(scram, "monitor", jmx={"password_file": str(file)}), tmp_path) as sidecar:
-        nodes = {("jmx", str(node)) for node in (*scram.broker_ids, *scram.controller_ids)}
-        page = sidecar.wait(lambda page: page.down() == nodes and page.errors("jmx", 1).get("auth", 0) >= POLLS)
-        assert page.brokers("broker_sum_replica_lag_messages").keys() == {1, 2}
-        assert "broker_bytes_in_total" not in page.names()
-        write_secret(file, scram.jmx_password_file.read_text())
         _assert_complete(sidecar.whole_page(), scram)
 
 
@@ -115,16 +87,6 @@ def test_a_principal_without_rights_sees_the_reason(scram: Cluster, tmp_path: Pa
         assert "secured" not in page.text
 
 
-@pytest.mark.parametrize("listener", ["EXPIRED", "MISNAMED"])
-def test_a_bad_certificate_is_refused(scram: Cluster, tmp_path: Path, listener: str) -> None:
-    """A broker whose certificate has expired, or is another host's, gets no password: the reason is tls."""
-    kafka = {"bootstrap.servers": scram.listener_bootstrap(listener)}
-    with Sidecar(configuration(scram, "monitor", kafka=kafka), tmp_path, ready=False) as sidecar:
-        page = _wait_for_errors(sidecar, "metadata", "tls", 1)
-        assert page.errors("metadata").keys() == {"tls"}
-        assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
-
-
 def _assert_complete(page: Page, cluster: Cluster) -> None:
     """Every source answered, for every node, and its numbers are in `/metrics`."""
     brokers = set(cluster.broker_ids)
@@ -137,30 +99,8 @@ def _assert_complete(page: Page, cluster: Cluster) -> None:
     assert {int(labels["broker"]) for labels, _ in page.rows("log_dir_bytes")} == brokers
 
 
-def _command_lines() -> list[str]:
-    found = []
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            found.append((directory / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
-
-
 def _failed_logins(cluster: Cluster) -> float:
     """How many authentications the brokers have refused since they started."""
     found = read_secured(cluster, FAILED_LOGINS, "failed-authentication-total")
     assert found
     return sum(found.values())
-
-
-def _polls_without_attempt(cluster: Cluster, sidecar: Sidecar) -> bool:
-    """Whether the next polls fail without a login that the brokers refuse."""
-    before = _failed_logins(cluster)
-    _wait_for_errors(sidecar, "metadata", "auth", sidecar.scrape().errors("metadata")["auth"] + POLLS)
-    return _failed_logins(cluster) == before
-
-
-def _wait_for_errors(sidecar: Sidecar, source: str, reason: str, count: float) -> Page:
-    wait_for(lambda: sidecar.scrape().errors(source).get(reason, 0) >= count, 60.0, f"{count} times {reason}")
-    return sidecar.scrape()

@@ -1,20 +1,18 @@
 """Brokers that die, hang or restart, and topics that go and come back."""
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from sandbox import Cluster, wait_for
 from tests.alerts.stage import Fired, fired
-from tests.cluster.page import Page
+from tests.cluster.page import OWN, Page
 from tests.faults.witness import Witness
 
 VICTIM: Final = 2
 OTHERS: Final = (1, 3)
 TOPIC: Final = "orders"
 PARTITIONS: Final = range(3)
-OWN: Final = ("offsets", "log_dirs", "configs", "jmx")
-"""Sources that ask every broker about itself."""
 LAZY: Final = (
     *("client_request_", "leader_replication_throttled_", "follower_replication_throttled_"),
     *(f"controller_mutation{what}" for what in ("s_", "_tokens", "_throttle_", "_quota_per_", "_burst", "_admission_")),
@@ -36,7 +34,7 @@ def killed(witness: Witness) -> Iterator[set[Fired]]:
     assert page.errors("offsets", VICTIM, before).keys() <= {"refused", "fenced"}
     assert page.errors("jmx", VICTIM, before).keys() == {"refused"}
     page = witness.until(lambda page: page.get("broker_bytes_in_total", broker=VICTIM) is None, "its series are gone")
-    assert not lost(page, before, OTHERS)
+    assert not page.lost(before, OTHERS, LAZY)
     yield without(VICTIM)
     witness.cluster.start(VICTIM)
     witness.cluster.wait_ready(VICTIM)
@@ -54,7 +52,7 @@ def hung(witness: Witness) -> Iterator[set[Fired]]:
         page = witness.until(lambda _: True, "a poll")
         assert _only(page, VICTIM)
         assert len(witness.connections(VICTIM)) <= 1
-    assert not lost(page, before, OTHERS)
+    assert not page.lost(before, OTHERS, LAZY)
     yield without(VICTIM)
     cluster.resume(VICTIM)
     cluster.wait_ready(VICTIM)
@@ -139,15 +137,6 @@ def names(page: Page) -> set[str]:
 def no_numbers(page: Page) -> bool:
     """Whether a page has nothing about brokers, topics and partitions: what is not known is absent, and not 0."""
     return not any(name.startswith(("broker_", "cluster_", "partition", "replica", "under_")) for name in page.names())
-
-
-def lost(page: Page, before: Page, brokers: Iterable[int]) -> set[object]:
-    """Return the series that these brokers had and do not have now."""
-    names = {str(broker) for broker in brokers}
-    gone = before.samples.keys() - page.samples.keys()
-    return {
-        (name, labels) for name, labels in gone if dict(labels).get("broker") in names and not name.startswith(LAZY)
-    }
 
 
 def _only(page: Page, broker: int) -> bool:
