@@ -81,8 +81,6 @@ class Sidecar:
         self.folder = folder
         self.headers: dict[str, str] = {}
         """Of every request."""
-        self.latencies: list[float] = []
-        """Seconds of every scrape."""
         self._config = config
         self._environment = dict(environment or {})
         self._wait_ready = ready
@@ -180,9 +178,7 @@ class Sidecar:
 
     def scrape(self) -> Page:
         """The page as it is now."""
-        began = time.monotonic()
         status, text = self.get("/metrics")
-        self.latencies.append(time.monotonic() - began)
         assert status == http.HTTPStatus.OK, text
         return Page(text)
 

@@ -1,8 +1,5 @@
 """What breaks costs its own numbers only: a broker that is stopped. `tests/faults` has all other faults."""
 
-import statistics
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,7 +22,7 @@ def test_a_stopped_broker_costs_its_own_numbers_only(cluster: Cluster, tmp_path:
     cluster.load.produce("some", records=50, partitions=range(6))
     with Sidecar(configuration(cluster, poll={"log_dirs": "100ms"}), tmp_path) as sidecar:
         before = sidecar.whole_page()
-        with _scraped_all_the_time(sidecar):
+        with repeating(sidecar.scrape, SCRAPE_EVERY):
             cluster.pause(2)
             stopped = sidecar.wait(lambda page: 2 in page.silent("offsets"))
             assert stopped.errors("offsets", 2, before).keys() <= {"timeout", "connect_timeout", "fenced"}
@@ -46,25 +43,6 @@ def test_a_stopped_broker_costs_its_own_numbers_only(cluster: Cluster, tmp_path:
             )
             whole = sidecar.whole_page()
             assert not whole.lost(before, cluster.broker_ids, LAZY)
-        cluster.pause(2)
-        sidecar.wait(lambda page: 2 in page.silent("offsets"))
-        code, seconds = sidecar.stop()
-        print(f"SIGTERM while a broker hangs: exit code {code} after {seconds:.2f} s")
-        assert code == 0
-        assert seconds < 5
-
-
-@contextmanager
-def _scraped_all_the_time(sidecar: Sidecar) -> Iterator[None]:
-    """Scrape twenty times a second; no scrape may fail."""
-    sidecar.latencies.clear()
-    with repeating(sidecar.scrape, SCRAPE_EVERY):
-        yield
-    cuts = statistics.quantiles(sidecar.latencies, n=100)
-    print(
-        f"{len(sidecar.latencies)} scrapes: median {1000 * cuts[49]:.1f} ms, p99 {1000 * cuts[98]:.1f} ms, "
-        f"slowest {1000 * max(sidecar.latencies):.1f} ms"
-    )
 
 
 def _assert_fresh(page: Page, brokers: tuple[int, ...]) -> None:
