@@ -207,6 +207,16 @@ def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client, req
     assert client.connections() == 1
 
 
+def test_a_pause_leaves_the_reply_its_time(client: Client) -> None:
+    """A reply that takes longer than what the pause leaves of the time is waited for, over the same connection."""
+    client.brokers.rule(1, "Metadata", changes={"throttle_time_ms": 800}, delay=0.3)
+    link = client.link()
+    client.ask(link)
+    assert client.ask(link, 1.0) == CLUSTER
+    assert client.took == pytest.approx(1.1)
+    assert client.connections() == 1
+
+
 @pytest.mark.parametrize("request_", ["ApiVersions", "Metadata"])
 def test_an_absurd_pause_is_a_protocol_fault(client: Client, request_: str) -> None:
     """The connection is dropped, so the pause ends with it, and the next question is asked at once."""

@@ -55,7 +55,8 @@ class BrokerLink:
     async def ask(self, request: Any, timeout_at: float) -> Any:
         """Send one read-only request, as `Connection.send` does, and wait for its decoded reply.
 
-        `timeout_at` is the monotonic time at which to give up; the connection is closed then.
+        `timeout_at` is the monotonic time at which to give up; the connection is closed then. A pause that the broker
+        asks for and that ends before comes on top: what is left of the time may be too short for any reply.
 
         Raises:
             SourceError: whatever went wrong, by its class.
@@ -63,8 +64,8 @@ class BrokerLink:
         await self._take_turn(timeout_at)
         try:
             connection = await self._connected(timeout_at)
-            await self._wait_while_throttled(timeout_at)
-            return await self._exchange(connection, request, timeout_at)
+            waited = await self._wait_while_throttled(timeout_at)
+            return await self._exchange(connection, request, timeout_at + waited)
         finally:
             self._turn.release()
 
@@ -101,16 +102,17 @@ class BrokerLink:
             self._turn.release()
             raise AnswerTimeoutError(f"{self.address} left no time for this question")
 
-    async def _wait_while_throttled(self, timeout_at: float) -> None:
-        """Wait for as long as the broker asked for; it does not read from this connection before."""
+    async def _wait_while_throttled(self, timeout_at: float) -> float:
+        """Wait for as long as the broker asked for, since it does not read from this connection before. Seconds."""
         now = self.now()
         if self._quiet_until > timeout_at:
             raise AnswerTimeoutError(
                 f"{self.address} asks for a pause of {self._quiet_until - now:.1f} s (throttle_time_ms), longer"
                 " than the poll may take; raise the request quota of this user, or poll.interval",
             )
-        if self._quiet_until > now:
-            await asyncio.sleep(self._quiet_until - now)
+        left = max(self._quiet_until - now, 0.0)
+        await asyncio.sleep(left)
+        return left
 
     async def _exchange(self, connection: Connection, request: Any, timeout_at: float) -> Any:
         try:
