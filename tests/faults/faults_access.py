@@ -8,6 +8,7 @@ from typing import Final
 from sandbox.passwords import write_secret
 from sandbox.protection import MONITOR, WRONG
 from tests.alerts.stage import Fired
+from tests.cluster.page import Page
 from tests.faults.faults_brokers import blind, no_numbers
 from tests.faults.witness import TIME_LIMIT, Witness
 
@@ -62,13 +63,13 @@ def _without_trust(witness: Witness, listener: str) -> Iterator[set[Fired]]:
 def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
     """With a request quota that asks for pauses of up to 300 ms, 60 polls are as good as without."""
     admin, share = witness.cluster.admin, FIRST_SHARE
-    links = _links(witness)
+    links, before = _links(witness), witness.page
     with _quota(witness):
         longest = list[float]()
         for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
             longest.append(max(page.brokers("broker_throttle_seconds").values()))
             assert longest[-1] > SHORT or not page.down()
-            assert _links(witness) == links
+            _assert_linked(witness, links, before)
             share *= 1.1 if longest[-1] > SHORT else 0.95
             admin.set_client_quota(user=MONITOR, values={"request_percentage": share})
         print(f"longest pause of each poll: {longest}")
@@ -78,14 +79,14 @@ def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
 
 def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     """With pauses of 1 s the interval is stretched, which is shown and logged once, and there is no more connection."""
-    links, logged = _links(witness), witness.log.count(STRETCHED)
+    links, before, logged = _links(witness), witness.page, witness.log.count(STRETCHED)
     with _quota(witness):
         witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
         witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s")
         witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
         for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
             assert not page.down()
-            assert _links(witness) == links
+            _assert_linked(witness, links, before)
         yield set()
         assert witness.log.count(STRETCHED) == logged + 1
     witness.until(lambda page: page["poll_interval_seconds"] == INTERVAL, "the interval is as configured")
@@ -103,3 +104,12 @@ def _quota(witness: Witness) -> Iterator[None]:
 def _links(witness: Witness) -> dict[int, set[int]]:
     """Every connection to a broker by its own port: one that is made again has another."""
     return {broker: witness.connections(broker) for broker in witness.cluster.broker_ids}
+
+
+def _assert_linked(witness: Witness, links: dict[int, set[int]], before: Page) -> None:
+    """Assert that no connection was made or closed."""
+    now, earlier = _links(witness), before.all("source_errors_total")
+    errors = {
+        key: count for key, count in witness.page.all("source_errors_total").items() if count > earlier.get(key, 0)
+    }
+    assert now == links, f"{links} became {now}; errors by broker, reason and source since then: {errors}"
