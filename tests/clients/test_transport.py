@@ -231,3 +231,11 @@ def test_an_error_is_freed_at_once(client: Client, stage: str, rule: dict[str, A
         client.network.run(fail)
     wait_until(lambda: all(error() is None for error in errors))
     assert len(errors) == 5
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_refused_connection_is_freed_at_once(client: Client) -> None:
+    """With the frames of its traceback."""
+    client.brokers.do("refuse", broker=1)
+    client.fail(client.link(), RefusedError, "refused the connection")
+    assert [each for each in gc.get_objects() if isinstance(each, ConnectionRefusedError)] == []
