@@ -18,6 +18,8 @@ INTERVAL: Final = 2.0
 SHORT: Final = 0.3
 """Seconds that a broker asks the sidecar to pause."""
 LEAST_PAUSES: Final = 5
+WINDOW: Final = 10.0
+"""Seconds of a request quota's window, of which Kafka counts ten to eleven."""
 STRETCHED: Final = "a poll takes longer than poll.interval"
 FIRST_SHARE, LAST_SHARE = 0.2, 0.01
 """Request quotas in percent of one thread: one that a busy broker exceeds, and one that every poll exceeds by far."""
@@ -61,19 +63,23 @@ def _without_trust(witness: Witness, listener: str) -> Iterator[set[Fired]]:
 
 
 def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
-    """With a request quota that asks for pauses of up to 300 ms, 60 polls are as good as without."""
+    """With a request quota that asks for pauses of up to 300 ms, at least 60 polls are as good as without."""
     admin, share = witness.cluster.admin, FIRST_SHARE
     links, before = _links(witness), witness.page
     with _quota(witness):
         longest = list[float]()
-        for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
+        for page in islice(witness.pages(3 * POLLS * TIME_LIMIT), 3 * POLLS):
             longest.append(max(page.brokers("broker_throttle_seconds").values()))
             assert longest[-1] > SHORT or not page.down()
             _assert_linked(witness, links, before)
-            share *= 1.1 if longest[-1] > SHORT else 0.95
+            short = sum(0 < pause <= SHORT for pause in longest)
+            if len(longest) >= POLLS and short >= LEAST_PAUSES:
+                break
+            # A pause is the excess of the quota times the window: 0.3 s are 3 %.
+            share *= 1 + (longest[-1] - SHORT / 2) / WINDOW if any(longest) else 0.95
             admin.set_client_quota(user=MONITOR, values={"request_percentage": share})
         print(f"longest pause of each poll: {longest}")
-        assert sum(0 < pause <= SHORT for pause in longest) >= LEAST_PAUSES
+        assert short >= LEAST_PAUSES
         yield set()
 
 
