@@ -44,7 +44,7 @@ GROUP_ROWS: Final = 1 << 15
 ZSTD_LEVEL: Final = 3
 
 _COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
-pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it has freed, and has no use for the rest
+_ONE_THREAD: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,14 @@ class _File:
             return
         rows, stream = pa.concat_tables(self.parts).combine_chunks(), pa.BufferOutputStream()
         with pa.ipc.new_stream(stream, rows.schema, options=_COMPRESSED) as writer:
-            writer.write_table(rows)
+            writer.write_table(rows, BLOCK_ROWS)
         self.blocks.append(stream.getvalue())
         self.parts.clear()
 
     def tables(self) -> Iterator[Any]:
         """Yield all rows as Arrow tables."""
-        yield from (pa.ipc.open_stream(block).read_all() for block in self.blocks)
+        for block in self.blocks:
+            yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(block, options=_ONE_THREAD))
         yield from self.parts
 
 
@@ -144,11 +145,11 @@ class ParquetSink:
 
     def _collect(self, hour: int, poll: Poll) -> None:
         """Take all rows of a poll, or none if some cannot be made."""
-        for file in self._open.values():
-            file.compress()
         for table, part in [(table, to_arrow(build(table, poll))) for table in TABLES]:
             if part.num_rows:
                 self._add(table, hour, poll, part)
+        for file in self._open.values():
+            file.compress()
 
     def _add(self, table: Table[Any], hour: int, poll: Poll, part: Any) -> None:
         file = self._open.get(table.name)
@@ -233,7 +234,7 @@ def encode(table: Table[Any], parts: Iterable[Any]) -> Any:
         while rows.num_rows:
             while rows.num_rows < GROUP_ROWS and (part := next(left, None)) is not None:
                 rows = pa.concat_tables([rows, part])
-            writer.write_table(rows.slice(0, GROUP_ROWS).combine_chunks())
-            rows = rows.slice(GROUP_ROWS)
+            group, rows = rows.slice(0, GROUP_ROWS).combine_chunks(), rows.slice(GROUP_ROWS)
+            writer.write_table(group)
         writer.add_key_value_metadata(metadata_of(table))
     return stream.getvalue()
