@@ -1,7 +1,8 @@
 """`python -m bench.history_memory`: memory that history on a disk adds to the sidecar, at any time of an hour.
 
 Two processes evaluate and render the same generated polls, 10 s apart by their time, one of them with history. The
-greatest memory of each during each poll is compared, files that are written within it included.
+greatest memory of each during each poll is compared, files that are written within it included. Pages of libraries are
+counted apart: they are clean, so the kernel can drop them, and shared with other processes of the same image.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.procfs import memory_bytes
-from bench.report import Row, show
+from bench.report import Row, median, show
 from bench.scale import INTERVAL, evaluate, snapshots
 from bench.worker import Worker
 from kafka_warden.app import tune_interpreter
@@ -46,15 +47,20 @@ def _measure(partitions: int, polls: int) -> Row:
         Worker("bench.history_memory", {**argument, "history": False}) as less,
     ):
         peaks = [(more.step(), less.step()) for _ in range(polls)]
-    added = [high - low for high, low in peaks][WARM_UP:]
-    note = f"{added[len(added) // 2]:+.1f} MB in the middle; {max(low for _, low in peaks):.0f} MB without history"
+    added = [high - low for (high, _), (low, _) in peaks][WARM_UP:]
+    (_, more_code), (_, less_code) = peaks[-1]
+    note = (
+        f"{median(added):+.1f} MB as a rule, and {more_code - less_code:+.1f} MB of code;"
+        f" {max(low for _, (low, _) in peaks):.0f} MB without history"
+    )
     return Row(f"{partitions} partitions: memory added at most", max(added), "MB", MOST_MEGABYTES, note)
 
 
 @contextmanager
-def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], float]]]:
-    """A worker: each step evaluates, renders and records a poll, and returns the greatest memory meanwhile in MB."""
+def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], tuple[float, float]]]]:
+    """A worker: each step evaluates, renders and records a poll, and returns what `_peaks` yields."""
     tune_interpreter()
+    sys.meta_path.insert(0, _NoPandas())
     sink = None
     with tempfile.TemporaryDirectory() as folder:
         if argument["history"]:
@@ -65,7 +71,16 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], fl
         yield None, lambda _: next(peaks)
 
 
-def _peaks(polls: Iterable[Snapshot], sink: Sink | None) -> Iterator[float]:
+class _NoPandas:
+    """Hides pandas, which pyarrow imports where it is installed. The sidecar does not need it."""
+
+    def find_spec(self, name: str, *_: object) -> None:  # of the import system
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _peaks(polls: Iterable[Snapshot], sink: Sink | None) -> Iterator[tuple[float, float]]:
+    """Yield the greatest memory during each poll without pages of files, and pages of files, in MB."""
     parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
     exposition, memory = Exposition(parameters.series_budget), None
     for number, snapshot in enumerate(polls):
@@ -75,7 +90,8 @@ def _peaks(polls: Iterable[Snapshot], sink: Sink | None) -> Iterator[float]:
         page = exposition.render(view.sidecar, view)
         if sink is not None:
             sink.write(Poll(snapshot, view.derived, parameters, "run", number, remembered))
-        yield memory_bytes(os.getpid(), "VmHWM") / 1e6
+        peak, files = (memory_bytes(os.getpid(), name) / 1e6 for name in ("VmHWM", "RssFile"))
+        yield peak - files, files
         del page, view
 
 

@@ -46,7 +46,7 @@ def metadata_of(table: Table[Any]) -> dict[bytes, bytes]:
 
 
 def to_arrow(built: Built) -> Any:
-    """Make a `pyarrow.Table` of the rows of one poll. Columns of few distinct texts stay dictionary-encoded."""
+    """Make a `pyarrow.Table` of the rows of one poll. Columns of few distinct values stay dictionary-encoded."""
     schema = schema_of(built.table)
     arrays = [_array(built.columns[field.name], field.type) for field in schema]
     return pa.table(dict(zip(schema.names, arrays, strict=True)))
@@ -56,7 +56,8 @@ def _array(values: Values, kind: Any) -> Any:
     if isinstance(values, DictionaryColumn):
         codes = pa.array(values.codes.astype(np.int32), mask=values.codes < 0)
         known = _listed(list(values.values), kind)
-        return pa.DictionaryArray.from_arrays(codes, known) if pa.types.is_string(kind) else known.take(codes)
+        # `take` imports pyarrow.compute, 3 MB.
+        return known.take(codes) if pa.types.is_nested(kind) else pa.DictionaryArray.from_arrays(codes, known)
     if isinstance(values, list):
         return _listed(values, kind)
     if values.dtype.kind == "f":

@@ -35,11 +35,11 @@ MOST_ROWS: Final = 1 << 19
 BLOCK_POLLS: Final = 8
 """Polls whose rows of one table are compressed into one block. Each small Arrow table costs 50 KiB beside its rows."""
 
-BLOCK_ROWS: Final = 1 << 13
-"""Rows after which fewer polls are compressed."""
+BLOCK_ROWS: Final = 1 << 14
+"""Rows after which fewer polls are compressed, and of one batch in a block."""
 
-GROUP_ROWS: Final = 1 << 15
-"""Rows of one row group of a file: only these are in memory uncompressed while the file is written."""
+GROUP_BYTES: Final = 3 << 20
+"""Bytes in Arrow of one row group of a file: only these are in memory uncompressed while the file is written."""
 
 ZSTD_LEVEL: Final = 3
 
@@ -231,10 +231,11 @@ def encode(table: Table[Any], parts: Iterable[Any]) -> Any:
     with pq.ParquetWriter(
         stream, rows.schema, compression="zstd", compression_level=ZSTD_LEVEL, store_schema=False
     ) as writer:
-        while rows.num_rows:
-            while rows.num_rows < GROUP_ROWS and (part := next(left, None)) is not None:
+        while rows is not None:
+            while rows.nbytes < GROUP_BYTES and (part := next(left, None)) is not None:
                 rows = pa.concat_tables([rows, part])
-            group, rows = rows.slice(0, GROUP_ROWS).combine_chunks(), rows.slice(GROUP_ROWS)
-            writer.write_table(group)
+            rows = rows.combine_chunks()
+            writer.write_table(rows)
+            rows = next(left, None)
         writer.add_key_value_metadata(metadata_of(table))
     return stream.getvalue()
