@@ -19,9 +19,9 @@ _GROWTH: Final = 4 << 20
 
 def use_one_arena() -> None:
     """Let all threads share one arena, those of pyarrow too. Call it before pyarrow is imported."""
-    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 1)
+        os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 
 class FreeMemory:

@@ -514,7 +514,7 @@ def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
 
 
 def test_columns_have_their_types_in_files(tmp_path: Path) -> None:
-    """Every reader reads dictionary columns as texts."""
+    """Every reader reads dictionary columns as plain values."""
     write(tmp_path, scene_polls())
     file = min((tmp_path / "replicas").rglob("*.parquet"))
     types = {field.name: str(field.type) for field in pq.ParquetFile(file).schema_arrow}
@@ -563,16 +563,44 @@ def test_rows_in_memory_are_compact(tmp_path: Path) -> None:
     assert float(grown) < int(held) / 2
 
 
-def test_a_file_has_row_groups_of_one_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They do not depend on the parts, whose rows keep their order."""
-    monkeypatch.setattr(sink_module, "GROUP_ROWS", 100)
+def test_row_groups_have_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of any size are joined until a group has enough bytes, and rows keep their order."""
     table = next(table for table in TABLES if table.name == "partitions")
     rows = pa.concat_tables([to_arrow(build(table, poll)) for poll in small_cluster(6)])
+    monkeypatch.setattr(sink_module, "GROUP_BYTES", rows.slice(0, 100).nbytes)
     file = tmp_path / "rows.parquet"
-    file.write_bytes(sink_module.encode(table, (rows.slice(0, 60), rows.slice(60, 250), rows.slice(310))))
+    file.write_bytes(sink_module.encode(table, (rows.slice(0, 60), rows.slice(60, 60), rows.slice(120))))
     found = pq.ParquetFile(file).metadata
-    assert [found.row_group(group).num_rows for group in range(found.num_row_groups)] == [100, 100, 100, 60]
+    assert [found.row_group(group).num_rows for group in range(found.num_row_groups)] == [120, 240]
     assert pq.read_table(file)["partition"].to_pylist() == rows["partition"].to_pylist()
+
+
+LOADED = """
+import sys
+from pathlib import Path
+from kafka_warden.app import tune_interpreter
+from tests.history.replay import scene_polls
+
+tune_interpreter()
+from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink, pa
+
+sink = ParquetSink(ParquetSettings(Path(sys.argv[1])))
+for poll in scene_polls():
+    sink.write(poll)
+sink.close(float("inf"))
+print(pa.default_memory_pool().backend_name, *({"pyarrow.compute", "pyarrow.dataset"} & set(sys.modules)))
+"""
+
+
+def test_the_sidecar_loads_little_of_pyarrow(tmp_path: Path) -> None:
+    """An allocator of its own takes up to 10 MB, and pyarrow.compute 3 MB."""
+    # pyarrow imports pandas where it is installed, and pandas the rest of pyarrow.
+    (tmp_path / "pandas.py").write_text("raise ImportError", encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-c", LOADED, str(tmp_path / "history")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert done.stdout.split() == ["system"]
+    assert len(visible(tmp_path / "history")) > 1
 
 
 def test_files_do_not_depend_on_blocks(tmp_path: Path) -> None:

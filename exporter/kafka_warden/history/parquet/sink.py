@@ -227,7 +227,7 @@ def encode(table: Table[Any], parts: Iterable[Any]) -> Any:
     """Encode one file of one part or more, which are read one after the other."""
     left = iter(parts)
     rows, stream = next(left), pa.BufferOutputStream()
-    # Without the Arrow schema in the file, every reader reads dictionary columns as texts.
+    # Without the Arrow schema in the file, every reader reads dictionary columns as plain values.
     with pq.ParquetWriter(
         stream, rows.schema, compression="zstd", compression_level=ZSTD_LEVEL, store_schema=False
     ) as writer:
