@@ -44,13 +44,22 @@ class Soak:
     faults: int = 0
     failures: list[str] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
-    samples: list[tuple[float, dict[str, float]]] = field(default_factory=list)
-    """Seconds since the beginning, and Pss in MB, descriptors and threads of the sidecar and its children."""
+    whole: bool = True
+    """Whether all brokers run."""
+    samples: list[tuple[float, bool, dict[str, float]]] = field(default_factory=list)
+    """Seconds since the beginning, `whole`, and Pss in MB, descriptors and threads of the sidecar and its children."""
 
     def growth(self, name: str) -> float:
-        """Return by how much the later median is above the earlier one."""
+        """Return by how much the later median is above the earlier one: of Pss always, of the rest while all run.
+
+        A broker that is down has no connection.
+        """
         earlier, later = (
-            median(sample[name] for at, sample in self.samples if first <= at / self.seconds <= last)
+            median(
+                sample[name]
+                for at, whole, sample in self.samples
+                if first <= at / self.seconds <= last and (whole or name == "Pss")
+            )
             for first, last in (EARLIER, LATER)
         )
         return later - earlier
@@ -62,7 +71,7 @@ class Soak:
         yield Row("failed scrapes", len(self.failures), "", 0.0, note)
         yield Row("scrape: p99", 1000 * percentile(took, 0.99), "ms", None, f"greatest {1000 * took[-1]:.0f} ms")
         for name, most in MOST_GROWTH.items():
-            seen = [sample[name] for _, sample in self.samples]
+            seen = [sample[name] for _, _, sample in self.samples]
             note = f"median {median(seen):.1f}, {min(seen):.1f} to {max(seen):.1f}"
             yield Row(f"growth of {name}", self.growth(name), UNITS[name], most, note)
 
@@ -85,7 +94,7 @@ def soak(cluster: Cluster, partitions: int, seconds: float, interval: float) -> 
         began = time.monotonic()
         while (at := time.monotonic() - began) < seconds and not faults.done():
             with suppress(OSError):  # a child that was replaced meanwhile
-                seen.samples.append((at, _look(sidecar.pid)))
+                seen.samples.append((at, seen.whole, _look(sidecar.pid)))
             time.sleep(LOOK_EVERY)
         end.set()
         faults.result()
@@ -101,7 +110,7 @@ def main() -> int:
     options = parser.parse_args()
     with bench_cluster(options.partitions) as cluster:
         seen = soak(cluster, options.partitions, 60 * options.minutes, options.interval)
-    for at, sample in seen.samples[:: max(1, len(seen.samples) // MINUTES)]:
+    for at, _, sample in seen.samples[:: max(1, len(seen.samples) // MINUTES)]:
         print(f"{at / 60:5.1f} min  " + "  ".join(f"{name} {value:.1f}" for name, value in sample.items()))
     return show(seen.rows())
 
@@ -127,12 +136,13 @@ def _cause(cluster: Cluster, seen: Soak, end: threading.Event) -> None:
         for happen, undo in ((cluster.pause, cluster.resume), (cluster.kill, cluster.start)):
             if end.wait(RESTS):
                 return
+            seen.faults, seen.whole = seen.faults + 1, False
             happen(broker)
-            seen.faults += 1
             end.wait(HANGS)
             undo(broker)
             cluster.wait_ready(broker)
             cluster.wait_in_sync()
+            seen.whole = True
 
 
 def _look(pid: int) -> dict[str, float]:
