@@ -1,11 +1,13 @@
 """Fixtures for every room: real clusters, scripted brokers, and the promise that no process outlives the tests."""
 
+import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+import structlog
 
 from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
 from tests.support.processes import processes_with
@@ -100,3 +102,17 @@ def brokers(scripted_process: ScriptedCluster) -> Iterator[ScriptedCluster]:
 def clock(brokers: ScriptedCluster) -> VirtualClock:
     """A clock that the scripted brokers follow."""
     return VirtualClock(brokers)
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """What a test configures of logging ends with it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()
+    for name in ("kafka", "hypercorn", "asyncio", "apscheduler"):
+        logging.getLogger(name).setLevel(logging.NOTSET)

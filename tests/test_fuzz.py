@@ -14,6 +14,8 @@ from tests.support.scripted.kinds import KINDS
 
 CASES: Final = {"replies": 6000, "polls": 30, "config": 300, "web-config": 300, "web": 100, "history": 20}
 
+pytestmark = pytest.mark.usefixtures("logging_as_before")
+
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_nothing_is_found(name: str) -> None:

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,7 @@ from tests.support.processes import run
 CANARY = "canary-Tr0ub4dor"
 ROOT = Path(__file__).parents[2]
 
-
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
-    for name in ("kafka", "hypercorn", "asyncio", "apscheduler"):
-        logging.getLogger(name).setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,16 +95,16 @@ def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
             _assert_linked(witness, links, before)
         yield set()
         assert witness.log.count(STRETCHED) == logged + 1
-    witness.until(lambda page: page["poll_interval_seconds"] == INTERVAL, "the interval is as configured")
 
 
 @contextmanager
 def _quota(witness: Witness) -> Iterator[None]:
-    """The sidecar's user has a request quota while the block lasts."""
+    """The sidecar's user has a request quota while the block lasts. Then its interval is as configured."""
     try:
         yield
     finally:
         witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": None})
+    witness.until(lambda page: page["poll_interval_seconds"] == INTERVAL, "the interval is as configured")
 
 
 def _links(witness: Witness) -> dict[int, set[int]]:
