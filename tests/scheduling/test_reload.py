@@ -27,6 +27,8 @@ from tests.support.scripted import ScriptedCluster
 
 Load = Callable[..., Config]
 
+pytestmark = pytest.mark.usefixtures("logging_as_before")
+
 
 class Reloading:
     """A reloader whose files a test writes. `used` has what came into force."""

@@ -1,6 +1,7 @@
 """Cases that are made from a seed, and what is wrong with them."""
 
 import contextlib
+import math
 import random
 import signal
 import time
@@ -11,6 +12,8 @@ from typing import Any, Final, Protocol
 
 MOST_CPU: Final = 0.5
 """Seconds of the thread's CPU that a case may take."""
+TRIES: Final = 3
+"""Times that a case may take longer."""
 ABANDONED_AFTER: Final = 20.0
 """Seconds of the process's CPU after which a case is stopped."""
 
@@ -61,15 +64,19 @@ def findings(target: Target, seeds: Iterable[int]) -> Iterator[Finding]:
 
 
 def problem(target: Target, data: bytes) -> str | None:
-    """Run one case; return what is wrong with it."""
-    began = time.thread_time()
-    try:
-        with _limited():
-            target.check(data)
-    except (Exception, AbandonedError):  # noqa: BLE001  # any is a finding
-        return traceback.format_exc()
-    spent = time.thread_time() - began
-    return f"it took {spent:.2f} s of CPU" if spent > MOST_CPU else None
+    """Run one case; return what is wrong with it. One that took long is run again: garbage may have been collected."""
+    least = math.inf
+    for _ in range(TRIES):
+        began = time.thread_time()
+        try:
+            with _limited():
+                target.check(data)
+        except (Exception, AbandonedError):  # noqa: BLE001  # any is a finding
+            return traceback.format_exc()
+        least = min(least, time.thread_time() - began)
+        if least <= MOST_CPU:
+            return None
+    return f"it took {least:.2f} s of CPU"
 
 
 @contextlib.contextmanager
