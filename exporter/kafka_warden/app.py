@@ -186,7 +186,8 @@ def _log_failure(failed: threading.ExceptHookArgs) -> None:
 
 
 def tune_interpreter() -> None:
-    """Let scrapes run while a poll computes, and keep its threads from holding free memory apart from each other."""
+    """Let scrapes run while a poll computes, keep its threads from holding free memory apart, and collections short."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(GC_THRESHOLD)
+    gc.freeze()
     use_one_arena()

@@ -83,7 +83,7 @@ class Cycle:
         """Poll once and show the result. Never raises, so that the next cycle runs whatever happened in this one."""
         started = self._clock.awake()
         self._once(started)
-        self._free_memory.release()
+        self._free_memory.release(self._clock.monotonic())
         self._pace.ended(self._clock.awake() - started)
 
     def _once(self, started: float) -> None:
