@@ -55,15 +55,16 @@ class Soak:
         What is counted is compared while all brokers run: one that is down has no connection. RMI opens one more now
         and then, so medians of a short time differ; what is never closed is in the least, too.
         """
+        counted = name != "Pss"
         earlier, later = (
             [
                 sample[name]
                 for at, whole, sample in self.samples
-                if first <= at / self.seconds <= last and (whole or name == "Pss")
+                if first <= at / self.seconds <= last and (whole or not counted)
             ]
             for first, last in (EARLIER, LATER)
         )
-        return (median(later) if name == "Pss" else min(later)) - median(earlier)
+        return (min(later) if counted else median(later)) - median(earlier)
 
     def rows(self) -> Iterator[Row]:
         """The verdict."""

@@ -11,6 +11,7 @@ from typing import Final
 from kafka_warden.config import load
 from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file
+from tests.support.fuzz.runner import MOST_CPU
 from tests.support.fuzz.wire import mutated
 
 ROOT: Final = Path(__file__).parents[3]
@@ -40,6 +41,8 @@ VALUES: Final = (
 
 class ConfigFile:
     """Any content of a configuration file is used, or refused by one line that names the file."""
+
+    most_cpu = MOST_CPU
 
     def __init__(self, name: str, text: str, read: Callable[[Path], object]) -> None:
         self.name = name
