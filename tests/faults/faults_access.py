@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Final
 
+from kafka_warden.pace import SETTLED
 from sandbox.passwords import write_secret
 from sandbox.protection import MONITOR, WRONG
 from tests.alerts.stage import Fired
@@ -85,6 +86,12 @@ def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
 
 def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     """With pauses of 1 s the interval is stretched, which is shown and logged once, and there is no more connection."""
+    kept = 0
+    for page in witness.pages():
+        kept = kept + 1 if page["poll_interval_seconds"] == INTERVAL else 0
+        if kept == SETTLED:
+            break
+    assert kept == SETTLED, "the interval is not kept before the fault"
     links, before, logged = _links(witness), witness.page, witness.log.count(STRETCHED)
     with _quota(witness):
         witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
