@@ -50,10 +50,10 @@ class Soak:
     """Seconds since the beginning, `whole`, and Pss in MB, descriptors and threads of the sidecar and its children."""
 
     def growth(self, name: str) -> float:
-        """Return by how much the later median of Pss, or the least of what is counted, is above the earlier median.
+        """Return by how much the later median of Pss is above the earlier one; of counts the least above the greatest.
 
-        What is counted is compared while all brokers run: one that is down has no connection. RMI opens one more now
-        and then, so medians of a short time differ; what is never closed is in the least, too.
+        Counts are compared while all brokers run: one that is down has no connection. RMI has one more or less now and
+        then. What is never closed adds up, and is in the least count, too.
         """
         counted = name != "Pss"
         earlier, later = (
@@ -64,7 +64,7 @@ class Soak:
             ]
             for first, last in (EARLIER, LATER)
         )
-        return (min(later) if counted else median(later)) - median(earlier)
+        return min(later) - max(earlier) if counted else median(later) - median(earlier)
 
     def rows(self) -> Iterator[Row]:
         """The verdict."""
