@@ -122,6 +122,7 @@ def recreated(witness: Witness) -> Iterator[set[Fired]]:
         assert {dict(labels)["partition"] for _, labels in _series(page, "again")} <= {"0", "1"}
         assert all(value >= 0 for (name, _), value in page.samples.items() if "lag" in name or "remaining" in name)
     yield set()
+    admin.delete_topic("again")
 
 
 def blind() -> set[Fired]:
