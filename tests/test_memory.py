@@ -35,17 +35,6 @@ def test_memory_is_returned_when_the_process_has_grown(
     assert list(values) == []
 
 
-def test_memory_is_returned_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when the process has not grown."""
-    returned: list[int] = []
-    monkeypatch.setattr(memory, "_libc", SimpleNamespace(malloc_trim=returned.append))
-    monkeypatch.setattr(memory, "_resident", lambda: MEGABYTE)
-    free = memory.FreeMemory()
-    for now, calls in ((100.0, 1), (159.0, 1), (160.0, 2), (200.0, 2)):
-        free.release(now)
-        assert len(returned) == calls
-
-
 def test_another_libc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has neither function."""
     monkeypatch.setattr(memory, "_libc", SimpleNamespace())

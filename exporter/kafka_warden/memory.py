@@ -18,10 +18,10 @@ _GROWTH: Final = 4 << 20
 """Bytes of growth after which free memory is returned. Small clusters do not grow so much from poll to poll. For
 10,005 partitions it takes 1.3 ms, and memory stays at 84 MB instead of 93 to 105."""
 
-_MINUTE: Final = 60.0
-"""Seconds after which free memory is returned in any case: less than `_GROWTH` each time adds up. Before, garbage in
-cycles is collected. A connection that is closed leaves some 20 kB of it, and with the threshold of `tune_interpreter`
-Python would not look for it for days. It takes 3 ms, without the objects that are there at the start."""
+_COLLECT_SECONDS: Final = 60.0
+"""Between two collections. A connection that is closed leaves cycles of references, some 20 kB, and with the threshold
+of `tune_interpreter` Python would not look for them for days. It takes 3 ms, without the objects that are there at the
+start."""
 
 
 def use_one_arena() -> None:
@@ -36,22 +36,21 @@ class FreeMemory:
 
     def __init__(self) -> None:
         self._least = 0
-        self._last = -math.inf
+        self._collected = -math.inf
 
     def release(self, now: float) -> None:
-        """Return it once a minute, and when it is likely to be much. To know that takes a descriptor.
+        """Return it, if it is likely to be much and can be known: to read it takes a descriptor.
 
-        `now`: monotonic seconds.
+        `now`: monotonic seconds. Once a minute what only cycles of references keep becomes free before.
         """
-        due = now >= self._last + _MINUTE
-        if due:
-            self._last = now
+        if now >= self._collected + _COLLECT_SECONDS:
+            self._collected = now
             gc.collect()
         if not hasattr(_libc, "malloc_trim"):
             return
         with suppress(OSError):
             resident = _resident()
-            if due or resident > self._least + _GROWTH:
+            if resident > self._least + _GROWTH:
                 _libc.malloc_trim(0)
                 resident = self._least = _resident()
             self._least = min(self._least, resident)
