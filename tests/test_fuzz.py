@@ -39,7 +39,6 @@ class Broken:
     """A target whose cases fail, or do not end."""
 
     name = "broken"
-    most_cpu = 0.5
 
     def make(self, chance: random.Random) -> bytes:
         """Make one byte."""
@@ -70,7 +69,7 @@ def test_a_finding_has_what_is_needed_to_run_it_again(monkeypatch: pytest.Monkey
 
 def test_a_case_that_takes_long_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """More CPU time than its limit."""
-    monkeypatch.setattr(Replies, "most_cpu", -1.0)
+    monkeypatch.setattr(runner, "MOST_CPU", -1.0)
     with contextlib.closing(Replies()) as target:
         (found,) = findings(target, [0])
     assert isinstance(found, Finding)

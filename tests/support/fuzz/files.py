@@ -11,7 +11,6 @@ from typing import Final
 from kafka_warden.config import load
 from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file
-from tests.support.fuzz.runner import MOST_CPU
 from tests.support.fuzz.wire import mutated
 
 ROOT: Final = Path(__file__).parents[3]
@@ -41,8 +40,6 @@ VALUES: Final = (
 
 class ConfigFile:
     """Any content of a configuration file is used, or refused by one line that names the file."""
-
-    most_cpu = MOST_CPU
 
     def __init__(self, name: str, text: str, read: Callable[[Path], object]) -> None:
         self.name = name

@@ -30,7 +30,6 @@ class History:
     """A damaged file is read, or refused by a `HistoryFileError`. The first byte of a case is the file's number."""
 
     name = "history"
-    most_cpu = MOST_CPU
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()

@@ -18,7 +18,6 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
-from tests.support.fuzz.runner import MOST_CPU
 from tests.support.fuzz.wire import mutated
 
 USER: Final = base64.b64encode(b"scraper:canary").decode()
@@ -47,7 +46,6 @@ class Web:
     """No bytes get the page without the password, keep the next scrape from being answered, or log an error."""
 
     name = "web"
-    most_cpu = MOST_CPU
 
     def __init__(self) -> None:
         self._logs = contextlib.ExitStack()

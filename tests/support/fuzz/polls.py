@@ -25,7 +25,6 @@ from kafka_warden.model import Parameters
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.state import StateFile
 from tests import scene
-from tests.support.fuzz.runner import MOST_CPU
 from tests.support.fuzz.wire import FLOATS, INTS, WORDS, number
 from tests.support.scripted import VirtualClock
 from tests.support.scripted.description import Broker, Description, Topic
@@ -46,8 +45,6 @@ class Polls:
     """Whatever brokers answer, a page is shown, and no part of the program calls it a bug. A case is a seed."""
 
     name = "polls"
-    most_cpu = 3 * POLLS * MOST_CPU
-    """The pages are parsed too, in Python."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()

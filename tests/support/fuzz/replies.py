@@ -27,7 +27,6 @@ from kafka_warden.settings.secrets import Secret
 from kafka_warden.sources import configs, log_dirs, metadata, offsets, quorum, quotas, reassignments
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.replies import index_rows
-from tests.support.fuzz.runner import MOST_CPU
 from tests.support.fuzz.wire import Body, mutated
 from tests.support.scripted.kinds import KINDS
 
@@ -54,7 +53,6 @@ class Replies:
     """Each reply ends in an answer or a `SourceError`. Bytes of a case: API key, version, header's tags and body."""
 
     name = "replies"
-    most_cpu = MOST_CPU
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
