@@ -126,8 +126,6 @@ class ChildProcess:
 
     def _spawn(self) -> None:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        # As in `memory`: an arena for each thread keeps free memory apart.
-        environment["MALLOC_ARENA_MAX"] = "1"
         environment["PYTHONPATH"] = os.pathsep.join(path for path in (str(_ROOT), *sys.path) if path)
         command = [sys.executable, "-P", *_PROGRAM, str(os.getpid())]
         with self._changed:
