@@ -50,10 +50,10 @@ class Soak:
     """Seconds since the beginning, `whole`, and Pss in MB, descriptors and threads of the sidecar and its children."""
 
     def growth(self, name: str) -> float:
-        """Return by how much the later median of Pss is above the earlier one; of counts the least above the greatest.
+        """Return by how much the later median is above the earlier one, or of counts above the greatest earlier one.
 
         Counts are compared while all brokers run: one that is down has no connection. RMI has one more or less now and
-        then. What is never closed adds up, and is in the least count, too.
+        then. What is never closed adds up.
         """
         counted = name != "Pss"
         earlier, later = (
@@ -64,7 +64,7 @@ class Soak:
             ]
             for first, last in (EARLIER, LATER)
         )
-        return min(later) - max(earlier) if counted else median(later) - median(earlier)
+        return median(later) - (max(earlier) if counted else median(earlier))
 
     def rows(self) -> Iterator[Row]:
         """The verdict."""
