@@ -76,7 +76,7 @@ class Cycle:
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
         self._rendering = threading.RLock()
         self._pace = Pace(parameters.poll_interval)
-        self._free_memory = FreeMemory()
+        self._free_memory = FreeMemory(self._clock.monotonic())
         self._publish(None)
 
     def once(self) -> None:
