@@ -136,10 +136,10 @@ rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with
 docs: setup ## make docs/metrics.md from the catalogue
 	$(VENV)/python -m docs.generate
 
-dashboards: setup ## make grafana/dashboards/*.json from grafana/boards; RUNBOOKS=address before alerts/runbooks/
-	$(VENV)/python -m grafana.build $(if $(RUNBOOKS),--runbooks '$(RUNBOOKS)')
+dashboards: setup ## make grafana/dashboards/*.json from grafana/boards and the addresses in alerts/addresses.yml
+	$(VENV)/python -m grafana.build
 
-rules: setup ## make the alert rules from alerts/templates and alerts/thresholds.yml
+rules: setup ## make the alert rules, their manifests and the Alertmanager fragment from alerts/
 	$(VENV)/python -m alerts.render
 
 tools:

@@ -1,7 +1,8 @@
-"""Makes what is committed of the rules out of `templates/` and `thresholds.yml`: `make rules`.
+"""Makes the rules and their manifests out of `templates/`, `thresholds.yml`, `addresses.yml` and `alertmanager.yml`.
 
-Those are the `alerts/*.rules.yml`, the tables in `alerts/README.md` and `deploy/prometheusrule.yaml`, at scale 1.
-Tests and the demo render the same templates at a smaller one, where nothing but durations differs.
+`make rules` writes the `alerts/*.rules.yml`, the tables in `alerts/README.md`, `alertmanager-fragment.yml` and the
+manifests of the Prometheus operator in `deploy/`, at scale 1. Tests and the demo render the same templates at a smaller
+one, where nothing but durations differs.
 """
 
 import re
@@ -12,12 +13,30 @@ from typing import Any, Final
 
 import yaml
 
+from alerts import routing
+from alerts.addresses import Addresses, addresses
 from alerts.thresholds import Threshold, thresholds
 
 HERE: Final = Path(__file__).parent
 TEMPLATES: Final = HERE / "templates"
 README: Final = HERE / "README.md"
-MANIFEST: Final = HERE.parent / "deploy" / "prometheusrule.yaml"
+FRAGMENT: Final = HERE / "alertmanager-fragment.yml"
+DEPLOY: Final = HERE.parent / "deploy"
+MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
+ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
+DASHBOARDS: Final = {
+    "brokers": "replicas",
+    "controller": "controller",
+    "disks": "capacity",
+    "limits": "capacity",
+    "moves": "moves",
+    "process": "sidecar",
+    "replicas": "replicas",
+    "sidecar": "sidecar",
+    "throttles": "moves",
+    "tiered": "tiered",
+}
+"""Subject of a rule file to the dashboard that shows it."""
 BEGIN: Final = "<!-- {}: made by `make rules` -->\n"
 END: Final = "<!-- end of {} -->\n"
 MANY: Final = 4
@@ -49,19 +68,21 @@ def templates() -> tuple[Path, ...]:
     return tuple(sorted(TEMPLATES.glob("*.rules.yml")))
 
 
-def rules(template: Path, scale: float = 1.0, floor: float = 0.0) -> str:
+def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Addresses | None = None) -> str:
     """The text of one rule file.
 
     Args:
         template: The file to fill in.
         scale: What durations, and thresholds in seconds, are multiplied by; above 0, at most 1.
         floor: Seconds that none becomes shorter than, unless it is at scale 1: scrapes and polls take their time.
+        links: What `runbook_url` and `dashboard_url` begin with; `addresses.yml` by default.
 
     Raises:
-        KeyError: The template names a threshold that `thresholds.yml` has not.
+        KeyError: The template names a threshold that `thresholds.yml` does not have, or has no dashboard.
     """
     values = {threshold.name: threshold.at(scale, floor) for threshold in thresholds()}
-    return HEADER.format(name=template.name) + RuleTemplate(template.read_text(encoding="utf-8")).substitute(values)
+    text = RuleTemplate(template.read_text(encoding="utf-8")).substitute(values)
+    return HEADER.format(name=template.name) + _linked(text, template, links or addresses())
 
 
 def alert_table() -> str:
@@ -95,8 +116,7 @@ def manifest() -> str:
         "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
         "spec": {"groups": groups},
     }
-    text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
-    return f"# Made from alerts/templates and alerts/thresholds.yml by `make rules`: do not edit.\n{text}"
+    return f"# Made from alerts/templates and alerts/thresholds.yml by `make rules`: do not edit.\n{_yaml(document)}"
 
 
 def outputs() -> dict[Path, str]:
@@ -107,7 +127,26 @@ def outputs() -> dict[Path, str]:
         before, rest = readme.split(begin)
         readme = f"{before}{begin}{table}{end}{rest.split(end)[1]}"
     made = {HERE / template.name: rules(template) for template in templates()}
+    made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment())
+    made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest())
     return {**made, README: readme, MANIFEST: manifest()}
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
+
+
+def _linked(text: str, template: Path, links: Addresses) -> str:
+    """The rules with addresses: of each runbook, and of the dashboard of their subject for the alert's cluster."""
+    board = DASHBOARDS[template.name.removesuffix(".rules.yml")]
+    # urlquery is a function of Go's templates.
+    dashboard = f"{links.grafana}/d/kafka-warden-{board}?var-cluster={{{{ $labels.cluster | urlquery }}}}"
+    return re.sub(
+        r"^( *)runbook_url: (.+)$",
+        lambda found: f"{found[1]}runbook_url: {links.runbooks}{found[2]}\n{found[1]}dashboard_url: '{dashboard}'",
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 def _parts(template: Path) -> Iterable[tuple[str, str]]:

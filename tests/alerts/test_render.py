@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from alerts.render import MANIFEST, TEMPLATES, outputs, rules, templates
+from alerts.addresses import Addresses
+from alerts.render import DASHBOARDS, MANIFEST, TEMPLATES, outputs, rules, templates
 from alerts.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
 from tests.support.rules import rules_in
@@ -64,6 +65,21 @@ def test_numbers_stand_in_thresholds(template: Path) -> None:
         for text in texts(rule).values():
             assert not RANGE.findall(text), text
         assert set(COMPARED.findall(rule["expr"])) <= {"0", "1"}, rule["expr"]
+
+
+@each_template
+def test_alerts_link_to_their_dashboard(template: Path) -> None:
+    """The dashboard exists, and is opened for the alert's cluster; both links begin with the addresses, if any."""
+    board = f"kafka-warden-{DASHBOARDS[template.name.removesuffix('.rules.yml')]}"
+    assert (ALERTS.parent / "grafana" / "dashboards" / f"{board}.json").is_file()
+    links = Addresses("https://wiki.example/", "https://grafana.example")
+    for plain, linked in zip(rules_in(rules(template)), rules_in(rules(template, links=links)), strict=True):
+        if "alert" in plain:
+            runbook = f"alerts/runbooks/{plain['alert']}.md"
+            path = f"/d/{board}?var-cluster={{{{ $labels.cluster | urlquery }}}}"
+            assert (plain["annotations"]["runbook_url"], plain["annotations"]["dashboard_url"]) == (runbook, path)
+            assert linked["annotations"]["runbook_url"] == f"https://wiki.example/{runbook}"
+            assert linked["annotations"]["dashboard_url"] == f"https://grafana.example{path}"
 
 
 @pytest.mark.parametrize("threshold", thresholds(), ids=lambda threshold: threshold.name)

@@ -15,7 +15,7 @@ from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.test_image import PROJECT
 
 DEPLOY = ROOT / "deploy"
-ELSEWHERE = {"prometheusrule.yaml"}
+ELSEWHERE = {"prometheusrule.yaml", "alertmanagerconfig.yaml"}
 """Made from the rules, and tested with them."""
 OPERATORS = {"ServiceMonitor"}
 """Kinds of the Prometheus operator, whose schemas are not Kubernetes' own."""

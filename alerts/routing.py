@@ -1,0 +1,85 @@
+"""The routing and inhibition of `alertmanager.yml` for an Alertmanager that has other alerts, too.
+
+As a fragment for its configuration file, and as an AlertmanagerConfig for the Prometheus operator.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+HERE: Final = Path(__file__).parent
+EXAMPLE: Final = HERE / "alertmanager.yml"
+OURS: Final = 'alertname =~ "Kafka.+"'
+"""Selects the alerts of this repository."""
+FRAGMENT_HEADER: Final = """\
+# Made from alertmanager.yml by `make rules`: do not edit. alertmanager.yml has the reasons.
+# Add `routes` to the routes of your own route, and the other lists to yours. Define the receivers that `routes` names.
+"""
+MANIFEST_HEADER: Final = """\
+# Made from alerts/alertmanager.yml by `make rules`: do not edit. alerts/README.md says how to add receivers.
+# Alerts have no label `namespace`: the Alertmanager needs alertmanagerConfigMatcherStrategy: {type: None}.
+"""
+_MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"\\]*)"')
+
+
+def fragment() -> dict[str, Any]:
+    """Routes, inhibitions and time intervals for alerts of this repository only."""
+    example = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    inhibitions = [
+        {key: _ours(value) if key.endswith("_matchers") else value for key, value in rule.items()}
+        for rule in example["inhibit_rules"]
+    ]
+    route = {"receiver": example["route"]["receiver"], "matchers": [OURS], **example["route"]}
+    return {"routes": [route], "inhibit_rules": inhibitions, "time_intervals": example["time_intervals"]}
+
+
+def manifest() -> dict[str, Any]:
+    """The fragment as an AlertmanagerConfig, version v1alpha1, which needs no conversion webhook.
+
+    Raises:
+        ValueError: A matcher has no quoted value.
+    """
+    parts = fragment()
+    (route,) = parts["routes"]
+    receivers = dict.fromkeys(one["receiver"] for one in (route, *route["routes"]) if "receiver" in one)
+    spec = {
+        "route": route,
+        "receivers": [{"name": name} for name in receivers],
+        "inhibit_rules": parts["inhibit_rules"],
+        "mute_time_intervals": parts["time_intervals"],
+    }
+    return {
+        "apiVersion": "monitoring.coreos.com/v1alpha1",
+        "kind": "AlertmanagerConfig",
+        "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
+        "spec": _for_operator(spec),
+    }
+
+
+def _ours(matchers: list[str]) -> list[str]:
+    """Matchers that select no alert of others: those without a name of an alert get ours."""
+    return matchers if any(matcher.startswith("alertname") for matcher in matchers) else [OURS, *matchers]
+
+
+def _for_operator(value: Any) -> Any:
+    """Names in camel case, and matchers as objects."""
+    if isinstance(value, dict):
+        return {
+            _camel(key): [_matcher(text) for text in item] if key.endswith("matchers") else _for_operator(item)
+            for key, item in value.items()
+        }
+    return [_for_operator(item) for item in value] if isinstance(value, list) else value
+
+
+def _camel(name: str) -> str:
+    # The operator says sourceMatch and targetMatch.
+    return re.sub(r"_(\w)", lambda letter: letter[1].upper(), name.replace("_matchers", "_match"))
+
+
+def _matcher(text: str) -> dict[str, str]:
+    found = _MATCHER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a matcher with a quoted value: {text}")
+    return dict(zip(("name", "matchType", "value"), found.groups(), strict=True))

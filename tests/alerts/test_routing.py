@@ -1,0 +1,133 @@
+"""What is made of `alertmanager.yml` for an Alertmanager with other alerts: a fragment, and the operator's manifest."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from alerts import routing
+from alerts.render import FRAGMENT, ROUTING
+from sandbox.monitoring import ALERTS
+from sandbox.monitoring_tools import tools
+from tests.support.processes import checked
+from tests.support.rules import alerting_rules
+
+THEIRS: Final = "their-team"
+ROUTE: Final = {
+    *("receiver", "groupBy", "groupWait", "groupInterval", "repeatInterval"),
+    *("matchers", "continue", "routes", "muteTimeIntervals", "activeTimeIntervals"),
+}
+"""Fields of monitoring.coreos.com/v1alpha1, as its API reference names them."""
+SPEC: Final = {"route", "receivers", "inhibitRules", "muteTimeIntervals"}
+INHIBITION: Final = {"sourceMatch", "targetMatch", "equal"}
+MATCHER: Final = {"name", "matchType", "value"}
+INTERVAL: Final = {"times", "weekdays", "daysOfMonth", "months", "years"}
+
+
+def receivers(route: dict[str, Any]) -> set[str]:
+    """Every receiver that a route or one of its routes names."""
+    below = (receivers(child) for child in route.get("routes", ()))
+    return {route["receiver"]}.union(*below) if "receiver" in route else set().union(*below)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A configuration of a team with other alerts, and the fragment in it."""
+    parts = yaml.safe_load(FRAGMENT.read_text())
+    names = {THEIRS}.union(*map(receivers, parts["routes"]))
+    whole = parts | {
+        "route": {"receiver": THEIRS, "routes": parts.pop("routes")},
+        "receivers": [{"name": name} for name in sorted(names)],
+    }
+    file = tmp_path_factory.mktemp("fragment") / "alertmanager.yml"
+    file.write_text(yaml.safe_dump({key: value for key, value in whole.items() if key != "routes"}))
+    return file
+
+
+def test_a_configuration_with_the_fragment_loads(config: Path) -> None:
+    """Alertmanager accepts it."""
+    checked(tools().amtool, "check-config", config)
+
+
+def routed(config: Path, *labels: str) -> str:
+    """The receiver of an alert with these labels."""
+    return checked(tools().amtool, "config", "routes", "test", f"--config.file={config}", *labels).strip()
+
+
+def test_alerts_go_where_the_whole_file_sends_them(config: Path) -> None:
+    """A name decides nothing but severity and mute times, so one alert of each severity is enough."""
+    for rule in {rule["labels"]["severity"]: rule for rule in alerting_rules()}.values():
+        labels = (f"alertname={rule['alert']}", f"severity={rule['labels']['severity']}", "cluster=prod")
+        assert routed(config, *labels) == routed(ALERTS / "alertmanager.yml", *labels)
+
+
+def test_other_alerts_are_left_alone(config: Path) -> None:
+    """An alert of others goes to their receiver, and every inhibition names ours on both sides."""
+    assert routed(config, "alertname=NodeDown", "severity=critical") == THEIRS
+    for rule in yaml.safe_load(FRAGMENT.read_text())["inhibit_rules"]:
+        for side in ("source_matchers", "target_matchers"):
+            (named,) = (matcher for matcher in rule[side] if matcher.startswith("alertname"))
+            assert re.match(r'alertname =~? "Kafka', named)
+
+
+def routes(route: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A route and all below it."""
+    yield route
+    for child in route.get("routes", ()):
+        yield from routes(child)
+
+
+def test_manifest_has_the_fields_of_the_operator() -> None:
+    """Kind, fields and operators are those of the API; every receiver that is named is there."""
+    manifest = yaml.safe_load(ROUTING.read_text())
+    spec = manifest["spec"]
+    assert (manifest["apiVersion"], manifest["kind"]) == ("monitoring.coreos.com/v1alpha1", "AlertmanagerConfig")
+    assert manifest["metadata"] == {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}}
+    assert spec.keys() == SPEC
+    assert {receiver["name"] for receiver in spec["receivers"]} == receivers(spec["route"])
+    every = [*spec["route"]["matchers"], *(matcher for route in routes(spec["route"]) for matcher in route["matchers"])]
+    for route in routes(spec["route"]):
+        assert route.keys() <= ROUTE
+        assert set(route.get("muteTimeIntervals", ())) <= {mute["name"] for mute in spec["muteTimeIntervals"]}
+    for rule in spec["inhibitRules"]:
+        assert rule.keys() == INHIBITION
+        every += rule["sourceMatch"] + rule["targetMatch"]
+    assert all(matcher.keys() == MATCHER and matcher["matchType"] in {"=", "=~", "!=", "!~"} for matcher in every)
+    for mute in spec["muteTimeIntervals"]:
+        assert mute.keys() == {"name", "timeIntervals"}
+        for interval in mute["timeIntervals"]:
+            assert interval.keys() <= INTERVAL
+            assert all(times.keys() == {"startTime", "endTime"} for times in interval.get("times", ()))
+
+
+def text(matcher: dict[str, str]) -> str:
+    """A matcher as a configuration file has it."""
+    return f'{matcher["name"]} {matcher["matchType"]} "{matcher["value"]}"'
+
+
+def test_manifest_says_what_the_fragment_says() -> None:
+    """Same inhibitions and the same routes, in the same order."""
+    spec, parts = yaml.safe_load(ROUTING.read_text())["spec"], yaml.safe_load(FRAGMENT.read_text())
+    assert [
+        {
+            "source_matchers": [text(matcher) for matcher in rule["sourceMatch"]],
+            "target_matchers": [text(matcher) for matcher in rule["targetMatch"]],
+            "equal": rule["equal"],
+        }
+        for rule in spec["inhibitRules"]
+    ] == parts["inhibit_rules"]
+    ours, theirs = (list(routes(route)) for route in (spec["route"], parts["routes"][0]))
+    assert [[text(matcher) for matcher in route["matchers"]] for route in ours] == [r["matchers"] for r in theirs]
+    assert [route.get("repeatInterval") for route in ours] == [route.get("repeat_interval") for route in theirs]
+
+
+def test_a_matcher_without_quotes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What Alertmanager reads and the conversion does not is an error, and no matcher that selects something else."""
+    file = tmp_path / "alertmanager.yml"
+    file.write_text(routing.EXAMPLE.read_text().replace('severity = "critical"', "severity = critical"))
+    monkeypatch.setattr(routing, "EXAMPLE", file)
+    with pytest.raises(ValueError, match="severity = critical"):
+        routing.manifest()
