@@ -33,7 +33,7 @@ DASHBOARDS: Final = {
     "process": "sidecar",
     "replicas": "replicas",
     "sidecar": "sidecar",
-    "throttles": "moves",
+    "throttles": "throttles",
     "tiered": "tiered",
 }
 """Subject of a rule file to the dashboard that shows it."""

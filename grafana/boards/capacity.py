@@ -6,16 +6,17 @@ from grafana.kit import looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, bars, lines, number_panel
-from grafana.kit.queries import busiest, least, most, number, or_zero, rate, total
+from grafana.kit.queries import FINITE, busiest, least, most, number, or_zero, rate, total
 from grafana.kit.tables import Value, rows
 
 DIRECTORY: Final = "broker, log_dir"
 BROKER_LIMIT: Final = ("KafkaBrokerNearPartitionLimit", "KafkaBrokerOverPartitionLimit")
 CLUSTER_LIMIT: Final = ("KafkaClusterNearPartitionLimit", "KafkaClusterOverPartitionLimit")
 NEAR: Final[looks.Steps] = ((0.8, "orange"), (1, "red"))
-NO_LIMIT: Final = "The limit is the option limits.max_broker_partitions; without a limit the share is 0."
+NO_LIMIT: Final = "no limit set"
+OPTION: Final = "The limit is the option limits.max_broker_partitions."
 
-OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / {least('broker_partition_limit', 'broker')}"
+OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / ({least('broker_partition_limit', 'broker')} {FINITE})"
 USED: Final = f"1 - {least('log_dir_usable_bytes', DIRECTORY)} / {most('log_dir_total_bytes', DIRECTORY)}"
 
 NOW: Final = (
@@ -25,8 +26,9 @@ NOW: Final = (
             number_panel(
                 About(
                     "Partition limit used, highest broker",
-                    f"Partitions divided by the limit, of the chosen brokers (KIP-578). {NO_LIMIT}",
+                    f"Partitions divided by the limit, of the chosen brokers (KIP-578). {OPTION}",
                     runbooks=BROKER_LIMIT,
+                    no_value=NO_LIMIT,
                 ),
                 f"max ({OF_LIMIT})",
                 looks.RATIO,
@@ -34,14 +36,15 @@ NOW: Final = (
             ),
             number_panel(
                 About(
-                    "Cluster",
+                    "Partition limit used, cluster",
                     (
                         "Partitions divided by the limit; each partition counts once. The limit is the option "
                         "limits.max_partitions."
                     ),
                     runbooks=CLUSTER_LIMIT,
+                    no_value=NO_LIMIT,
                 ),
-                f"{most('cluster_partitions')} / {least('cluster_partition_limit')}",
+                f"{most('cluster_partitions')} / ({least('cluster_partition_limit')} {FINITE})",
                 looks.RATIO,
                 NEAR,
             ),
@@ -75,7 +78,12 @@ PARTITIONS: Final = (
         8,
         [
             bars(
-                About("Partition limit used, by broker", f"Internal topics do not count. {NO_LIMIT}", BROKER_LIMIT),
+                About(
+                    "Partition limit used, by broker",
+                    f"Internal topics do not count. {OPTION}",
+                    runbooks=BROKER_LIMIT,
+                    no_value=NO_LIMIT,
+                ),
                 Query(OF_LIMIT, "broker {{broker}}"),
                 looks.RATIO,
                 NEAR,

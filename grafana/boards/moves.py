@@ -2,13 +2,15 @@
 
 from typing import Final
 
-from grafana.boards.move_limits import LIMITS, NOTHING_MOVES, SETTINGS
 from grafana.kit import looks
+from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, REPLICA, busiest, least, most, number, or_zero
+from grafana.kit.queries import FINITE, REPLICA, busiest, least, most, number, or_zero, rate, total
 from grafana.kit.tables import Value, rows
 
+NOTHING_MOVES: Final = "nothing moves"
+LATE: Final[looks.Steps] = ((1, "orange"),)
 CAUSE: Final = f"{REPLICA}, cause"
 # Two sidecars may name different causes for a poll: one of the two, so that a replica counts once.
 ONE_CAUSE: Final = f"topk by ({REPLICA}) (1, {most('reassignment_stuck', CAUSE)})"
@@ -44,8 +46,7 @@ OVERVIEW: Final = (
                 ),
                 most("reassignment_total_eta_seconds"),
                 looks.SECONDS,
-                ((14400, "orange"),),
-                [looks.NEVER],
+                mappings=[looks.NEVER],
             ),
             number_panel(
                 About(
@@ -96,11 +97,15 @@ OVERVIEW: Final = (
             ),
             number_panel(
                 About(
-                    "MoveRatio",
-                    "Partitions under reassignment divided by all partitions (KIP-73).",
+                    "Deadline used",
+                    "ETA of all moves divided by the option moves.deadline. Above 100 % the moves are late.",
+                    runbooks=("KafkaReassignmentWillMissItsTime",),
+                    no_value=NOTHING_MOVES,
                 ),
-                most("reassignment_move_ratio"),
+                f"{most('reassignment_total_eta_seconds')} / {most('reassignment_deadline_seconds')}",
                 looks.RATIO,
+                LATE,
+                [looks.NEVER],
             ),
         ],
     ),
@@ -168,8 +173,9 @@ REPLICAS: Final = (
                 ),
                 [
                     Query(f"{most('reassignment_total_eta_seconds')} {FINITE}", "all moves"),
-                    Query(f"{most('reassignment_predicted_bottleneck_seconds')} {FINITE}", "what binds"),
+                    Query(f"{most('reassignment_predicted_bottleneck_seconds')} {FINITE}", "bottleneck"),
                     Query(f"{most('reassignment_predicted_seconds')} {FINITE}", "MoveTime"),
+                    Query(most("reassignment_deadline_seconds"), "deadline", limit=True),
                 ],
                 looks.SECONDS,
             ),
@@ -226,6 +232,47 @@ REPLICAS: Final = (
     ),
 )
 
+TRAFFIC: Final = (
+    Line(
+        8,
+        [
+            lines(
+                About(
+                    "Reassignment traffic",
+                    "Bytes per second that adding replicas fetched, by the broker that received them.",
+                    see=(board("throttles", "Throttles"), board("replicas", "Replica health")),
+                ),
+                [Query(rate("broker_reassignment_bytes_in_total", "broker"), "broker {{broker}}")],
+                looks.BYTES_PER_SECOND,
+                stack=True,
+            ),
+            lines(
+                About(
+                    "Replicas being added and removed",
+                    "Replicas that all reassignments add or remove, on the chosen brokers.",
+                ),
+                [
+                    Query(total(most("reassignment_replicas", "broker, change"), "change"), "{{change}}"),
+                ],
+                looks.COUNT,
+            ),
+            rows(
+                About(
+                    "Moves between log directories",
+                    "Copies on the same broker, which only the throttle of side log_dirs limits.",
+                    no_value=NOTHING_MOVES,
+                ),
+                {"topic": "Topic", "partition": "Partition", "broker": "Broker"},
+                [
+                    Value("Bytes to copy", most("log_dir_move_bytes_remaining", REPLICA), looks.BYTES),
+                    Value("Ends in", most("log_dir_move_eta_seconds", REPLICA), looks.SECONDS, mappings=[looks.NEVER]),
+                ],
+            ),
+        ],
+        (6, 6, 12),
+    ),
+)
+
 MOVES: Final = Board(
     "moves",
     "Moves",
@@ -234,7 +281,6 @@ MOVES: Final = Board(
     [
         Section("Will they end?", OVERVIEW),
         Section("Each replica", REPLICAS),
-        Section("Speed against throttle", LIMITS),
-        Section("Throttles and assignments", SETTINGS),
+        Section("Traffic and log directories", TRAFFIC),
     ],
 )

@@ -40,6 +40,12 @@ def board(name: str, title: str) -> DashboardLink:
     )
 
 
+def cell(name: str, column: str) -> dict[str, str]:
+    """Link of cells to another dashboard, for the same time and the cluster that a column of their row names."""
+    variables = f"${{datasource:queryparam}}&var-cluster=${{__data.fields.{column}}}"
+    return {"title": "Dashboard of this cluster", "url": f"/d/{uid(name)}?{variables}&${{__url_time_range}}"}
+
+
 def all_boards() -> DashboardLink:
     """Links to all other dashboards; the chosen cluster, brokers and topics stay chosen."""
     return (

@@ -67,6 +67,7 @@ class Board:
         question: The question that it answers, shown as its description.
         variables: The `VARIABLES` that its queries use, besides the data source and the cluster.
         sections: What it shows, from the top.
+        one_cluster: Whether it shows one cluster at a time; if not, it has no marks of moves.
     """
 
     name: str
@@ -74,15 +75,15 @@ class Board:
     question: str
     variables: Sequence[str]
     sections: Sequence[Section]
+    one_cluster: bool = True
 
     def build(self, base: str) -> Built:
         """The whole dashboard, for Grafana; `base` is the address before `alerts/runbooks/`."""
         page = Dashboard(f"kafka-warden / {self.title}").uid(uid(self.name)).tags([TAG, "kafka"])
         page.description(self.question).refresh("30s").time("now-3h", "now").timezone("browser").editable()
         page.tooltip(DashboardCursorSync.CROSSHAIR).link(all_boards())
-        page.variables([*_always(base), *(_choice(name) for name in self.variables)])
-        for annotation in annotations.of_moves():
-            page.annotation(annotation)
+        page.variables([*_always(base, one_cluster=self.one_cluster), *(_choice(name) for name in self.variables)])
+        page.annotations(annotations.of_moves() if self.one_cluster else [])
         self._place(page)
         return page.build()
 
@@ -109,10 +110,12 @@ VARIABLES: Final = {
 """Label of the variable, and the metric that has all of its values."""
 
 
-def _always(base: str) -> list[DatasourceVariable | ConstantVariable | QueryVariable]:
+def _always(base: str, *, one_cluster: bool) -> list[DatasourceVariable | ConstantVariable | QueryVariable]:
     # One cluster at a time: queries aggregate by broker or topic, and several clusters have the same names.
     # If Prometheus has no such label, the variable is empty and selects the series without it.
     cluster = _query("cluster", "label_values(kafka_warden_build_info, cluster)")
+    if not one_cluster:
+        cluster = _with_all(cluster)
     return [
         DatasourceVariable("datasource").label("Prometheus").type("prometheus"),
         ConstantVariable(BASE).label("Address before alerts/runbooks/").value(base),
@@ -122,6 +125,10 @@ def _always(base: str) -> list[DatasourceVariable | ConstantVariable | QueryVari
 
 def _choice(name: str) -> QueryVariable:
     variable = _query(name, f"label_values({VARIABLES[name]}, {name})").label(name.capitalize())
+    return _with_all(variable)
+
+
+def _with_all(variable: QueryVariable) -> QueryVariable:
     # All is not a list: deleted topics and series without the label are shown, too.
     # Without a current value Grafana would choose the first one.
     everything = VariableOption(selected=True, text=["All"], value=["$__all"])

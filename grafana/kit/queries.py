@@ -15,24 +15,31 @@ NARROWED_BY: Final = ("topic", "broker")
 REPLICA: Final = "topic, partition, broker"
 """Labels of a follower."""
 
+ONE_CLUSTER: Final = 'cluster="$cluster"'
+EACH_CLUSTER: Final = 'cluster=~"$cluster"'
+"""Where several clusters can be chosen."""
+
 FINITE: Final = "< Inf"
 """Leaves out infinite values: a line at infinity would use the whole axis."""
 
 
-def series(name: str, matchers: str = "", *, narrowed_by: tuple[str, ...] = NARROWED_BY) -> str:
+def series(
+    name: str, matchers: str = "", *, narrowed_by: tuple[str, ...] = NARROWED_BY, cluster: str = ONE_CLUSTER
+) -> str:
     """A metric of the chosen cluster, and of the chosen topics and brokers where it has these labels.
 
     Args:
         name: Name without the prefix.
         matchers: More PromQL matchers.
         narrowed_by: Template variables to narrow it by; `instance` is a label that all series have from Prometheus.
+        cluster: Matcher of the label `cluster`.
 
     Raises:
         KeyError: The catalogue has no such metric.
     """
     has = (*LABELS[name], "instance")
     chosen = [f'{label}=~"${label}"' for label in narrowed_by if label in has]
-    inside = ", ".join(['cluster="$cluster"', *chosen, *([matchers] if matchers else [])])
+    inside = ", ".join([cluster, *chosen, *([matchers] if matchers else [])])
     return f"{PREFIX}{name}{{{inside}}}"
 
 

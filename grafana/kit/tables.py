@@ -28,6 +28,8 @@ class Value:
         mappings: Such as what to show for +Inf.
         gauge: Show it as a bar; of ratios only.
         hidden: Not shown, used for its labels only.
+        absent: Text of a cell without a value.
+        links: Links of its cells.
     """
 
     title: str
@@ -38,9 +40,17 @@ class Value:
     gauge: bool = False
     hidden: bool = False
     base: str = "green"
+    absent: str = ""
+    links: Sequence[dict[str, str]] = ()
 
 
-def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: str = "") -> table.Panel:
+def rows(
+    about: About,
+    labels: dict[str, str],
+    values: Sequence[Value],
+    sort: str = "",
+    label_links: Sequence[dict[str, str]] = (),
+) -> table.Panel:
     """A table of current values, a row per combination of labels.
 
     Args:
@@ -48,6 +58,7 @@ def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: st
         labels: Label to the title of its column, from the left.
         values: The columns after them.
         sort: Title of the column to sort by, the greatest first; by default the first value.
+        label_links: Links of the cells with labels.
     """
     panel = table.Panel()
     dress(panel, about)
@@ -57,6 +68,9 @@ def rows(about: About, labels: dict[str, str], values: Sequence[Value], sort: st
     panel.transformations([DataTransformerConfig(id_val="merge", options={}), _organized(labels, values)])
     # The text of a table without rows is not for a single cell.
     panel.override_by_regexp(".+", [DynamicConfigValue("noValue", NO_CELL)])
+    if label_links:
+        for title in labels.values():
+            panel.override_by_name(title, [DynamicConfigValue("links", list(label_links))])
     for value in values:
         if not value.hidden:
             panel.override_by_name(value.title, _properties(value))
@@ -91,6 +105,10 @@ def _properties(value: Value) -> list[DynamicConfigValue]:
         )
         found.append(DynamicConfigValue("custom.cellOptions", cell))
         found += [DynamicConfigValue("min", 0), DynamicConfigValue("max", 1)]
+    if value.absent:
+        found.append(DynamicConfigValue("noValue", value.absent))
+    if value.links:
+        found.append(DynamicConfigValue("links", list(value.links)))
     if value.unit == RATIO:
         found.append(DynamicConfigValue("decimals", 1))
     return found

@@ -61,8 +61,8 @@ def cases(target: Target) -> list[dict[str, Any]]:
     same = [{"labels": "{}", "value": 0}]
     found = [{"labels": "{}", "value": 1}]
     checks = [
-        (f"count({one}) - count({one} == {two})", same),
-        (f"count({two}) - count({one} == {two})", same),
+        (f"count({one}) - count({one} == ignoring (cluster) {two})", same),
+        (f"count({two}) - count({one} == ignoring (cluster) {two})", same),
         (f"count({unequal}) > bool 0", found),
     ]
     return [{"expr": expr, "eval_time": f"{MINUTES - 5}m", "exp_samples": samples} for expr, samples in checks]

@@ -1,18 +1,17 @@
-"""Moves, the lower half of its dashboard: speed against throttle, and what is set."""
+"""Throttles: what is set, what is wrong with it, and the rates against the limits."""
 
 from typing import Final
 
 from grafana.kit import looks
 from grafana.kit.links import board
-from grafana.kit.page import Line
-from grafana.kit.panels import About, Query, lines
-from grafana.kit.queries import FINITE, REPLICA, least, most, rate, total
+from grafana.kit.page import Board, Line, Section
+from grafana.kit.panels import About, Query, lines, number_panel
+from grafana.kit.queries import FINITE, least, most
 from grafana.kit.tables import Value, rows
 
 SIDE: Final = {"broker": "Broker", "side": "Side"}
 BETWEEN_BROKERS: Final = 'side=~"leader|follower"'
-NOTHING_MOVES: Final = "nothing moves"
-THROTTLES: Final = (
+ALERTS: Final = (
     "KafkaThrottleBelowInbound",
     "KafkaThrottleBlocked",
     "KafkaThrottleUneven",
@@ -38,6 +37,7 @@ def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
                     "limit is normal. The mean over 11 s can be up to 3.5 times too high in bursts. Without a limit "
                     "no limit is drawn.",
                     runbooks=("KafkaThrottleBelowInbound", "KafkaThrottleBlocked"),
+                    see=(board("moves", "Moves"),),
                 ),
                 [
                     Query(most(metric, "broker"), "broker {{broker}}"),
@@ -92,17 +92,16 @@ LIMITS: Final = (
                 ],
                 looks.BYTES_PER_SECOND,
             ),
-            lines(
+            number_panel(
                 About(
-                    "Reassignment traffic",
-                    "Bytes per second that adding replicas fetched, by the broker that received them.",
-                    see=(board("replicas", "Replica health"),),
+                    "MoveRatio",
+                    "Partitions under reassignment divided by all partitions (KIP-73).",
                 ),
-                [Query(rate("broker_reassignment_bytes_in_total", "broker"), "broker {{broker}}")],
-                looks.BYTES_PER_SECOND,
-                stack=True,
+                most("reassignment_move_ratio"),
+                looks.RATIO,
             ),
         ],
+        (18, 6),
     ),
 )
 
@@ -114,7 +113,7 @@ SETTINGS: Final = (
                 About(
                     "Throttle problems",
                     "Problems by name, from the third poll on; docs/throttle-problems.md explains each.",
-                    runbooks=THROTTLES,
+                    runbooks=ALERTS,
                     no_value="nothing is wrong",
                 ),
                 SIDE | {"problem": "Problem"},
@@ -155,31 +154,15 @@ SETTINGS: Final = (
             ),
         ],
     ),
-    Line(
-        7,
-        [
-            lines(
-                About(
-                    "Replicas being added and removed",
-                    "Replicas that all reassignments add or remove, on the chosen brokers.",
-                ),
-                [
-                    Query(total(most("reassignment_replicas", "broker, change"), "change"), "{{change}}"),
-                ],
-                looks.COUNT,
-            ),
-            rows(
-                About(
-                    "Moves between log directories",
-                    "Copies on the same broker, which only the throttle of side log_dirs limits.",
-                    no_value=NOTHING_MOVES,
-                ),
-                {"topic": "Topic", "partition": "Partition", "broker": "Broker"},
-                [
-                    Value("Bytes to copy", most("log_dir_move_bytes_remaining", REPLICA), looks.BYTES),
-                    Value("Ends in", most("log_dir_move_eta_seconds", REPLICA), looks.SECONDS, mappings=[looks.NEVER]),
-                ],
-            ),
-        ],
-    ),
+)
+
+THROTTLES: Final = Board(
+    "throttles",
+    "Throttles",
+    "Which replication throttles are set, do they bind, and which are wrong?",
+    ("broker",),
+    [
+        Section("What is set, and what is wrong?", SETTINGS),
+        Section("Rates against limits", LIMITS),
+    ],
 )
