@@ -194,6 +194,24 @@ DISKS: Final = (
     ),
 )
 
+TOPICS: Final = (
+    Line(
+        8,
+        [
+            lines(
+                About("Size, by topic", "Bytes of the logs of all replicas: the 20 largest of the chosen topics."),
+                [Query(busiest(20, most("topic_bytes", "topic")), "{{topic}}")],
+                looks.BYTES,
+            ),
+            lines(
+                About("Messages in, by topic", "Messages appended per second: the 20 busiest of the chosen topics."),
+                [Query(busiest(20, most("topic_messages_in_per_second", "topic")), "{{topic}}")],
+                looks.PER_SECOND,
+            ),
+        ],
+    ),
+)
+
 TRAFFIC: Final = (
     Line(
         9,
@@ -259,6 +277,7 @@ CAPACITY: Final = Board(
         Section("How much room?", NOW),
         Section("Partitions", PARTITIONS),
         Section("Bytes on disk", DISKS),
+        Section("Which topics?", TOPICS),
         Section("Inbound and outbound traffic", TRAFFIC),
     ],
 )

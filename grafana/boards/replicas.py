@@ -37,11 +37,11 @@ SAFETY: Final = (
                     "Under min ISR",
                     (
                         "Partitions with fewer in-sync replicas than min.insync.replicas: writes of producers with "
-                        "acks=all are refused."
+                        "acks=all are refused. A lower bound while the configuration of a topic is unknown."
                     ),
                     runbooks=("KafkaPartitionUnderMinIsr",),
                 ),
-                most("under_min_isr_partitions"),
+                most("known_under_min_isr_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
             number_panel(
@@ -169,6 +169,51 @@ EACH: Final = (
     ),
 )
 
+TOPICS: Final = (
+    Line(
+        8,
+        [
+            rows(
+                About(
+                    "Topics with partitions at risk",
+                    "Partitions by topic: offline, under min ISR, or led by another replica than the first one.",
+                    runbooks=("KafkaPartitionOffline", "KafkaPartitionUnderMinIsr"),
+                    no_value="no partition is at risk",
+                ),
+                {"topic": "Topic"},
+                [
+                    Value(
+                        "Offline", f"{most('topic_offline_partitions', 'topic')} > 0", looks.COUNT, looks.RED_FROM_ONE
+                    ),
+                    Value(
+                        "Under min ISR",
+                        f"{most('topic_under_min_isr_partitions', 'topic')} > 0",
+                        looks.COUNT,
+                        looks.RED_FROM_ONE,
+                    ),
+                    Value(
+                        "Not at preferred leader",
+                        f"{most('topic_non_preferred_leader_partitions', 'topic')} > 0",
+                        looks.COUNT,
+                    ),
+                ],
+            ),
+            lines(
+                About(
+                    "Changes of the ISR, by topic",
+                    "Replicas that left the ISR (shrinks) and came back (expands) between two polls: the 20 topics "
+                    "with the most changes. Replicas that a move adds or removes do not count.",
+                ),
+                [
+                    Query(busiest(20, increase("topic_isr_shrinks_total", "topic")), "shrinks of {{topic}}"),
+                    Query(busiest(20, increase("topic_isr_expands_total", "topic")), "expands of {{topic}}"),
+                ],
+                looks.COUNT,
+            ),
+        ],
+    ),
+)
+
 BROKERS: Final = (
     Line(
         8,
@@ -287,6 +332,7 @@ REPLICAS: Final = Board(
     [
         Section("Which partitions are not safe?", SAFETY),
         Section("Which replicas?", EACH),
+        Section("Which topics?", TOPICS),
         Section("Which broker?", BROKERS),
     ],
 )

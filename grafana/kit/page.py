@@ -83,7 +83,7 @@ class Board:
         page.description(self.question).refresh("30s").time("now-3h", "now").timezone("browser").editable()
         page.tooltip(DashboardCursorSync.CROSSHAIR).link(all_boards())
         page.variables([*_always(base, one_cluster=self.one_cluster), *(_choice(name) for name in self.variables)])
-        page.annotations(annotations.of_moves() if self.one_cluster else [])
+        page.annotations([*annotations.of_moves()] if self.one_cluster else [])
         self._place(page)
         return page.build()
 

@@ -26,6 +26,7 @@ ALIVE: Final = {
     "kafka_warden_reassignment_predicted_bottleneck_seconds": 500.0,
     "kafka_warden_remote_fetch_quota_bytes_per_second": 2e6,
     "kafka_warden_tiered_storage_problem_seconds": 90.0,
+    "kafka_warden_topic_non_preferred_leader_partitions": 1.0,
 }
 """What the page has as +Inf or 0, and a panel leaves out then."""
 
