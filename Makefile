@@ -11,7 +11,7 @@ RELEASE := .venv-release/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -91,6 +91,9 @@ demo: tools setup ## a cluster, a throttled move that gets stuck, its page and i
 
 demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends it
 	$(VENV)/python -m sandbox.demo_look $(ARGS)
+
+pictures: setup ## draw docs/pictures: what two dashboards show at the alert of the last demo
+	$(VENV)/python -m sandbox.demo_pictures
 
 pipeline-demo: setup ## from the recorded history of a cluster to the report and a plan, by Spark; no Kafka, no network
 	scripts/pipeline-demo $(ARGS)

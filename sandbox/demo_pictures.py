@@ -1,0 +1,256 @@
+"""Draws `docs/pictures/*.svg`: what two dashboards show at the alert of the last demo (`make pictures`).
+
+The queries, titles, units, colours and the layout are those of `grafana/dashboards`; the data are those that Prometheus
+stored in the last run of `make demo`. Grafana takes no part, so its look is only approximated.
+"""
+
+import json
+import math
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from kafka_warden.pipeline.report import colours, numbers
+from kafka_warden.pipeline.report.canvas import at, canvas, times, units
+from sandbox import demo_folder
+from sandbox.demo_archive import Archive
+from sandbox.demo_folder import FolderError, Run, new_demo
+from sandbox.errors import SandboxError
+from sandbox.monitoring_tools import tools
+
+ROOT: Final = Path(__file__).parents[1]
+DASHBOARDS: Final = ROOT / "grafana" / "dashboards"
+PICTURES: Final = ROOT / "docs" / "pictures"
+NAMES: Final = ("fleet", "moves")
+COLUMNS: Final = 24
+WIDTH: Final = 13.0
+UNIT: Final = 0.34
+"""Inches: of a picture, and of the height of Grafana's grid."""
+CAPTION: Final = (
+    "Drawn by `make pictures` from the queries of the dashboard {title}, over a run of `make demo`, when\n"
+    "KafkaReassignmentStuck had reached Alertmanager, {seconds:.0f} s after the start. Grafana itself looks different."
+)
+SHORT: Final = 18
+"""Characters of a text that fits into a narrow panel in large letters."""
+PALETTE: Final = {colour.name: colour.light for colour in colours.ALL} | {"text": colours.INK.light}
+WRITERS: Final[Mapping[str, Callable[[float], str]]] = {
+    "decbytes": numbers.amount_of_bytes,
+    "Bps": numbers.rate,
+    "s": numbers.duration,
+    "percentunit": numbers.share,
+    "short": numbers.count,
+}
+"""Grafana's unit to the text of a number."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Labels, Unix times and values of one series of a result."""
+
+    labels: Mapping[str, str]
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a run, as a dashboard asks for them when the alert has come."""
+
+    archive: Archive
+    run: Run
+    moment: float
+
+    def now(self, expr: str) -> list[Series]:
+        """The result of an instant query."""
+        rows = self._ask("query", expr, time=self.moment)
+        return [Series(row["metric"], ((float(row["value"][0]), float(row["value"][1])),)) for row in rows]
+
+    def over(self, expr: str) -> list[Series]:
+        """The result from the start of the run."""
+        step = self.run.scrape_seconds
+        rows = self._ask("query_range", expr, start=self.run.began, end=self.moment, step=step)
+        return [Series(row["metric"], tuple((float(x), float(y)) for x, y in row["values"])) for row in rows]
+
+    def _ask(self, kind: str, expr: str, **span: float) -> list[dict[str, Any]]:
+        scrapes = f"{4 * self.run.scrape_seconds:g}s"
+        chosen = {"cluster": self.run.cluster, "broker": ".*", "topic": ".*", "__rate_interval": scrapes}
+        chosen |= {"__interval": scrapes, "__range": f"{self.moment - self.run.began:.0f}s"}
+        filled = re.sub(r"\$(\w+)", lambda found: chosen[found[1]], expr)
+        asked = urlencode({"query": filled} | {name: f"{value:.3f}" for name, value in span.items()})
+        rows: list[dict[str, Any]] = self.archive.ask("GET", f"/api/v1/{kind}?{asked}")["data"]["result"]
+        return rows
+
+
+def shown(value: float, config: Mapping[str, Any]) -> tuple[str, str]:
+    """Text and colour of a value by the mappings, unit and thresholds of a panel or column."""
+    for mapping in config.get("mappings", ()):
+        found = mapping["options"].get("Infinity" if math.isinf(value) else f"{value:g}")
+        if found:
+            return found["text"], PALETTE[found["color"]]
+    steps = config.get("thresholds", {}).get("steps", [{"color": "text"}])
+    reached = [step["color"] for step in steps if step.get("value") is None or value >= step["value"]]
+    return WRITERS.get(config["unit"], numbers.figure)(value), PALETTE[reached[-1]]
+
+
+def legend(series: Series, target: Mapping[str, Any]) -> str:
+    """The name of a line."""
+    return re.sub(r"{{(\w+)}}", lambda found: series.labels.get(found[1], ""), target["legendFormat"])
+
+
+def draw_number(axes: Axes, panel: Mapping[str, Any], data: Data) -> None:
+    """A number, or the name of its series."""
+    defaults, target = panel["fieldConfig"]["defaults"], panel["targets"][0]
+    text, colour = defaults["noValue"], PALETTE["text"]
+    for series in data.now(target["expr"]):
+        text, colour = shown(series.points[0][1], defaults)
+        if panel["options"]["textMode"] == "name":
+            text = legend(series, target)
+    axes.text(0.5, 0.42, text, ha="center", va="center", color=colour, fontsize=17 if len(text) <= SHORT else 11)
+
+
+def draw_lines(figure: Figure, box: tuple[float, float, float, float], panel: Mapping[str, Any], data: Data) -> bool:
+    """Lines over time inside a box of the figure; False without data."""
+    left, bottom, width, height = box
+    axes = figure.add_axes((left + 0.055, bottom + 0.28 * height, width - 0.068, 0.52 * height))
+    defaults, dashed = (
+        panel["fieldConfig"]["defaults"],
+        {o["matcher"]["options"] for o in panel["fieldConfig"]["overrides"]},
+    )
+    stacked = defaults["custom"].get("stacking", {}).get("mode") == "normal"
+    drawn = [(target, series) for target in panel["targets"] for series in data.over(target["expr"])]
+    for number, (target, series) in enumerate(drawn):
+        colour = colours.IN_TURN[number % len(colours.IN_TURN)].light
+        xs, ys = [at(x) for x, _ in series.points], [y for _, y in series.points]
+        style = "--" if target["refId"] in dashed else "-"
+        axes.plot(xs, ys, style, color=colour, label=legend(series, target))
+        if stacked:
+            axes.fill_between(xs, ys, color=colour, alpha=0.2)
+    axes.set_xlim(at(data.run.began), at(data.moment))
+    axes.set_ylim(bottom=0 if not defaults.get("min", 0) else None)
+    units(axes.yaxis, lambda value: shown(value, {"unit": defaults["unit"]})[0])
+    times(axes)
+    axes.tick_params(labelsize=7)
+    if drawn:
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(-0.08, -0.2), ncols=3, fontsize=7, handlelength=1.2, columnspacing=1
+        )
+    else:
+        axes.remove()
+    return bool(drawn)
+
+
+def draw_rows(axes: Axes, panel: Mapping[str, Any], data: Data) -> None:
+    """A table."""
+    organized = panel["transformations"][-1]["options"]
+    titles: dict[str, str] = organized["renameByName"]
+    overrides = {
+        one["matcher"]["options"]: {part["id"]: part["value"] for part in one["properties"]}
+        for one in panel["fieldConfig"]["overrides"]
+    }
+    found: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {}
+    labels = [name for name in titles if not name.startswith("Value")]
+    for target in panel["targets"]:
+        name = f"Value #{target['refId']}" if len(panel["targets"]) > 1 else "Value"
+        for series in data.now(target["expr"]):
+            # A query with fewer labels has its value in every row that agrees.
+            key = tuple(series.labels.get(label, "") for label in labels)
+            row = found.setdefault(
+                key, {label: (text, PALETTE["text"]) for label, text in zip(labels, key, strict=True)}
+            )
+            if name in titles:
+                row[name] = shown(series.points[0][1], overrides[titles[name]])
+    if not found:
+        axes.text(0.5, 0.45, panel["fieldConfig"]["defaults"]["noValue"], ha="center", va="center")
+        return
+    rows = list(_merged(found, labels))
+    places = [0.02 + number / len(titles) * 0.98 for number in range(len(titles))]
+    height = 1 / (panel["gridPos"]["h"] + 1)
+    for place, (name, title) in zip(places, titles.items(), strict=True):
+        axes.text(place, 1 - 2.4 * height, title, weight="bold", fontsize=8, va="center")
+        for number, row in enumerate(rows[: panel["gridPos"]["h"] - 3]):
+            absent = overrides.get(title, {}).get("noValue", "-")
+            text, colour = row.get(name, (absent, PALETTE["text"]))
+            axes.text(place, 1 - (3.5 + 1.05 * number) * height, text, color=colour, fontsize=8.5, va="center")
+
+
+def _merged(
+    rows: Mapping[tuple[str, ...], dict[str, tuple[str, str]]], labels: list[str]
+) -> Iterator[dict[str, tuple[str, str]]]:
+    """Rows as Grafana merges them: one without some of the labels completes those that agree with it."""
+    for key, row in rows.items():
+        if all(key):
+            whole = dict(row)
+            for other, part in rows.items():
+                if not all(other) and all(not text or text == mine for text, mine in zip(other, key, strict=True)):
+                    whole |= {name: cell for name, cell in part.items() if name not in labels}
+            yield whole
+
+
+def draw(page: Mapping[str, Any], data: Data) -> Figure:
+    """A whole dashboard."""
+    height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in page["panels"]) + 4
+    with canvas(height * UNIT, width=WIDTH) as (figure, (empty,)):
+        empty.remove()
+        figure.set_layout_engine("none")
+        figure.text(0.012, 1 - 0.9 / height, page["title"], fontsize=13, weight="bold", va="center")
+        figure.text(0.99, 1 - 0.9 / height, f"cluster: {data.run.cluster}", ha="right", va="center")
+        caption = CAPTION.format(title=page["title"].rpartition(" ")[2], seconds=data.moment - data.run.began)
+        figure.text(0.012, 1.0 / height, caption, fontsize=8, va="center", color=colours.FAINT.light)
+        for panel in page["panels"]:
+            grid = panel["gridPos"]
+            bottom = 1 - (grid["y"] + grid["h"] + 1.8) / height
+            box = (grid["x"] / COLUMNS + 0.003, bottom, grid["w"] / COLUMNS - 0.006, (grid["h"] - 0.2) / height)
+            axes = figure.add_axes(box)
+            axes.set_axis_off()
+            axes.set_xlim(0, 1)
+            axes.set_ylim(0, 1)
+            if panel["type"] == "row":
+                axes.text(0.005, 0.4, panel["title"], fontsize=10, weight="bold", va="center")
+                continue
+            axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=colours.GRID.light))
+            axes.text(0.02, 1 - 0.75 / grid["h"], panel["title"], fontsize=8.5, va="center", weight="medium")
+            if panel["type"] == "table":
+                draw_rows(axes, panel, data)
+            elif panel["type"] == "stat":
+                draw_number(axes, panel, data)
+            elif not draw_lines(figure, box, panel, data):
+                axes.text(0.5, 0.45, panel["fieldConfig"]["defaults"]["noValue"], ha="center", va="center")
+        return figure
+
+
+def main() -> int:
+    """Draw both pictures; 1 if there is no run with an alert."""
+    folder = demo_folder.default_folder()
+    scratch = Path(tempfile.mkdtemp(prefix="kafka-warden-pictures-"))
+    try:
+        run = demo_folder.read(folder)
+        if run.alerted is None:
+            raise FolderError(f"the run in {folder} had no alert: {new_demo(folder)}")
+        with Archive(scratch, folder, 0, tools()) as archive:
+            archive.require_run(run)
+            for name in NAMES:
+                page = json.loads((DASHBOARDS / f"kafka-warden-{name}.json").read_text(encoding="utf-8"))
+                PICTURES.mkdir(exist_ok=True)
+                with canvas(1):
+                    draw(page, Data(archive, run, run.alerted)).savefig(
+                        PICTURES / f"{name}.svg", metadata={"Date": None}
+                    )
+    except SandboxError as error:
+        print(f"pictures: {error}", file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
