@@ -19,7 +19,7 @@ LOOKS: Final = (
 PLACEHOLDER: Final = re.compile(r"(?<![$\w])[A-Z][A-Z_]+\b")
 """Variables of the shell, such as `$B` and `$NF`, are none."""
 FENCE: Final = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
-EXITS: Final = re.compile(r"\bexits (\d+)\b")
+EXITS: Final = re.compile(r"\bexits (\d+)(?: or (\d+))?")
 
 
 class Kind(Enum):
@@ -36,11 +36,11 @@ class Command:
 
     Attributes:
         text: As the page has it.
-        exits: The exit code that the page promises.
+        exits: The exit codes that the page names, besides 0.
     """
 
     text: str
-    exits: int = 0
+    exits: tuple[int, ...] = ()
 
     @property
     def looks(self) -> bool:
@@ -107,6 +107,6 @@ def read_commands(block: str) -> list[Command]:
     for line in re.sub(r" *\\\n *", " ", block).splitlines():
         text, _, comment = line.partition("  # ") if "  # " in line else line.partition(" #")
         if text.strip():
-            promised = EXITS.search(comment)
-            found.append(Command(text.strip(), int(promised[1]) if promised else 0))
+            exits = EXITS.search(comment)
+            found.append(Command(text.strip(), tuple(int(code) for code in exits.groups() if code) if exits else ()))
     return found
