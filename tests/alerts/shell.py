@@ -1,4 +1,4 @@
-"""The shell of a runbook on a sandbox cluster: the tools of Kafka and of the sidecar, and the cluster's own addresses."""
+"""The shell of a runbook on a sandbox cluster: tools of Kafka and of the sidecar, with the cluster's own addresses."""
 
 import json
 import os
@@ -31,8 +31,8 @@ MAIN: Final = {
 }
 """Classes of Kafka 4.1.1 by tool, as in its `bin`."""
 MAIN_3: Final = {**MAIN, "kafka-broker-api-versions": f"{ADMIN}BrokerApiVersionsCommand"}
-ABSENT: Final = re.compile(r"\b(docker|kubectl|systemctl status|timedatectl|dmesg|nc -|mount)\b")
-"""Not in a sandbox: other service managers, clocks and disks. `systemctl show` and `journalctl` are scripts of the test."""
+ABSENT: Final = re.compile(r"\b(docker|kubectl|systemctl status|timedatectl|dmesg|nc -)\b")
+"""Not in a sandbox: service managers, clocks, disks. `systemctl show` and `journalctl` are scripts of the test."""
 ASSIGNMENT: Final = re.compile(r"^[A-Z]=(?:\$\(.*\)|[^\s;]+)")
 
 
@@ -57,7 +57,7 @@ class Shell:
         self._assigned: list[str] = []
         self.plan: Mapping[Partition, tuple[int, ...]] = {}
         sidecar, cluster = stage.sidecar, stage.cluster
-        live = ",".join(cluster.admin.brokers().values())
+        live = ",".join(cluster.admin.brokers().values()) if cluster.admin.running() else cluster.bootstrap
         self._names = {
             "another-broker:9092": live,
             "broker:9092": live,

@@ -18,6 +18,7 @@ import pytest
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from sandbox.admin_topics import Partition
+from sandbox.ports import LOOPBACK
 from tests.alerts.fault import Fault
 from tests.alerts.runbook import PAGES, Block, Kind, read_blocks
 from tests.alerts.shell import Shell
@@ -82,20 +83,31 @@ class Run:
     def __init__(self, stage: Stage, page: Path, alert: Fired, directory: Path) -> None:
         self._admin = stage.cluster.admin
         self._stage, self._page = stage, page
-        labels = {name.upper(): value for name, value in alert.labels}
-        topic = next(iter(sorted(self._admin.topics())), "")
-        self._values = {"BROKER": "1", "TOPIC": topic, "PARTITION": "0", "SIDE": "leader", "LIST": "0:1"} | labels
-        self._values |= {
-            "CLIENT": labels.get("CLIENT_ID", "batch"),
-            "FILE": os.fspath(stage.sidecar.directory / "web.pem"),
+        values = {name.upper(): value for name, value in alert.labels}
+        running = self._admin.running()
+        if running and "TOPIC" not in values:
+            values["TOPIC"] = next(iter(sorted(self._admin.topics())), "")
+        if running and values["TOPIC"] and "BROKER" not in values:
+            values["BROKER"] = str(self._admin.describe(values["TOPIC"])[0].leader)
+        broker = int(values.setdefault("BROKER", "1"))
+        follows = broker in running and FOLLOWER_RATE in self._admin.dynamic_broker_config(broker)
+        self._values = {
+            "CLIENT": values.get("CLIENT_ID", "batch"),
+            "FILE": os.fspath(stage.sidecar.directory / "web.crt"),
             "FOLDER": os.fspath(stage.sidecar.directory),
-            "LEADER": self._values["BROKER"],
-            "PID": str(stage.cluster.pids().get(1)),
-            "TARGET": self._values["BROKER"],
+            "HOST": LOOPBACK,
+            "LIST": "0:2",
+            "PARTITION": "0",
+            "PID": str(stage.cluster.pids().get(broker)),
+            "PORT": str(stage.sidecar.port),
+            "SIDE": "follower" if follows else "leader",
+            "TARGET": str(broker),
             "USER": "prometheus:right",
+            **values,
         }
-        self._topics = {self._values["TOPIC"], *(name for name, _ in self._admin.reassignments())} - {""}
-        self._shell = Shell(directory, stage, int(self._values["BROKER"]))
+        moving = {name for name, _ in self._admin.reassignments()} if running else set()
+        self._topics = moving | {values["TOPIC"]} - {""} if running else set()
+        self._shell = Shell(directory, stage, broker)
 
     def everything(self) -> None:
         """Run each block: an action, then its undo; actions without an undo at the end, when no move runs."""
@@ -113,7 +125,7 @@ class Run:
                 before = self._state()
                 self._execute(number, block)
         for number, block in last:
-            if "--verify" in block.commands[0].text:
+            if "--execute" not in block.commands[0].text:
                 end_moves(self._stage)
             self._execute(number, block)
 
