@@ -13,7 +13,7 @@ PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
 LOOKS: Final = (
     r"kafka-(broker-api-versions|log-dirs|metadata-quorum)\.sh",
     r"kafka-(configs|topics)\.sh .*--(describe|list)\b",
-    r"kafka-reassign-partitions\.sh .*(--list\b|--verify .*--preserve-throttles|--preserve-throttles .*--verify)",
+    r"kafka-reassign-partitions\.sh .*(--list|--generate|--verify .*--preserve-throttles)\b",
 )
 """Commands of Kafka's tools that change nothing."""
 PLACEHOLDER: Final = re.compile(r"(?<![$\w])[A-Z][A-Z_]+\b")

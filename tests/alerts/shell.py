@@ -78,10 +78,12 @@ class Shell:
         self._environment = {**os.environ, "PATH": path, "CURL_HOME": os.fspath(directory)}
 
     def write_plan(self, replicas: Mapping[Partition, tuple[int, ...]]) -> None:
-        """Write `move.json`."""
+        """Write `move.json`, and `topics.json` with its topics."""
         self.plan = replicas
         partitions = [{"topic": name, "partition": n, "replicas": to} for (name, n), to in replicas.items()]
         (self._directory / "move.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
+        topics = [{"topic": name} for name in sorted({name for name, _ in replicas})]
+        (self._directory / "topics.json").write_text(json.dumps({"version": 1, "topics": topics}))
 
     def run(self, command: str) -> Ran:
         """Run a command as the shell of an operator does, after the assignments of the commands before it."""

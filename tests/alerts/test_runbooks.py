@@ -37,7 +37,7 @@ VALUES = {
 }
 """Labels with a closed set of values."""
 
-CHANGES = re.compile("KafkaReplica|UnderReplicated|PartitionLimit|BrokerUnreachable")
+CHANGES = re.compile("KafkaReplica|UnderReplicated|PartitionLimit|BrokerUnreachable|KafkaLogDirFilling")
 """Pages whose alerts are about to get other names, and with them other pages."""
 
 METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")

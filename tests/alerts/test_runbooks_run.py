@@ -93,7 +93,7 @@ class Run:
         follows = broker in running and FOLLOWER_RATE in self._admin.dynamic_broker_config(broker)
         self._values = {
             "CLIENT": values.get("CLIENT_ID", "batch"),
-            "FILE": os.fspath(stage.sidecar.directory / "web.crt"),
+            "FILE": os.fspath(stage.sidecar.directory / "web.pem"),
             "FOLDER": os.fspath(stage.sidecar.directory),
             "HOST": LOOPBACK,
             "LIST": "0:2",
