@@ -8,6 +8,7 @@ from sandbox.admin_base import Asker, check
 
 TOPIC = 2
 BROKER = 4
+DYNAMIC_TOPIC = 1
 DYNAMIC_BROKER = 2
 """ConfigSource.DYNAMIC_BROKER_CONFIG."""
 SET = 0
@@ -31,6 +32,10 @@ class ConfigAdmin(Asker):
     def topic_config(self, topic: str, keys: Sequence[str] | None = None) -> dict[str, str | None]:
         """Configs of a topic as they apply, all or the named ones."""
         return self._describe(TOPIC, topic, keys, None)
+
+    def dynamic_topic_config(self, topic: str) -> dict[str, str | None]:
+        """Return what is set on that one topic."""
+        return self._describe(TOPIC, topic, None, None, DYNAMIC_TOPIC)
 
     def broker_config(self, broker: int, keys: Sequence[str] | None = None) -> dict[str, str | None]:
         """Configs of a broker as they apply, asked of that broker; the replication throttles are absent while unset."""

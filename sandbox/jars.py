@@ -1,7 +1,8 @@
-"""Jars of Kafka, and of Spark's connector for it: Maven resolves them once per version into the cache directory.
+"""Jars of Kafka, of its tools and of Spark's connector: Maven resolves them once per version into the cache directory.
 
-The cache is `.cache/kafka-<version>` and `.cache/connector-<version>` below the repository; the environment variable
-SANDBOX_CACHE names another directory in place of `.cache`. Maven compares every jar with the sum beside it.
+The cache is `.cache/kafka-<version>`, `.cache/tools-<version>` and `.cache/connector-<version>` below the repository;
+the environment variable SANDBOX_CACHE names another directory in place of `.cache`. Maven compares every jar with the
+sum beside it.
 """
 
 import fcntl
@@ -37,6 +38,7 @@ class _Wanted:
 
 
 KAFKA = _Wanted("Kafka", "kafka", Path(__file__).with_name("pom.xml"), "kafka.version")
+TOOLS = _Wanted("Kafka's tools", "tools", Path(__file__).with_name("tools.xml"), "kafka.version")
 CONNECTOR = _Wanted("Spark's connector", "connector", Path(__file__).with_name("connector.xml"), "spark.version")
 
 
@@ -62,6 +64,15 @@ def jars(version: str) -> Path:
         SandboxError: Maven is missing or could not resolve the version.
     """
     return _directory(KAFKA, version)
+
+
+def tools(version: str) -> Path:
+    """The directory with the jars of the command-line tools of Kafka `version`, resolved on first use.
+
+    Raises:
+        SandboxError: Maven is missing or could not resolve the version.
+    """
+    return _directory(TOOLS, version)
 
 
 def connector(version: str) -> tuple[Path, ...]:

@@ -16,10 +16,10 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.stuck import Cause
 from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
+from tests.alerts.runbook import PAGES, Kind, read_blocks
 from tests.support.dashboards import FILES, load, panels, titles
 
 ROOT = ALERTS.parent
-PAGES = sorted((ALERTS / "runbooks").glob("*.md"))
 HELP = Path(__file__).parent / "recorded"
 """What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
 TARGET_LABELS = {"cluster", "job", "instance"}
@@ -36,6 +36,9 @@ VALUES = {
     "job": {JOB},
 }
 """Labels with a closed set of values."""
+
+CHANGES = re.compile("KafkaReplica|UnderReplicated|PartitionLimit|BrokerUnreachable|KafkaLogDirFilling")
+"""Pages whose alerts are about to get other names, and with them other pages."""
 
 METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
@@ -60,7 +63,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def commands(page: Path) -> Iterator[tuple[str, str]]:
     """Kafka's tools with their arguments, anywhere in the runbook."""
-    text = page.read_text().replace("\\\n", " ")
+    text = page.read_text().replace("\\\n", " ").replace("SIDE.", "leader.")
     yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)
 
 
@@ -96,6 +99,7 @@ def evaluate(node: ast.expr) -> float:
 
 pages = each(PAGES)
 with_commands = each(page for page in PAGES if any(commands(page)))
+to_paste = each(page for page in PAGES if read_blocks(page) and not CHANGES.search(page.stem))
 
 
 @pages
@@ -186,6 +190,51 @@ def test_commands_need_a_cluster(page: Path) -> None:
     assert given
     assert [command for command in given if "--bootstrap-server $B" not in command[1]] == []
     assert re.search(r"^B=[\w-]+:\d+", blocks(page, "sh")[0], re.MULTILINE)
+
+
+@to_paste
+def test_a_block_is_one_action(page: Path) -> None:
+    """A block that changes something has one command: a block is pasted as a whole."""
+    assert [
+        block.commands for block in read_blocks(page) if block.kind is not Kind.LOOK and len(block.commands) > 1
+    ] == []
+
+
+@to_paste
+def test_an_action_has_its_undo(page: Path) -> None:
+    """The block after an action undoes it, or the page says why none does; an undo follows its action."""
+    blocks = read_blocks(page)
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        if block.kind is Kind.ACT and block.has_undo:
+            assert following is not None
+            assert following.kind is Kind.UNDO, block.commands
+            assert following.commands[0].entity == block.commands[0].entity
+        elif block.kind is Kind.ACT:
+            assert re.search(r"^No undo\b", block.after, re.MULTILINE), block.commands
+    assert all(block.kind is Kind.ACT for block, following in pairwise(blocks) if following.kind is Kind.UNDO)
+
+
+@to_paste
+def test_an_action_has_its_dry_run(page: Path) -> None:
+    """The last block before an action that only looks shows what the action changes."""
+    seen: list[str] = []
+    for block in read_blocks(page):
+        if block.kind is Kind.LOOK:
+            seen = [command.entity for command in block.commands]
+        elif block.kind is Kind.ACT:
+            entity = block.commands[0].entity
+            assert any(entity.startswith(each) for each in seen if each), f"{block.commands}: {seen}"
+
+
+@to_paste
+def test_commands_are_safe_on_every_version(page: Path) -> None:
+    """No command that Kafka 3.9 lacks, none that fails if one of two settings is absent, no rate ready to paste."""
+    for command in (command.text for block in read_blocks(page) for command in block.commands):
+        assert "list-endpoints" not in command  # since Kafka 4.0
+        assert not re.search(r"--delete-config \S+,", command)
+        assert not re.search(r"(?:rate|per\.second)=\d|--throttle \d", command)
+        if re.search(r"--entity-type (users|clients) --entity-default", command):
+            assert "--describe" in command, "a quota of all users or clients"
 
 
 @each(page for page in PAGES if any("--cancel" in given for _, given in commands(page)))

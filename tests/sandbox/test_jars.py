@@ -43,6 +43,13 @@ def test_what_is_missing_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [path for path in cache.iterdir() if path.is_dir()] == []
 
 
+def test_tools_have_their_jars(cache: Path) -> None:
+    """The class path of the tools has those of both modules, and one binding of slf4j."""
+    names = {re.sub(r"-[\d.]+\.jar$", "", jar.name) for jar in jars.tools(VERSION).iterdir()}
+    assert {"kafka_2.13", "kafka-tools", "slf4j-simple"} <= names
+    assert "slf4j-reload4j" not in names
+
+
 def test_connector_is_what_pyspark_lacks(cache: Path) -> None:
     """Four jars, of the version that constraints.txt pins, and none that pyspark has."""
     version = re.search(r"^pyspark==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)

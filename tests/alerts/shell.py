@@ -1,0 +1,119 @@
+"""The shell of a runbook on a sandbox cluster: tools of Kafka and of the sidecar, with the cluster's own addresses."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sandbox import jars
+from sandbox.admin_topics import Partition
+from sandbox.jvm import FLAGS
+from tests.alerts.stage import Stage
+
+LONGEST: Final = 240.0
+ADMIN: Final = "kafka.admin."
+TOOLS: Final = "org.apache.kafka.tools."
+MAIN: Final = {
+    "kafka-broker-api-versions": f"{TOOLS}BrokerApiVersionsCommand",
+    "kafka-cluster": f"{TOOLS}ClusterTool",
+    "kafka-configs": f"{ADMIN}ConfigCommand",
+    "kafka-leader-election": f"{TOOLS}LeaderElectionCommand",
+    "kafka-log-dirs": f"{TOOLS}LogDirsCommand",
+    "kafka-metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
+    "kafka-reassign-partitions": f"{TOOLS}reassign.ReassignPartitionsCommand",
+    "kafka-topics": f"{TOOLS}TopicCommand",
+}
+"""Classes of Kafka 4.1.1 by tool, as in its `bin`."""
+MAIN_3: Final = {**MAIN, "kafka-broker-api-versions": f"{ADMIN}BrokerApiVersionsCommand"}
+ABSENT: Final = re.compile(r"\b(docker|kubectl|systemctl status|timedatectl|dmesg|nc -)\b")
+"""Not in a sandbox: service managers, clocks, disks. `systemctl show` and `journalctl` are scripts of the test."""
+ASSIGNMENT: Final = re.compile(r"^[A-Z]=(?:\$\(.*\)|[^\s;]+)")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a command; `code` is None where the sandbox has no such tool."""
+
+    code: int | None
+    output: str
+    seconds: float
+
+
+class Shell:
+    """Runs the commands of one page, in a directory of its own with the file of the plan.
+
+    Attributes:
+        plan: The replicas to be by partition, as in that file.
+    """
+
+    def __init__(self, directory: Path, stage: Stage, broker: int) -> None:
+        self._directory = directory
+        self._assigned: list[str] = []
+        self.plan: Mapping[Partition, tuple[int, ...]] = {}
+        sidecar, cluster = stage.sidecar, stage.cluster
+        live = ",".join(cluster.admin.brokers().values()) if cluster.admin.running() else cluster.bootstrap
+        self._names = {
+            "another-broker:9092": live,
+            "broker:9092": live,
+            "http://$W": f"http{'s' if sidecar.login else ''}://$W",
+            "warden:10073": sidecar.address,
+            ":10073": f":{sidecar.port}",
+            "/etc/kafka-warden/warden.yml": os.fspath(sidecar.directory / "kafka-warden.yml"),
+            "/etc/kafka-warden": os.fspath(sidecar.directory),
+            "server.log": os.fspath(cluster.nodes[broker].log_file),
+        }
+        bin_directory = directory / "bin"
+        bin_directory.mkdir()
+        _write_tools(bin_directory, cluster.settings.version)
+        _script(bin_directory / "journalctl", f"exec cat {sidecar.log_file}")
+        _script(bin_directory / "systemctl", f"echo {sidecar.pid}")
+        (directory / ".curlrc").write_text("insecure\nmax-time = 10\n")
+        path = f"{bin_directory}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        self._environment = {**os.environ, "PATH": path, "CURL_HOME": os.fspath(directory)}
+
+    def write_plan(self, replicas: Mapping[Partition, tuple[int, ...]]) -> None:
+        """Write `move.json`, and `topics.json` with its topics."""
+        self.plan = replicas
+        partitions = [{"topic": name, "partition": n, "replicas": to} for (name, n), to in replicas.items()]
+        (self._directory / "move.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
+        topics = [{"topic": name} for name in sorted({name for name, _ in replicas})]
+        (self._directory / "topics.json").write_text(json.dumps({"version": 1, "topics": topics}))
+
+    def run(self, command: str) -> Ran:
+        """Run a command as the shell of an operator does, after the assignments of the commands before it."""
+        for name, replacement in self._names.items():
+            command = command.replace(name, replacement)
+        if ABSENT.search(command):
+            return Ran(None, "", 0.0)
+        began = time.monotonic()
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", "\n".join([*self._assigned, command])],
+            cwd=self._directory,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+        if found := ASSIGNMENT.match(command):
+            self._assigned.append(found[0])
+        return Ran(done.returncode, done.stdout, time.monotonic() - began)
+
+
+def _write_tools(directory: Path, version: str) -> None:
+    java = f"exec java {' '.join(FLAGS)} -cp '{jars.tools(version)}/*'"
+    for tool, main in (MAIN_3 if version.startswith("3.") else MAIN).items():
+        _script(directory / f"{tool}.sh", f'{java} {main} "$@"')
+
+
+def _script(file: Path, command: str) -> None:
+    file.write_text(f"#!/bin/sh\n{command}\n")
+    file.chmod(0o755)
