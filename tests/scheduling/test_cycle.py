@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden import memory
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
@@ -116,17 +115,6 @@ def test_a_shorter_interval_does_not_empty_the_page(cycle: Cycle, clock: Virtual
     clock.advance(3 * INTERVAL + 0.1)
     cycle.expire()
     assert not shows(cycle)
-
-
-def test_a_process_without_a_free_descriptor_polls(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How much memory is free cannot be read then."""
-
-    def fail() -> int:
-        raise OSError("too many open files")
-
-    monkeypatch.setattr(memory, "_resident", fail)
-    cycle.once()
-    assert shows(cycle)
 
 
 def test_a_suspension_during_a_poll_stretches_nothing(

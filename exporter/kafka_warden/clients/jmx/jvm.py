@@ -61,12 +61,14 @@ def options(hello: Hello) -> tuple[str, ...]:
 
     RMI reads its properties in static initialisers, so they must be set before a class of RMI is loaded. `-Xrs` leaves
     SIGTERM to Python. A crash writes no file, because it would hold the environment. A full heap ends the child, which
-    costs one poll. The heap begins small: else Java touches all of it before it collects, 17 MB more.
+    costs one poll. The heap begins small: else Java touches all of it before it collects, 17 MB more. It is touched at
+    the start: else memory grows for an hour.
     """
     millis = round(1000 * hello.timeout)
     return (
         "-Xrs",
         "-Xms8m",
+        "-XX:+AlwaysPreTouch",
         "-Xmx64m",
         "-Xss512k",
         "-XX:+UseSerialGC",
