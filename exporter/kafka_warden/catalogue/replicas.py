@@ -55,9 +55,10 @@ def _under_replicated(part: slice) -> Callable[[View], Iterable[Sample]]:
 
 
 def _unclean(view: View) -> Iterator[Sample]:
-    beans = active_controller(view.snapshot)
-    if beans is not None and "unclean_leader_elections_total" in beans.values:
-        yield (), beans.values["unclean_leader_elections_total"]
+    active = active_controller(view.snapshot)
+    for node, beans in view.snapshot.controller_beans.items():
+        if beans is active and "unclean_leader_elections_total" in beans.values:
+            yield (node,), beans.values["unclean_leader_elections_total"]
 
 
 def _bytes_in(view: View) -> Iterable[Sample]:
@@ -104,8 +105,9 @@ REPLICAS = (
     broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)"),
     Metric(
         "unclean_leader_elections_total",
-        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count)",
-        (),
+        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count). Each "
+        "controller has its own count; node is its address where no id is configured",
+        ("node",),
         _unclean,
         Kind.COUNTER,
     ),
