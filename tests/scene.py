@@ -88,7 +88,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=50
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=70
 )
 
 BROKERS = {

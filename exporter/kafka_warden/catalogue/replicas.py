@@ -92,6 +92,13 @@ REPLICAS = (
         "under_min_isr_partitions",
         "Partitions with fewer in-sync replicas than min.insync.replicas (Metadata, DescribeConfigs)",
     ),
+    Metric(
+        "known_under_min_isr_partitions",
+        "Partitions with fewer in-sync replicas than min.insync.replicas, of the topics where that is known: a lower "
+        "bound (Metadata, DescribeConfigs)",
+        (),
+        lambda view: [((), int(view.derived.cluster.under_min_isr.sum()))],
+    ),
     _count(
         "at_min_isr_partitions",
         "Partitions with just min.insync.replicas in sync, except those with one replica (Metadata, DescribeConfigs)",
