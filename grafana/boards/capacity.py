@@ -10,8 +10,8 @@ from grafana.kit.queries import FINITE, busiest, least, most, number, or_zero, r
 from grafana.kit.tables import Value, rows
 
 DIRECTORY: Final = "broker, log_dir"
-BROKER_LIMIT: Final = ("KafkaBrokerNearPartitionLimit", "KafkaBrokerOverPartitionLimit")
-CLUSTER_LIMIT: Final = ("KafkaClusterNearPartitionLimit", "KafkaClusterOverPartitionLimit")
+BROKER_LIMIT: Final = ("KafkaBrokerPartitionLimit",)
+CLUSTER_LIMIT: Final = ("KafkaClusterPartitionLimit",)
 NEAR: Final[looks.Steps] = ((0.8, "orange"), (1, "red"))
 NO_LIMIT: Final = "no limit set"
 OPTION: Final = "The limit is the option limits.max_broker_partitions."
@@ -52,6 +52,7 @@ NOW: Final = (
                 About(
                     "Volume used, highest log directory",
                     ("Used share of the volume of a log directory, including files of other programs."),
+                    runbooks=("KafkaLogDirFilling",),
                 ),
                 f"max ({USED})",
                 looks.RATIO,
@@ -146,7 +147,7 @@ PARTITIONS: Final = (
                         "Replicas without a log on their broker, and logs that belong to no replica. A broker that "
                         "creates or deletes thousands of logs has both until it has finished (KIP-578)."
                     ),
-                    runbooks=("KafkaBrokerOverPartitionLimit",),
+                    runbooks=BROKER_LIMIT,
                 ),
                 [
                     Query(most("broker_replicas_without_log", "broker"), "without a log on {{broker}}"),

@@ -27,9 +27,10 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
     for broker in cluster.broker_ids:
         cluster.pause(broker)
     yield {
+        fired("KafkaClusterUnreachable"),
         fired("KafkaWardenPageStale"),
         fired("KafkaWardenBlind"),
-        *(fired("KafkaWardenBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),
+        *(fired("KafkaBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),
         *(fired("KafkaWardenJmxUnreachable", broker=broker) for broker in cluster.broker_ids),
     }
     for broker in cluster.broker_ids:
@@ -65,11 +66,9 @@ def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
     assert hosted[2] > 0.8 * limits["max_broker_partitions"]
     stage.restart_sidecar(limits=limits)
     yield {
-        fired("KafkaBrokerOverPartitionLimit", broker=1),
-        fired("KafkaBrokerNearPartitionLimit", broker=1),
-        fired("KafkaBrokerNearPartitionLimit", broker=2),
-        fired("KafkaClusterOverPartitionLimit"),
-        fired("KafkaClusterNearPartitionLimit"),
+        fired("KafkaBrokerPartitionLimit", broker=1),
+        fired("KafkaBrokerPartitionLimit", broker=2),
+        fired("KafkaClusterPartitionLimit"),
     }
     stage.restart_sidecar(limits=dict.fromkeys(limits))
 

@@ -16,7 +16,6 @@ from tests.support.processes import checked
 from tests.support.rules import FILES, alerting_rules, check_queries, rules_in
 
 TEST_FILES = sorted((ALERTS / "tests").glob("*.test.yml"))
-RUNBOOKS = sorted((ALERTS / "runbooks").glob("*.md"))
 TARGET_LABELS = {"cluster", "job", "instance"}
 PREFIX = "kafka_warden_"
 METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
@@ -28,6 +27,7 @@ LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*
 
 RULES = rules_in(*(file.read_text() for file in FILES))
 ALERTING = alerting_rules()
+RUNBOOKS = [ALERTS / "runbooks" / f"{rule['alert']}.md" for rule in ALERTING]
 each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["alert"])
 
 
@@ -68,7 +68,7 @@ def test_alert_is_complete(rule: dict[str, Any]) -> None:
 
 def test_alerts_end_with_their_broker() -> None:
     """An alert that stays while its broker does not answer ends when the cluster no longer has that broker."""
-    kept = [rule for rule in ALERTING if "unless on (cluster, broker)" in rule["expr"]]
+    kept = [rule for rule in ALERTING if re.search(r'"firing"}\s+unless on \(cluster, broker\)', rule["expr"])]
     assert kept
     for rule in kept:
         assert "broker:kafka_warden_broker_state:removed" in rule["expr"], rule["alert"]
@@ -149,7 +149,7 @@ def test_rules_compare_with_values_that_exist() -> None:
         for label, values in SELECTED.findall(text.replace('\\"', '"')):
             compared.setdefault(label, set()).update(values.split("|"))
     known = values_of_labels()
-    assert {label for label in compared if label in known} == {"problem", "side", "source", "state"}
+    assert {label for label in compared if label in known} == {"cause", "problem", "side", "source", "state"}
     for label in known:
         assert compared.get(label, set()) <= known[label], label
 

@@ -16,7 +16,7 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.stuck import Cause
 from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
-from tests.alerts.runbook import PAGES, Kind, read_blocks
+from tests.alerts.runbook import ALL_PAGES, PAGES, Kind, read_blocks
 from tests.support.dashboards import FILES, load, panels, titles
 
 ROOT = ALERTS.parent
@@ -111,6 +111,16 @@ def test_page_has_its_form(page: Path) -> None:
     assert not meaning.startswith(("#", "|", "`"))
     found = [part for part in re.findall(r"^## (.*)$", rest, re.MULTILINE) if part in PARTS]
     assert found == PARTS
+
+
+@each(page for page in ALL_PAGES if page not in PAGES)
+def test_old_name_leads_to_the_page(page: Path) -> None:
+    """The page of an alert's old name is one paragraph with a link to the page of its name now."""
+    title, text = page.read_text().split("\n\n", 1)
+    assert title == f"# {page.stem}"
+    assert text.count("\n") <= 3
+    assert set(re.findall(r"\]\((\w+)\.md\)", text)) <= {page.stem for page in PAGES}
+    assert "](" in text
 
 
 @pages
@@ -285,7 +295,7 @@ SINK_REASONS = {kind.reason for kind in KINDS}
     ("name", "values"),
     [
         ("KafkaReassignmentStuck", set(Cause)),
-        ("KafkaPartitionUnderReplicated", set(ReplicaState) - {"unknown", "in_sync", "moving"}),
+        ("KafkaReplicasOutOfSync", set(ReplicaState) - {"moving"}),
         ("KafkaWardenPageStale", set(REASONS)),
         ("KafkaWardenHistoryLost", SINK_REASONS | {"stopped"}),
         ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),

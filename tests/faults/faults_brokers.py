@@ -74,7 +74,8 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
     assert no_numbers(page)
     assert witness.status("/-/ready") == 503
     assert witness.status("/-/healthy") == 200
-    yield blind() | {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
+    jmx = {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
+    yield blind() | {fired("KafkaClusterUnreachable"), *jmx}
     for node in nodes:
         cluster.start(node)
     for node in cluster.broker_ids:
@@ -147,12 +148,9 @@ def _only(page: Page, broker: int) -> bool:
 
 def without(broker: int) -> set[Fired]:
     """The alerts of a broker that does not answer and is outside every ISR."""
-    places = [{"topic": TOPIC, "partition": partition} for partition in PARTITIONS]
     return {
-        fired("KafkaWardenBrokerUnreachable", broker=broker),
+        fired("KafkaBrokerUnreachable", broker=broker),
         fired("KafkaWardenJmxUnreachable", broker=broker),
-        *(fired("KafkaPartitionUnderReplicated", **place) for place in places),
-        *(fired("KafkaReplicaOutOfSyncTooLong", **place, broker=broker) for place in places),
     }
 
 
