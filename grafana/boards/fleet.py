@@ -34,7 +34,7 @@ OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state")
 
 CLUSTERS: Final = (
     Line(
-        10,
+        8,
         [
             rows(
                 About(
