@@ -38,7 +38,7 @@ def test_values_have_the_text_and_colour_of_the_panel(value: float, text: str, c
 def test_rows_are_merged() -> None:
     """A row without a cause completes the row of the same replica with one; another replica's does not."""
     cell = ("1", "#000")
-    rows = {
+    rows: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {
         ("a", "1", "throttle"): {"cause": ("throttle", ""), "Value #B": cell},
         ("a", "1", ""): {"cause": ("", ""), "Value #A": cell},
         ("b", "1", ""): {"cause": ("", ""), "Value #C": cell},
