@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from kafka_warden.pipeline.report import colours, numbers
-from kafka_warden.pipeline.report.canvas import at, canvas, times, units
+from kafka_warden.pipeline.report.canvas import at, canvas, durations, times, units, whole
 from sandbox import demo_folder
 from sandbox.demo_archive import Archive
 from sandbox.demo_folder import FolderError, Run, new_demo
@@ -121,21 +121,20 @@ def draw_lines(figure: Figure, box: tuple[float, float, float, float], panel: Ma
     """Lines over time inside a box of the figure; False without data."""
     left, bottom, width, height = box
     axes = figure.add_axes((left + 0.055, bottom + 0.28 * height, width - 0.068, 0.52 * height))
-    defaults, dashed = (
-        panel["fieldConfig"]["defaults"],
-        {o["matcher"]["options"] for o in panel["fieldConfig"]["overrides"]},
-    )
-    stacked = defaults["custom"].get("stacking", {}).get("mode") == "normal"
+    defaults = panel["fieldConfig"]["defaults"]
+    dashed = {override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]}
     drawn = [(target, series) for target in panel["targets"] for series in data.over(target["expr"])]
     for number, (target, series) in enumerate(drawn):
         colour = colours.IN_TURN[number % len(colours.IN_TURN)].light
         xs, ys = [at(x) for x, _ in series.points], [y for _, y in series.points]
         style = "--" if target["refId"] in dashed else "-"
         axes.plot(xs, ys, style, color=colour, label=legend(series, target))
-        if stacked:
-            axes.fill_between(xs, ys, color=colour, alpha=0.2)
     axes.set_xlim(at(data.run.began), at(data.moment))
     axes.set_ylim(bottom=0 if not defaults.get("min", 0) else None)
+    if defaults["unit"] == "s":
+        durations(axes.yaxis, 0, axes.get_ylim()[1], logarithmic=False)
+    elif defaults["unit"] == "short":
+        whole(axes.yaxis)
     units(axes.yaxis, lambda value: shown(value, {"unit": defaults["unit"]})[0])
     times(axes)
     axes.tick_params(labelsize=7)
@@ -172,7 +171,11 @@ def draw_rows(axes: Axes, panel: Mapping[str, Any], data: Data) -> None:
         axes.text(0.5, 0.45, panel["fieldConfig"]["defaults"]["noValue"], ha="center", va="center")
         return
     rows = list(_merged(found, labels))
-    places = [0.02 + number / len(titles) * 0.98 for number in range(len(titles))]
+    widths = [
+        max(len(text) for text in (title, *(row.get(name, ("", ""))[0] for row in rows))) + 2
+        for name, title in titles.items()
+    ]
+    places = [0.02 + 0.98 * sum(widths[:number]) / sum(widths) for number in range(len(widths))]
     height = 1 / (panel["gridPos"]["h"] + 1)
     for place, (name, title) in zip(places, titles.items(), strict=True):
         axes.text(place, 1 - 2.4 * height, title, weight="bold", fontsize=8, va="center")
@@ -216,8 +219,8 @@ def draw(page: Mapping[str, Any], data: Data) -> Figure:
             if panel["type"] == "row":
                 axes.text(0.005, 0.4, panel["title"], fontsize=10, weight="bold", va="center")
                 continue
-            axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=colours.GRID.light))
-            axes.text(0.02, 1 - 0.75 / grid["h"], panel["title"], fontsize=8.5, va="center", weight="medium")
+            axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=colours.GRID.light, clip_on=False))
+            axes.text(0.02, 1 - 0.75 / grid["h"], panel["title"], fontsize=8.5, va="center")
             if panel["type"] == "table":
                 draw_rows(axes, panel, data)
             elif panel["type"] == "stat":

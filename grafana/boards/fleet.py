@@ -14,6 +14,7 @@ MOVES: Final = (cell("moves", CLUSTER),)
 REPLICAS: Final = (cell("replicas", CLUSTER),)
 CAPACITY: Final = (cell("capacity", CLUSTER),)
 SIDECAR: Final = (cell("sidecar", CLUSTER),)
+ANSWERS: Final = looks.named(("no answer", "red"), ("answer", "green"))
 OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
 """From 120 s on, alerts do not use a snapshot at the default interval (alerts/README.md)."""
 
@@ -33,7 +34,7 @@ OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state")
 
 CLUSTERS: Final = (
     Line(
-        10,
+        8,
         [
             rows(
                 About(
@@ -50,6 +51,8 @@ CLUSTERS: Final = (
                 ),
                 {"cluster": CLUSTER},
                 [
+                    Value("Brokers", _most("cluster_reachable"), looks.COUNT, mappings=[ANSWERS], links=SIDECAR),
+                    Value("Controller", _most("controller_reachable"), looks.COUNT, mappings=[ANSWERS], links=SIDECAR),
                     Value("Offline", _most("offline_partitions"), looks.COUNT, looks.RED_FROM_ONE, links=REPLICAS),
                     Value(
                         "Under min ISR",

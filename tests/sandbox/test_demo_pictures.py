@@ -1,0 +1,48 @@
+"""The committed pictures belong to the dashboards, and values are written and rows merged as Grafana does it."""
+
+import json
+import math
+from html import unescape
+from typing import Any
+
+import pytest
+
+from sandbox import demo_pictures
+from sandbox.demo_pictures import DASHBOARDS, NAMES, PICTURES, shown
+
+
+def dashboard(name: str) -> dict[str, Any]:
+    """A dashboard as it is committed."""
+    page: dict[str, Any] = json.loads((DASHBOARDS / f"kafka-warden-{name}.json").read_text())
+    return page
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_picture_has_every_panel(name: str) -> None:
+    """Each heading and title of the dashboard is in its picture, which says what it was drawn from."""
+    text = unescape((PICTURES / f"{name}.svg").read_text())
+    assert [panel["title"] for panel in dashboard(name)["panels"] if f">{panel['title']}<" not in text] == []
+    assert "Drawn by `make pictures` from the queries of the dashboard" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "colour"),
+    [(math.inf, "never", "red"), (0.5, "50%", "green"), (1.0, "100%", "orange")],
+)
+def test_values_have_the_text_and_colour_of_the_panel(value: float, text: str, colour: str) -> None:
+    """Mappings come first, then unit and thresholds."""
+    (panel,) = (panel for panel in dashboard("moves")["panels"] if panel["title"] == "Deadline used")
+    assert shown(value, panel["fieldConfig"]["defaults"]) == (text, demo_pictures.PALETTE[colour])
+
+
+def test_rows_are_merged() -> None:
+    """A row without a cause completes the row of the same replica with one; another replica's does not."""
+    cell = ("1", "#000")
+    rows: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {
+        ("a", "1", "throttle"): {"cause": ("throttle", ""), "Value #B": cell},
+        ("a", "1", ""): {"cause": ("", ""), "Value #A": cell},
+        ("b", "1", ""): {"cause": ("", ""), "Value #C": cell},
+    }
+    assert list(demo_pictures._merged(rows, ["topic", "partition", "cause"])) == [
+        {"cause": ("throttle", ""), "Value #B": cell, "Value #A": cell}
+    ]
