@@ -56,7 +56,7 @@ def scenes() -> Iterator[Any]:
 
 @pytest.mark.cluster
 @pytest.mark.full_alerts
-@pytest.mark.parametrize(("stage", "page", "cause"), list(scenes()), indirect=["stage"])
+@pytest.mark.parametrize(("stage", "page", "cause"), list(scenes()), indirect=["stage"], scope="module")
 def test_commands_do_what_the_page_says(stage: Stage | None, page: Path, cause: Fault | None, tmp_path: Path) -> None:
     """Each command exits as promised, each action has its effect, and its undo leaves what was there before."""
     assert stage is not None, f"no fault brings {page.stem}: add one to tests/alerts/situations.py"
