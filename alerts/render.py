@@ -26,7 +26,7 @@ MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
 DASHBOARDS: Final = {
     "brokers": "replicas",
-    "cluster": "sidecar",
+    "cluster": "fleet",
     "controller": "controller",
     "disks": "capacity",
     "limits": "capacity",

@@ -109,7 +109,7 @@ CAUSES: Final = (
                     "Out of sync, by state",
                     "Followers outside the ISR. Moving and bootstrapping replicas have not joined the ISR yet, "
                     "recovering replicas catch up, slow and stuck replicas do not.",
-                    runbooks=("KafkaReplicaOutOfSyncTooLong",),
+                    runbooks=("KafkaReplicasOutOfSync",),
                     no_value="all replicas are in sync",
                 ),
                 {"cluster": CLUSTER, "state": "State"},
