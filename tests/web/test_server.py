@@ -1,9 +1,11 @@
 """Responses of the server, over real sockets."""
 
+import asyncio
 import random
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 import structlog.testing
@@ -12,7 +14,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
-from kafka_warden.web.server import WebServer, WebSettings
+from kafka_warden.web.server import WebServer, WebSettings, note_failure
 from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
@@ -235,6 +237,15 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
     served.opened[-1].close()
     assert descriptors() <= before[0]
     assert threading.active_count() <= before[1]
+
+
+@pytest.mark.parametrize("failure", [ConnectionResetError(), asyncio.CancelledError()])
+def test_connections_that_end_are_no_errors(failure: BaseException) -> None:
+    """By their client, or with the server: asyncio reports both on a busy machine."""
+    with structlog.testing.capture_logs() as logs, closing(asyncio.new_event_loop()) as loop:
+        loop.set_exception_handler(note_failure)
+        loop.call_exception_handler({"message": "a callback failed", "exception": failure})
+    assert [entry["log_level"] for entry in logs] == ["debug"]
 
 
 def test_a_port_that_is_taken_is_one_line(served: Served) -> None:

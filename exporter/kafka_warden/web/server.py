@@ -134,7 +134,7 @@ class WebServer:
 
     async def _serve(self, listener: Listener) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        self._loop.set_exception_handler(_note)
+        self._loop.set_exception_handler(note_failure)
         context = self.current.switching_context() if self.current.uses_tls else None
         stay_on_http_1()
         config = _HypercornConfig(self._settings, listener, context)
@@ -156,10 +156,11 @@ def _log() -> Any:
     return structlog.get_logger(__name__)
 
 
-def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def note_failure(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what a callback of the event loop raised."""
     failure = context.get("exception")
-    if isinstance(failure, OSError):
-        # The client hung up, or its TLS handshake failed.
+    if isinstance(failure, OSError | asyncio.CancelledError):
+        # The client hung up, or its TLS handshake failed. Python 3.11 reports connections that are open at the end.
         _log().debug("a connection failed", problem=str(failure))
     else:
         _log().error("unexpected error in the web server", problem=context["message"], exc_info=failure)
