@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.alerts.stage import Stage
+from tests.alerts.stage import Stage, usual_cluster
 
 
 @pytest.fixture(scope="module")
@@ -12,5 +12,8 @@ def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, no_process_left: None
 ) -> Iterator[Stage]:
     """Brokers of the file's `SETTINGS` that are watched, shared by its rounds."""
-    with Stage(tmp_path_factory.mktemp("stage"), request.module.SETTINGS) as running:
+    with (
+        usual_cluster(request.module.SETTINGS) as cluster,
+        Stage(tmp_path_factory.mktemp("stage"), cluster) as running,
+    ):
         yield running

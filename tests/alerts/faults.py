@@ -1,6 +1,5 @@
 """Every fault that an alert is there for, in rounds."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from tests.alerts import faults_brokers as brokers
@@ -13,8 +12,10 @@ from tests.alerts import faults_quiet as quiet
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_tiered as tiered
+from tests.alerts import faults_worst_day as worst_day
 from tests.alerts import matrix
-from tests.alerts.fault import Round
+from tests.alerts.fault import Round, Timed
+from tests.alerts.stage import FAST
 from tests.support.rules import alerting_rules
 
 ROUNDS: Final = (
@@ -43,6 +44,18 @@ DISK_ROUNDS: Final = (
     Round("broker removed", (disks.removed,)),
 )
 """Those on `disks.TWO_DIRECTORIES`."""
+WORST_DAY: Final = (
+    Timed(worst_day.brokers_dead, within=90, watched=240),
+    Timed(worst_day.quorum_lost, within=90, watched=150),
+    Timed(worst_day.hangs, within=150, watched=180),
+    Timed(worst_day.dead, within=150, watched=180),
+    Timed(worst_day.slow_rolling_restart, within=0, watched=60),
+    Timed(worst_day.failover, within=0, watched=30, pace=FAST),
+    Timed(worst_day.fenced, within=300, watched=60),
+    Timed(worst_day.log_dir_filling, within=180, watched=60),
+    Timed(worst_day.catching_up, within=30, watched=90, pace=worst_day.TENTH),
+)
+"""Those on `worst_day.QUORUM`, one after the other."""
 FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults)
 
 
@@ -51,6 +64,6 @@ def every_alert() -> list[str]:
     return [rule["alert"] for rule in alerting_rules()]
 
 
-def render(record: Mapping[str, Mapping[str, str]]) -> str:
+def render(record: matrix.Record, counts: matrix.Counts) -> str:
     """The matrix with all faults and all alerts."""
-    return matrix.render(record, [(fault.name, fault.what) for fault in FAULTS], every_alert())
+    return matrix.render(record, counts, [(fault.name, fault.what) for fault in FAULTS], every_alert())
