@@ -15,10 +15,11 @@ from tests.support.small_disks import small_log_dir
 
 QUORUM: Final = ClusterSettings(
     controllers=3,
+    profile="default",
     tiered=False,
     broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
 )
-"""A controller may fail, and a fetch returns one batch of each partition, so a follower catches up slowly."""
+"""Kafka's own times. A controller may fail. A fetch returns one batch, so a follower catches up slowly."""
 TENTH: Final = replace(FAST, scale=0.1)
 VICTIM: Final = 2
 BACKLOG: Final = 150_000
@@ -28,7 +29,7 @@ DOWN: Final = 50.0
 DISK, LEFT = 400.0, 20.0
 """Megabytes of the small disk, and of what is left when it fills."""
 NO_HEARTBEAT: Final = "\nbroker.heartbeat.interval.ms=3600000\nbroker.session.timeout.ms=7200000\n"
-"""Server properties of a broker that the controller fences after each heartbeat: its own session takes seconds."""
+"""Server properties of a broker that the controller fences after each heartbeat: a session lasts seconds."""
 
 
 @fault("brokers-dead", "All brokers are killed")

@@ -5,6 +5,7 @@ Prometheus scrapes them and a real Alertmanager notifies a webhook. Durations ar
 """
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
@@ -56,6 +57,7 @@ class GeneratedSidecar:
         self._parameters = Parameters(poll_interval=INTERVAL)
         self._exposition = Exposition(self._parameters.series_budget)
         self._cluster = {phase: _cluster(phase) for phase in Phase}
+        self._errors = Counter[str]()
         self._began = time.monotonic()
 
     def poll(self, phase: Phase, progress: float) -> None:
@@ -79,8 +81,23 @@ class GeneratedSidecar:
             clock=clock,
             replicas=replace(rows, end=end, size=size, sized_at=np.full(len(end), clock)),
             offsets_at=dict.fromkeys(base.offsets_at, clock),
-            status=_status(phase),
+            status=self._status(phase),
         )
+
+    def _status(self, phase: Phase) -> Mapping[tuple[Source, str], SourceStatus]:
+        """The victim refuses connections in the first poll; later it is fenced and not asked."""
+        dead, now = phase is Phase.DEAD, time.time()
+        if dead:
+            self._errors["fenced" if self._errors else "refused"] += 1
+        answered = SourceStatus(up=True, duration=0.01, last_success=now, errors={})
+        victim = replace(answered, up=not dead, errors=dict(self._errors))
+        of_cluster = dict.fromkeys(((source, "") for source in (Source.METADATA, Source.REASSIGNMENTS)), answered)
+        of_brokers = {
+            (source, str(number)): victim if number == VICTIM else answered
+            for source in (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS, Source.JMX)
+            for number in range(1, BROKERS + 1)
+        }
+        return {**of_cluster, **of_brokers}
 
 
 def _cluster(phase: Phase) -> Snapshot:
@@ -115,19 +132,6 @@ def _partition(phase: Phase, replicas: tuple[int, ...]) -> Partition:
     out = (VICTIM,) if phase in {Phase.DEAD, Phase.CATCHING_UP} and others else gone
     leader = others[0] if others else UNKNOWN if gone else VICTIM
     return Partition(replicas=replicas, leader=leader, epoch=1, out=out, offline=gone, silent=gone, end=size)
-
-
-def _status(phase: Phase) -> Mapping[tuple[Source, str], SourceStatus]:
-    now = time.time()
-    answered = SourceStatus(up=True, duration=0.01, last_success=now, errors={})
-    silent = SourceStatus(up=False, duration=0.0, last_success=None, errors={"refused": 1})
-    of_cluster = dict.fromkeys(((source, "") for source in (Source.METADATA, Source.REASSIGNMENTS)), answered)
-    of_brokers = {
-        (source, str(number)): silent if phase is Phase.DEAD and number == VICTIM else answered
-        for source in (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS, Source.JMX)
-        for number in range(1, BROKERS + 1)
-    }
-    return {**of_cluster, **of_brokers}
 
 
 def _notifications(folder: Path) -> list[Notification]:
