@@ -35,6 +35,7 @@ TOPICS, PARTITIONS = 98, 100
 ALONE, STRICT = "single", "strict"
 """A topic without copies, and one that needs all three to accept writes; 100 partitions each."""
 RECORDS_A_SECOND, BEHIND, RECORD = 100, 1_000_000, 100
+REACHED: Final = {"cluster_reachable": {(): 1.0}, "controller_reachable": {(): 1.0}}
 MOST: Final = 3
 MOST_BYTES: Final = 4000
 
@@ -64,7 +65,7 @@ class GeneratedSidecar:
         """Show what a poll finds now; `progress` is the part of the phase that is over."""
         seen = self._advanced(self._cluster[phase], phase, progress)
         self._memory, derived = derive(seen, self._memory, self._parameters)
-        sidecar = Sidecar(seen.status, Build("0", "0", "3"), seen.time)
+        sidecar = Sidecar(seen.status, Build("0", "0", "3"), seen.time, figures=REACHED)
         view = View(derived, sidecar, np.ones(len(seen.topics), dtype=bool), self._parameters)
         self.page = self._exposition.render(sidecar, view).text
 
