@@ -221,12 +221,16 @@ ITSELF: Final = (
         7,
         [
             lines(
-                About("Quorum: lag", "Offsets by which a node is behind the end of the metadata log."),
+                About(
+                    "Quorum: lag",
+                    "Offsets by which a node is behind the end of the metadata log.",
+                    runbooks=("KafkaNoActiveController",),
+                ),
                 [Query(most("quorum_lag_offsets", "node, role"), "{{role}} {{node}}")],
                 looks.COUNT,
             ),
             number_panel(
-                About("Active controller", "The node that leads the quorum."),
+                About("Active controller", "The node that leads the quorum.", runbooks=("KafkaNoActiveController",)),
                 Query(most("controller_info", "node"), "node {{node}}"),
                 looks.TEXT,
             ),

@@ -202,7 +202,7 @@ BROKERS: Final = (
                 About(
                     "Brokers",
                     "State of each broker in the cluster, and whether it answers the sidecar.",
-                    runbooks=("KafkaWardenBrokerUnreachable",),
+                    runbooks=("KafkaBrokerUnreachable",),
                 ),
                 Query(
                     " or ".join(

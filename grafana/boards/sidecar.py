@@ -16,7 +16,12 @@ CERTIFICATE: Final = ("KafkaWardenCertificateExpiring",)
 CONFIGURATION: Final = ("KafkaWardenConfigurationNotUsed",)
 DESCRIPTORS: Final = ("KafkaWardenDescriptorsNearLimit",)
 LOGINS: Final = ("KafkaWardenLoginsRefused",)
-UNREACHABLE: Final = ("KafkaWardenBrokerUnreachable", "KafkaWardenJmxUnreachable")
+UNREACHABLE: Final = (
+    "KafkaClusterUnreachable",
+    "KafkaBrokerUnreachable",
+    "KafkaWardenAccessRefused",
+    "KafkaWardenJmxUnreachable",
+)
 OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
 """Past 120 s no alert believes a page at the default interval (alerts/README.md)."""
 

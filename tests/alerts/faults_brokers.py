@@ -24,7 +24,7 @@ def killed(stage: Stage) -> Iterator[set[Fired]]:
         missing = cluster.admin.out_of_sync()
         assert {broker for replicas in missing.values() for broker in replicas} == {VICTIM}
         yield {
-            fired("KafkaWardenBrokerUnreachable", broker=VICTIM),
+            fired("KafkaBrokerUnreachable", broker=VICTIM),
             fired("KafkaWardenJmxUnreachable", broker=VICTIM),
             *_short(missing),
         }

@@ -25,7 +25,7 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
         stage.cluster.pause(2)
         yield {
             fired("KafkaReplicaStuck", topic="hung", partition=0, broker=2),
-            fired("KafkaWardenBrokerUnreachable", broker=2),
+            fired("KafkaBrokerUnreachable", broker=2),
             *_out("hung", 2),
         }
         stage.cluster.resume(2)

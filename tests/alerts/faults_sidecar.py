@@ -41,7 +41,7 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
     yield {
         fired("KafkaWardenPageStale"),
         fired("KafkaWardenBlind"),
-        *(fired("KafkaWardenBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),
+        *(fired("KafkaBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),
         *(fired("KafkaWardenJmxUnreachable", broker=broker) for broker in cluster.broker_ids),
     }
     for broker in cluster.broker_ids:

@@ -75,6 +75,8 @@ def test_only_what_can_wait_is_muted_at_night() -> None:
         ['severity = "info"'],
     ]
     assert {alert for alert, severity in SEVERITIES.items() if severity == "critical"} == {
+        "KafkaClusterUnreachable",
+        "KafkaNoActiveController",
         "KafkaPartitionOffline",
         "KafkaPartitionUnderMinIsr",
     }
@@ -84,20 +86,39 @@ BROKER = {"broker": "2"}
 LOG_DIR = {**BROKER, "log_dir": "/data/b"}
 FOLLOWER = {"side": "follower"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
+    # the worst explains all that is in the cluster, not the sidecar's own process, and nothing in another cluster
+    ("KafkaClusterUnreachable", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaClusterUnreachable", {}, "KafkaNoActiveController", {}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaRemoteStorageErrors", BROKER, True),
+    ("KafkaClusterUnreachable", {}, "KafkaControllerMutationThrottled", {"user": "a"}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaWardenBlind", {}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaWardenPageStale", {}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaWardenDown", {}, False),
+    ("KafkaClusterUnreachable", {}, "KafkaWardenAccessRefused", {}, False),
+    ("KafkaNoActiveController", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaNoActiveController", {}, "KafkaWardenBlind", {}, True),
+    ("KafkaNoActiveController", {}, "KafkaPartitionOffline", {}, False),
+    ("KafkaNoActiveController", {}, "KafkaLogDirOffline", LOG_DIR, False),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {}, True),
+    ("KafkaWardenAccessRefused", {}, "KafkaBrokerUnreachable", BROKER, False),
     # a broker explains what is its own, and what is short of replicas or late anywhere
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, "broker": "3"}, False),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaThrottleBlocked", {"side": "leader", **BROKER}, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", BROKER, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionUnderReplicated", REPLICA, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, "broker": "3"}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaThrottleBlocked", {"side": "leader", **BROKER}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", BROKER, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaPartitionUnderReplicated", REPLICA, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
     # critical alerts, and alerts on missing data, are never inhibited
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionOffline", {}, False),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaPartitionUnderMinIsr", {}, False),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaPartitionOffline", {}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaPartitionUnderMinIsr", {}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
     ("KafkaPartitionOffline", {}, "KafkaPartitionUnderReplicated", REPLICA, True),
     # a directory explains the replicas of its broker and the moves to it, not how bad it is, nor another broker
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
@@ -105,7 +126,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicaSlow", {**REPLICA, **BROKER}, False),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaPartitionOffline", {}, False),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
     # a move that is stuck is late, because of the throttle of its target
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaOutOfSyncTooLong", {**REPLICA, **BROKER}, True),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicaSlow", {**REPLICA, "broker": "3"}, False),
@@ -131,8 +152,8 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaWardenBlind", {}, "KafkaWardenDown", {}, True),
     ("KafkaWardenBlind", {}, "KafkaWardenPageStale", {}, True),
     # the topic of history is on the same brokers, the folder is not
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
-    ("KafkaWardenBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
     ("KafkaWardenPageStale", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, True),

@@ -13,8 +13,8 @@ from alerts.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
 from tests.support.rules import rules_in
 
-RANGE = re.compile(r"(?<!%)\[(\w+)(?::(\w+))?\]")
-"""A range or a subquery, but not `%[1]s` of a format."""
+RANGE = re.compile(r"(?<!%)(?:\[(\w+)(?::(\w+))?\]|(?<=offset )(\w+))")
+"""A range, a subquery or an offset, but not `%[1]s` of a format."""
 IN_SECONDS = re.compile(r"\d+(?:\.\d+)?(?=[ \t]*# seconds\b)")
 COMPARED = re.compile(r"(?:[<>]=?|[=!]=)\s*(?:bool\s*)?(-?\d+(?:\.\d+)?)")
 SCALE, FLOOR = 1 / 30, 10.0
@@ -79,7 +79,7 @@ def test_thresholds_are_used_and_have_a_reason(threshold: Threshold) -> None:
     if threshold.unit == "seconds":
         assert len(every) == len(re.findall(rf"{placeholder}[ \t]*# seconds\b", text))
     elif threshold.unit == "duration":
-        assert len(every) == len(re.findall(rf"(?:for: |[\[:]){placeholder}", text))
+        assert len(every) == len(re.findall(rf"(?:for: |offset |[\[:]){placeholder}", text))
         assert seconds(threshold.value) > 0
     else:
         assert len(every) == len(re.findall(rf"[<>]=? {placeholder}(?![ \t]*#)", text))

@@ -16,7 +16,6 @@ from tests.support.processes import checked
 from tests.support.rules import FILES, alerting_rules, check_queries, rules_in
 
 TEST_FILES = sorted((ALERTS / "tests").glob("*.test.yml"))
-RUNBOOKS = sorted((ALERTS / "runbooks").glob("*.md"))
 TARGET_LABELS = {"cluster", "job", "instance"}
 PREFIX = "kafka_warden_"
 METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
@@ -28,6 +27,7 @@ LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*
 
 RULES = rules_in(*(file.read_text() for file in FILES))
 ALERTING = alerting_rules()
+RUNBOOKS = [ALERTS / "runbooks" / f"{rule['alert']}.md" for rule in ALERTING]
 each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["alert"])
 
 

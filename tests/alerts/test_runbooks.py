@@ -17,9 +17,12 @@ from kafka_warden.formulas.stuck import Cause
 from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
 from tests.support.dashboards import FILES, load, panels, titles
+from tests.support.rules import alerting_rules
 
 ROOT = ALERTS.parent
-PAGES = sorted((ALERTS / "runbooks").glob("*.md"))
+ALL_PAGES = sorted((ALERTS / "runbooks").glob("*.md"))
+PAGES = [page for page in ALL_PAGES if page.stem in {rule["alert"] for rule in alerting_rules()}]
+"""The others are for links to alerts that have another name now."""
 HELP = Path(__file__).parent / "recorded"
 """What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
 TARGET_LABELS = {"cluster", "job", "instance"}
@@ -107,6 +110,16 @@ def test_page_has_its_form(page: Path) -> None:
     assert not meaning.startswith(("#", "|", "`"))
     found = [part for part in re.findall(r"^## (.*)$", rest, re.MULTILINE) if part in PARTS]
     assert found == PARTS
+
+
+@each(page for page in ALL_PAGES if page not in PAGES)
+def test_old_name_leads_to_the_page(page: Path) -> None:
+    """The page of an alert's old name is one paragraph with a link to the page of its name now."""
+    title, text = page.read_text().split("\n\n", 1)
+    assert title == f"# {page.stem}"
+    assert text.count("\n") <= 3
+    assert set(re.findall(r"\]\((\w+)\.md\)", text)) <= {page.stem for page in PAGES}
+    assert "](" in text
 
 
 @pages

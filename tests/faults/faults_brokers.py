@@ -149,7 +149,7 @@ def without(broker: int) -> set[Fired]:
     """The alerts of a broker that does not answer and is outside every ISR."""
     places = [{"topic": TOPIC, "partition": partition} for partition in PARTITIONS]
     return {
-        fired("KafkaWardenBrokerUnreachable", broker=broker),
+        fired("KafkaBrokerUnreachable", broker=broker),
         fired("KafkaWardenJmxUnreachable", broker=broker),
         *(fired("KafkaPartitionUnderReplicated", **place) for place in places),
         *(fired("KafkaReplicaOutOfSyncTooLong", **place, broker=broker) for place in places),

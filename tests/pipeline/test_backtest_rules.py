@@ -13,7 +13,10 @@ from kafka_warden.pipeline.backtest.signals import ASKED
 from tests.support.rules import rules_in
 
 UNANSWERED = {
+    "KafkaClusterUnreachable": "no history is written then",
+    "KafkaNoActiveController": "compares brokers within a poll, of which history has the outcome",
     "KafkaWardenHistoryLost": "is about history itself",
+    "KafkaWardenAccessRefused": "is about the sidecar's principal",
     "KafkaWardenDown": "no history is written then",
     "KafkaWardenPageStale": "the same",
     "KafkaWardenBlind": "combines what is absent in `/metrics`",
@@ -69,7 +72,7 @@ def test_thresholds_are_those_of_the_alerts() -> None:
     assert seconds(chosen["copy_trend"].value) == lookback.COPY_TREND
     assert seconds(chosen["errors_over"].value) == lookback.ERRORS_OVER
     looking_back = {rule.lookback for rule in RULES if rule.lookback}
-    assert looking_back == {seconds(chosen["answered"].value)}
+    assert looking_back == {seconds(chosen[name].value) for name in ("answered", "broker_restart")}
 
 
 def test_a_what_if_stands_beside_the_usual() -> None:

@@ -40,7 +40,8 @@ class Rule:
         unit: Of the threshold. A threshold in seconds is also the least duration of a fault.
         for_seconds: How long the condition has to hold.
         keep_seconds: `keep_firing_for`.
-        lookback: Seconds for which a source may fail to answer before that counts: `answered` of thresholds.yml.
+        lookback: Seconds for which a source may fail to answer before that counts: `answered` or `broker_restart` of
+            thresholds.yml.
         shows_after: Seconds from a fault's start until brokers show it.
         known_by: Which polls can evaluate it: all (`polls`), or those with this column of `polls` true.
         detects: Kinds of faults that it detects; of others it knows nothing.
@@ -102,9 +103,8 @@ RULES: Final = (
     Rule("KafkaRemoteStorageErrors", None, "", 15 * MINUTE, 10 * MINUTE),
     Rule("KafkaRemoteCopyHeldBack", None, "", 15 * MINUTE, 10 * MINUTE, problem="copy_held_back"),
     Rule("KafkaRemoteFetchHeldBack", None, "", 15 * MINUTE, 10 * MINUTE, problem="fetch_held_back"),
-    Rule(
-        "KafkaWardenBrokerUnreachable", None, "", 5 * MINUTE, 5 * MINUTE, detects=("broker_down",), lookback=2 * MINUTE
-    ),
+    # As the alert fires after an orderly shutdown; a death fires without the look-back.
+    Rule("KafkaBrokerUnreachable", None, "", MINUTE, 5 * MINUTE, detects=("broker_down",), lookback=4 * MINUTE),
     Rule("KafkaWardenJmxUnreachable", None, "", 15 * MINUTE, 10 * MINUTE, lookback=2 * MINUTE),
 )
 BY_NAME: Final = {rule.name: rule for rule in RULES}

@@ -166,7 +166,7 @@ _MOVES: Final[Mapping[str, Condition]] = {
 _BROKERS: Final[Mapping[str, Condition]] = {
     "KafkaBrokerNearPartitionLimit": _share_of("counted", "max_broker_partitions", above=False),
     "KafkaBrokerOverPartitionLimit": _share_of("counted", "max_broker_partitions", above=True),
-    "KafkaWardenBrokerUnreachable": _unanswered("offsets"),
+    "KafkaBrokerUnreachable": _unanswered("offsets"),
     "KafkaWardenJmxUnreachable": _unanswered("jmx"),
     "KafkaRemoteCopyHeldBack": _held_back,
     "KafkaRemoteFetchHeldBack": _held_back,
