@@ -55,12 +55,14 @@ class Timed:
 
     Attributes:
         fault: The fault.
-        within: Seconds from the fault until its alerts fire, at most.
+        alert: The alert that is timed, "" where none may fire.
+        within: Seconds from the fault until it fires, at most.
         watched: Seconds from the fault until it is undone, at least: what else fires meanwhile is a failure.
         pace: How fast the stage runs.
     """
 
     fault: Fault
+    alert: str
     within: float
     watched: float
     pace: Pace = REAL

@@ -45,15 +45,15 @@ DISK_ROUNDS: Final = (
 )
 """Those on `disks.TWO_DIRECTORIES`."""
 WORST_DAY: Final = (
-    Timed(worst_day.brokers_dead, within=90, watched=240),
-    Timed(worst_day.quorum_lost, within=90, watched=150),
-    Timed(worst_day.hangs, within=150, watched=180),
-    Timed(worst_day.dead, within=150, watched=180),
-    Timed(worst_day.slow_rolling_restart, within=0, watched=60),
-    Timed(worst_day.failover, within=0, watched=30, pace=FAST),
-    Timed(worst_day.fenced, within=300, watched=60),
-    Timed(worst_day.log_dir_filling, within=180, watched=60),
-    Timed(worst_day.catching_up, within=30, watched=90, pace=worst_day.TENTH),
+    Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=90, watched=180),
+    Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=90, watched=120),
+    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=150, watched=150),
+    Timed(worst_day.dead, "KafkaBrokerUnreachable", within=150, watched=150),
+    Timed(worst_day.slow_rolling_restart, "", within=0, watched=60),
+    Timed(worst_day.failover, "", within=0, watched=30, pace=FAST),
+    Timed(worst_day.fenced, "KafkaBrokerFenced", within=300, watched=60),
+    Timed(worst_day.log_dir_filling, "KafkaLogDirFilling", within=180, watched=60),
+    Timed(worst_day.catching_up, "KafkaBrokerUnreachable", within=30, watched=90, pace=worst_day.TENTH),
 )
 """Those on `worst_day.QUORUM`, one after the other."""
 FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults)

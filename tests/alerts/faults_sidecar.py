@@ -39,6 +39,7 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
     for broker in cluster.broker_ids:
         cluster.pause(broker)
     yield {
+        fired("KafkaClusterUnreachable"),
         fired("KafkaWardenPageStale"),
         fired("KafkaWardenBlind"),
         *(fired("KafkaBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),

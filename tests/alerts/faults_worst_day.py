@@ -38,7 +38,8 @@ def brokers_dead(stage: Stage) -> Iterator[set[Fired]]:
     cluster = stage.cluster
     for broker in cluster.broker_ids:
         cluster.kill(broker)
-    yield {fired("KafkaClusterUnreachable")}
+    brokers = {fired("KafkaBrokerUnreachable", broker=broker) for broker in cluster.broker_ids}
+    yield {fired("KafkaClusterUnreachable"), *brokers}
     for broker in cluster.broker_ids:
         cluster.start(broker)
     _whole(cluster)

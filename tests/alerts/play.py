@@ -57,8 +57,9 @@ def play_timed(stage: Stage, timed: Timed) -> None:
     stage.caused()
     began, counted = time.time(), dict[str, int]()
     with timed.fault.happen(stage) as expected:
-        if expected:
-            counted[matrix.SECONDS] = round(stage.until_fired(expected, timed.within))
+        if timed.alert:
+            first = {alert for alert in expected if alert.alert == timed.alert}
+            counted[matrix.SECONDS] = round(stage.until_fired(first, timed.within))
             print(f"{timed.fault.name}: fires after {counted[matrix.SECONDS]} s")
         held = stage.until_held(expected)
         stage.until_notified({alert for alert in expected if not held[alert]})

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue import Build, Figures, Sidecar, View
 from kafka_warden.derive import Memory, derive
 from kafka_warden.exposition import Exposition
 from kafka_warden.model import UNKNOWN, Broker, Parameters, Snapshot, Source, SourceStatus, TopicConfig
@@ -35,7 +35,7 @@ TOPICS, PARTITIONS = 98, 100
 ALONE, STRICT = "single", "strict"
 """A topic without copies, and one that needs all three to accept writes; 100 partitions each."""
 RECORDS_A_SECOND, BEHIND, RECORD = 100, 1_000_000, 100
-REACHED: Final = {"cluster_reachable": {(): 1.0}, "controller_reachable": {(): 1.0}}
+REACHED: Final[Figures] = {"cluster_reachable": {(): 1.0}, "controller_reachable": {(): 1.0}}
 MOST: Final = 3
 MOST_BYTES: Final = 4000
 
