@@ -19,6 +19,7 @@ from kafka_warden.catalogue.replicas import LONGEST, REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.catalogue.tiered import TIERED
+from kafka_warden.catalogue.topics import TOPICS, WORST
 from kafka_warden.exposition import LONGEST_LABEL
 from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
 from kafka_warden.sources.bean_list import MUTATIONS as CLIENT_MUTATIONS
@@ -78,6 +79,11 @@ MUTATION_QUOTAS: Final = """\
 KIP-599, from the active controller. A client does not wait for an admitted request, however large it is. A client waits
 after a refused request (CreateTopics 6, DeleteTopics 5, CreatePartitions 3 and later)."""
 
+TOPIC_VALUES: Final = """\
+ISR changes are counted without JMX: the ISR of each replica is compared with that of the previous poll, so a replica
+that leaves and joins again in between is not counted. The counters start at 0 when the sidecar starts, and when a topic
+is created again. While reassignments are unknown, a replica that a reassignment adds counts when it joins the ISR."""
+
 TIERED_STORAGE: Final = """\
 KIP-405 and KIP-956, on brokers with tiered storage. The problem `fetch_held_back` ends up to a minute after its cause,
 because throttle times are those of the last minute."""
@@ -92,18 +98,21 @@ SECTIONS: Final = (
     ),
     ("Moves", "Reassignments of any tool, per adding replica; and moves between log directories.", MOVES),
     ("Replicas", "Series by replica exist only for followers that are behind, out of sync or moving.", REPLICAS),
+    ("Topics", TOPIC_VALUES, TOPICS),
     ("Controller mutations", MUTATION_QUOTAS, MUTATIONS),
     ("Tiered storage", TIERED_STORAGE, TIERED),
 )
 
 RANKS: Final = {
     Rank.VERDICTS: "states of replicas with a problem, causes of stuck moves",
-    Rank.PROBLEMS: f"problems of throttles and tiered storage; the {LONGEST:,} longest under-replicated partitions",
+    Rank.PROBLEMS: f"problems of throttles and tiered storage; the {LONGEST:,} longest under-replicated partitions; "
+    f"the {WORST:,} topics with most partitions that are offline, or under `min.insync.replicas`",
     Rank.BROKERS: "values by broker, node and source",
     Rank.ALERTS: "other values that alerts read: ages of replicas, bytes and ages of moves, tokens of clients",
-    Rank.DETAILS: "other values by moving replica, follower and topic; states without a problem",
+    Rank.DETAILS: "other values by moving replica and follower; states without a problem",
     Rank.CLIENTS: "other values by user and client id",
     Rank.UNKNOWN_BROKERS: "values by broker of ids that host replicas and that no answer ever described",
+    Rank.TOPICS: "other values by topic",
     Rank.RATES: "bytes in by partition",
 }
 

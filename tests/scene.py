@@ -88,7 +88,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=50
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=70
 )
 
 BROKERS = {
@@ -127,6 +127,7 @@ def sidecar() -> Sidecar:
         "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},
         "jmx_child_starts_total": {(): 1},
         "broker_throttle_seconds": {("1",): 0.0, ("2",): 0.25},
+        "cluster_reachable": {(): True},
         "poll_interval_seconds": {(): 10.0},
     }
     return Sidecar(status, Build("0.1.0", "4eccdd2", "3.11.2"), EPOCH + last, sinks=sinks, figures=figures)

@@ -203,8 +203,9 @@ def test_budget_cuts_from_the_end_and_counts() -> None:
     partitions = [Partition(replicas=(1, 2), out=(2,), lag={2: 5}, end=10_000 * number) for number in range(1, 6)]
     grown = [replace(partition, end=partition.end * 2) for partition in partitions]
     derived = judge(snapshot({"t": partitions}), snapshot({"t": grown}, clock=10.0))
-    # Seven families of five come first: the state, seconds out of sync and under-replicated, lag and time behind.
-    page = Exposition(37).render(scene.sidecar(), View(derived, scene.sidecar(), np.ones(1, bool)))
+    # Seven families of five come first: the state, seconds out of sync and under-replicated, lag and time behind; and
+    # six of one topic.
+    page = Exposition(43).render(scene.sidecar(), View(derived, scene.sidecar(), np.ones(1, bool)))
     found = series(parse_text(page.text.decode()))
     rates = {dict(labels)["partition"] for name, labels in found if name.endswith("_partition_bytes_in_per_second")}
     assert rates == {"3", "4"}

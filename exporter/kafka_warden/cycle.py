@@ -197,6 +197,7 @@ class Cycle:
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
         own: Figures = {
             "broker_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
+            "cluster_reachable": {(): self._poller.reach.cluster},
             "poll_interval_seconds": {(): self.interval},
         }
         return Sidecar(

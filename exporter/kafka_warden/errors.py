@@ -168,6 +168,8 @@ class SourceError(KafkaWardenError):
     """
 
     reason: ClassVar[str] = "protocol"
+    reached: bool | None = True
+    """Whether the process is there, whatever it refused; `None` where nothing is known of it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}...")
@@ -177,18 +179,21 @@ class RefusedError(SourceError):
     """Nothing listens at the address, or the name does not resolve."""
 
     reason = "refused"
+    reached = False
 
 
 class ConnectTimeoutError(SourceError):
     """The address did not accept a connection within the deadline."""
 
     reason = "connect_timeout"
+    reached = False
 
 
 class AnswerTimeoutError(SourceError):
     """The process accepted the connection and did not answer within the deadline."""
 
     reason = "timeout"
+    reached = False
 
 
 class FencedError(SourceError):

@@ -28,6 +28,7 @@ from kafka_warden.catalogue import (
     clients_left_out,
 )
 from kafka_warden.catalogue.metric import Labels
+from kafka_warden.catalogue.rank import rank_of_labels
 from kafka_warden.page import Page
 
 GZIP_LEVEL: Final = 1
@@ -48,7 +49,7 @@ def _parts() -> Iterator[Part]:
     for metric in CATALOGUE:
         yield metric.rank, metric, metric.read
         if metric.rest is not None:
-            yield Rank.DETAILS, metric, metric.rest
+            yield rank_of_labels(metric.labels), metric, metric.rest
         if metric.rank is Rank.BROKERS:
             yield Rank.UNKNOWN_BROKERS, metric, metric.read
 

@@ -262,7 +262,7 @@ BROKERS: Final = (
                         "lost."
                     ),
                 ),
-                increase("unclean_leader_elections_total", over="$__range"),
+                total(increase("unclean_leader_elections_total", "node", "$__range")),
                 steps=looks.RED_FROM_ONE,
             ),
             number_panel(

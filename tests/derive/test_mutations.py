@@ -137,6 +137,18 @@ def test_event_queue_and_page() -> None:
     assert missing["controller_mutation_quota_config"] == {("<default>", ""): 5.0}
 
 
+def test_each_controller_has_its_own_count_of_unclean_elections() -> None:
+    """Another controller takes over with another count: no increase of a series."""
+    counts = {
+        "101": controller(active=0, unclean_leader_elections_total=1.0),
+        "102": controller(unclean_leader_elections_total=7.0),
+    }
+    name = "unclean_leader_elections_total"
+    assert families(judge(poll(controller=102, controller_beans=counts)))[name] == {("102",): 7.0}
+    by_address = {"10.0.0.1:9999": counts["101"], "10.0.0.2:9999": counts["102"]}
+    assert families(judge(poll(controller=102, controller_beans=by_address)))[name] == {("10.0.0.2:9999",): 7.0}
+
+
 def test_what_clients_feel_is_on_the_broker_that_they_talk_to() -> None:
     """With their real names, and not among the controller's numbers."""
     beans = ProcessBeans(CLOCK, {}, requests=(ClientBean("alice", "größe", {"throttle_time": 0.933}),))

@@ -25,10 +25,15 @@ LIMITS: Final = {
     f"replication_throttle_{what}" for what in ("bytes_per_second", "headroom_bytes_per_second", "origin_info")
 }
 QUOTAS: Final = {"controller_mutation_quota_config"}
-TOPICS: Final = {"partition_bytes_in_per_second"}
+TOPICS: Final = {
+    "partition_bytes_in_per_second",
+    *(f"topic_{what}_partitions" for what in ("offline", "under_min_isr", "non_preferred_leader")),
+    *("topic_isr_shrinks_total", "topic_isr_expands_total", "topic_bytes", "topic_messages_in_per_second"),
+}
 LISTS: Final = {
     *("replication_throttle_floor_bytes_per_second", "replication_throttled_replicas"),
     *("at_min_isr_partitions", "under_min_isr_partitions", "broker_under_min_isr_partitions"),
+    "topic_under_min_isr_partitions",
 }
 """Metrics that a quiet cluster has, by what docs/security.md calls them. A lag of no messages has no bytes anyway."""
 

@@ -21,6 +21,7 @@ from kafka_warden.history.recorder import Recorder
 from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.parts import make_history
+from kafka_warden.poller.asking import Reach
 from kafka_warden.state import StateFile
 from tests import scene
 from tests.building import Partition, snapshot
@@ -60,7 +61,7 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
     turns = [seen(number, began) for number in numbers]
     sink = StoringSink()
     history = Recorder([sink], Parameters())
-    poller: Any = SimpleNamespace(poll=lambda _: turns.pop(0), status={}, throttle_times={})
+    poller: Any = SimpleNamespace(poll=lambda _: turns.pop(0), status={}, throttle_times={}, reach=Reach())
     file = StateFile(state) if state is not None else None
     cycle = Cycle(poller, Parameters(), lambda _: True, scene.sidecar().build, file, history)
     history.start()

@@ -14,6 +14,7 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.poller.asking import Reach
 from tests import scene
 from tests.building import Partition, snapshot
 from tests.support.scripted import VirtualClock
@@ -30,6 +31,7 @@ class Polled:
         self._clock = clock
         self.status: Any = {}
         self.throttle_times: Any = {}
+        self.reach = Reach()
         self.last: Snapshot | None = None
         self.answers = True
         self.raises: type[Exception] | None = None

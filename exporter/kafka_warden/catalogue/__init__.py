@@ -9,8 +9,9 @@ from kafka_warden.catalogue.replicas import REPLICAS
 from kafka_warden.catalogue.replication import REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED, SIDECAR
 from kafka_warden.catalogue.tiered import TIERED
+from kafka_warden.catalogue.topics import TOPICS
 
-OF_SNAPSHOT: tuple[Metric, ...] = (*CLUSTER, *REPLICATION, *MUTATIONS, *TIERED, *MOVES, *REPLICAS, *CLAMPED)
+OF_SNAPSHOT: tuple[Metric, ...] = (*CLUSTER, *REPLICATION, *MUTATIONS, *TIERED, *MOVES, *REPLICAS, *TOPICS, *CLAMPED)
 """Families that need a snapshot."""
 
 CATALOGUE: tuple[Metric | SidecarMetric, ...] = (*SIDECAR, *OF_SNAPSHOT)

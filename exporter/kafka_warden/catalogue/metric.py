@@ -132,7 +132,7 @@ class Family(Generic[Data]):
     read: Callable[[Data], Iterable[Sample]]
     kind: Kind = Kind.GAUGE
     rest: Callable[[Data], Iterable[Sample]] | None = None
-    """Further samples, which have the rank `DETAILS`."""
+    """Further samples, which have the rank of the labels, whatever that of the name."""
 
     @property
     def full_name(self) -> str:

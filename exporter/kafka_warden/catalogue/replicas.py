@@ -55,9 +55,10 @@ def _under_replicated(part: slice) -> Callable[[View], Iterable[Sample]]:
 
 
 def _unclean(view: View) -> Iterator[Sample]:
-    beans = active_controller(view.snapshot)
-    if beans is not None and "unclean_leader_elections_total" in beans.values:
-        yield (), beans.values["unclean_leader_elections_total"]
+    active = active_controller(view.snapshot)
+    for node, beans in view.snapshot.controller_beans.items():
+        if beans is active and "unclean_leader_elections_total" in beans.values:
+            yield (node,), beans.values["unclean_leader_elections_total"]
 
 
 def _bytes_in(view: View) -> Iterable[Sample]:
@@ -91,6 +92,13 @@ REPLICAS = (
         "under_min_isr_partitions",
         "Partitions with fewer in-sync replicas than min.insync.replicas (Metadata, DescribeConfigs)",
     ),
+    Metric(
+        "known_under_min_isr_partitions",
+        "Partitions with fewer in-sync replicas than min.insync.replicas, of the topics where that is known: a lower "
+        "bound (Metadata, DescribeConfigs)",
+        (),
+        lambda view: [((), int(view.derived.cluster.under_min_isr.sum()))],
+    ),
     _count(
         "at_min_isr_partitions",
         "Partitions with just min.insync.replicas in sync, except those with one replica (Metadata, DescribeConfigs)",
@@ -104,8 +112,9 @@ REPLICAS = (
     broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)"),
     Metric(
         "unclean_leader_elections_total",
-        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count)",
-        (),
+        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count). Each "
+        "controller has its own count; node is its address where no id is configured",
+        ("node",),
         _unclean,
         Kind.COUNTER,
     ),

@@ -82,6 +82,11 @@ SIDECAR = (
         "(throttle_time_ms, KIP-219); 0 is none",
         "broker",
     ),
+    _figures(
+        "cluster_reachable",
+        "1 when a broker answered anything or refused access in the last poll, 0 when all that were asked refused the "
+        "connection or timed out; absent when no name resolves",
+    ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
         "Start time of the poll that is shown. After three intervals without a new one only self-metrics are served",

@@ -27,6 +27,7 @@ class Cluster:
     under_replicated_known: bool
     """False while reassignments are unknown: a missing replica may be an adding one."""
     under_min_isr: Bools
+    """(P,) False where min.insync.replicas is unknown."""
     at_min_isr: Bools
     min_isr_known: bool
     """False while min.insync.replicas of a topic is not."""

@@ -17,6 +17,7 @@ from kafka_warden.derive.mutations import ClientMutations, derive_mutations
 from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
 from kafka_warden.derive.throttle.limits import Throttles, at_rates, derive_throttles
 from kafka_warden.derive.tiered import Tiered, derive_tiered
+from kafka_warden.derive.topics import Topics, derive_topics
 from kafka_warden.formulas import bytes_in as bytes_in_formulas
 from kafka_warden.formulas import mean_rate
 from kafka_warden.model import Floats, Parameters, Snapshot
@@ -43,6 +44,7 @@ class Derived:
     tiered: Tiered
     log_counts: dict[int, LogCounts]
     """By broker; brokers without an answer of log dirs are missing."""
+    topics: Topics
 
 
 def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
@@ -77,6 +79,8 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     clamped = lag.clamped + before.clamped
     tiered_memory, tiered = derive_tiered(seen, per_offset, before.tiered)
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps)
+    messages_in = bytes_in_formulas.messages_in_rate(before.bytes_in.previous, logs)
+    topics_memory, topics = derive_topics(seen, cluster, messages_in, before.topics)
     kept = Memory(
         keys=snapshot.keys,
         bytes_in=rates_memory,
@@ -91,6 +95,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         throttling=throttling_memory,
         tiered=tiered_memory,
         log_gaps=gaps_memory,
+        topics=topics_memory,
     )
     return kept, Derived(
         indexed=seen,
@@ -107,4 +112,5 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         clamped=clamped,
         tiered=tiered,
         log_counts=gaps,
+        topics=topics,
     )

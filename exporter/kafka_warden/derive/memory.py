@@ -17,6 +17,9 @@ from kafka_warden.derive.moves.throttle_use import realign as realign_throttling
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.derive.tiered import realign as realign_tiered
+from kafka_warden.derive.topics import TopicsMemory
+from kafka_warden.derive.topics import blank as no_topics
+from kafka_warden.derive.topics import realign as realign_topics
 from kafka_warden.formulas import bytes_in, mean_rate
 from kafka_warden.formulas.bytes_in import BytesIn
 from kafka_warden.formulas.mean_rate import MeanRate
@@ -39,6 +42,7 @@ class Memory:
     under_since: Floats
     """(P,) since when the partition has been under-replicated."""
     replicas: ReplicasMemory
+    topics: TopicsMemory
     mean_in: MeanRate = field(default_factory=MeanRate)
     moves: MovesMemory = field(default_factory=MovesMemory)
     throttling: ThrottlingMemory = field(default_factory=ThrottlingMemory)
@@ -58,6 +62,7 @@ def take(memory: Memory, keys: Keys, partitions: Longs, replicas: Longs) -> Memo
         out_since=carry(memory.out_since, replicas, np.nan),
         under_since=carry(memory.under_since, partitions, np.nan),
         replicas=realign_replicas(memory.replicas, partitions, replicas),
+        topics=realign_topics(memory.topics, memory.keys, keys, partitions, replicas),
         mean_in=mean_rate.realign(memory.mean_in, partitions),
         moves=realign_moves(memory.moves, partitions, replicas),
         throttling=realign_throttling(memory.throttling, replicas),
@@ -78,6 +83,7 @@ def blank(seen: IndexedSnapshot) -> Memory:
         out_since=np.full(replicas, np.nan),
         under_since=np.full(partitions, np.nan),
         replicas=empty_memory(replicas),
+        topics=no_topics(len(seen.snapshot.topics), replicas),
     )
 
 

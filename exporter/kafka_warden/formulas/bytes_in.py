@@ -63,6 +63,11 @@ def offsets_gained(before: LeaderLogs, now: LeaderLogs) -> Floats:
     return np.where(known, gained, np.nan)
 
 
+def messages_in_rate(before: LeaderLogs, now: LeaderLogs) -> Floats:
+    """Offsets a second (P,) appended between two polls, NaN where unknown. Markers of transactions count, too."""
+    return _over(offsets_gained(before, now), now.ended_at - before.ended_at)
+
+
 def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
     """Bytes (P,) by which the log grew between two answers of log dirs, NaN after a deletion or a new leader."""
     growth = now.size - sized.size
@@ -135,7 +140,7 @@ def step(state: BytesIn, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Fl
 
     The rows of `state` are those of `now`, `blank` at first; `realign` brings them there when partitions came or went.
     """
-    pace = _over(offsets_gained(state.previous, now), now.ended_at - state.previous.ended_at)
+    pace = messages_in_rate(state.previous, now)
     learned, unpaced = learn_bytes_per_offset(state, now, pace)
     appended = learn_appended(state.appended, learned, state.sized, now, compacted)
     rates = bytes_in_rate(replace(state, appended=appended), now, compacted)

@@ -75,6 +75,19 @@ class Outcome:
 
 
 @dataclass(slots=True)
+class Reach:
+    """What answered in one poll; `None` where that is not known."""
+
+    cluster: bool | None = None
+    """Whether a broker answered anything or refused access. False where all were refused or timed out."""
+
+    def note(self, reached: bool | None) -> None:
+        """Note whether a broker that was asked is there."""
+        if reached is not None:
+            self.cluster = self.cluster or reached
+
+
+@dataclass(slots=True)
 class PollContext:
     """One poll over the Kafka protocol. `clock` and `deadline_at` are monotonic seconds."""
 
@@ -102,6 +115,7 @@ class PollContext:
     offsets_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it answered for the ends of what it leads."""
     outcomes: dict[tuple[Source, str], Outcome] = field(default_factory=dict)
+    reach: Reach = field(default_factory=Reach)
     _watched: Bools | None = None
 
     def __post_init__(self) -> None:
@@ -156,6 +170,7 @@ class PollContext:
             raise PollAbandonedError("the sidecar is stopping")
         fault: SourceError | None = links.refused(link, self.now())
         if fault is not None:
+            self.reach.note(fault.reached)
             return fault
         try:
             answer = await read(link, until)
@@ -168,6 +183,7 @@ class PollContext:
             log.exception("a reply of an unexpected shape", address=link.address)
             fault = ProtocolError(f"{link.address}: a reply of an unexpected shape: {error!r}")
         links.note(link, fault, self.now())
+        self.reach.note(fault is None or link.answered_at >= self.clock or fault.reached)
         return answer if fault is None else _without_frames(fault)
 
     def note(self, source: Source, broker: str, started: float, answer: T | SourceError) -> T | None:

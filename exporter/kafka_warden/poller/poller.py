@@ -13,7 +13,7 @@ from kafka_warden.clock import Clock
 from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import NO_BROKER, ControllerWindow, Snapshot, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
-from kafka_warden.poller.asking import PollContext, PollerState
+from kafka_warden.poller.asking import PollContext, PollerState, Reach
 from kafka_warden.poller.beans import JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
@@ -81,6 +81,8 @@ class Poller:
         self._last: Snapshot | None = None
         self.throttle_times: Mapping[int, float] = {}
         """Broker to the longest pause in seconds that it asked for in the last poll."""
+        self.reach = Reach()
+        """What answered in the last poll."""
 
     def poll(self, interval: float = 0.0) -> Snapshot | None:
         """Ask all brokers and return the answers.
@@ -105,7 +107,7 @@ class Poller:
             if self._state.links.closed:
                 raise PollAbandonedError("the sidecar is stopping") from None
         asked.publish()
-        self.throttle_times = self._state.links.take_throttle_times()
+        self.throttle_times, self.reach = self._state.links.take_throttle_times(), asked.reach
         metadata = asked.outcomes[Source.METADATA, NO_BROKER]
         if asked.layout is None and metadata.fault is not None:
             # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.

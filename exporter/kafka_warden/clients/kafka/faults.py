@@ -27,7 +27,11 @@ AUTHENTICATION = (
 def resolve_fault(failure: Exception, address: str) -> SourceError:
     """Name what kept the name of an address from being looked up."""
     kind = ConnectTimeoutError if isinstance(failure, TimeoutError) else RefusedError
-    return kind(f"{address} does not resolve ({failure!r}); check bootstrap.servers, advertised.listeners and the DNS")
+    fault: SourceError = kind(
+        f"{address} does not resolve ({failure!r}); check bootstrap.servers, advertised.listeners and the DNS"
+    )
+    fault.reached = None
+    return fault
 
 
 def connect_fault(failure: Exception | None, address: str) -> SourceError:

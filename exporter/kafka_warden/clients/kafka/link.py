@@ -1,6 +1,7 @@
 """The link to one broker or controller: a connection, made when it is needed and again after a failure."""
 
 import asyncio
+import math
 import socket
 from typing import Any
 
@@ -21,6 +22,8 @@ class BrokerLink:
         self._settings = settings
         self.host = host
         self.port = port
+        self.answered_at = -math.inf
+        """Monotonic time of the last reply of any kind."""
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
         self._log_in_at: float | None = None
@@ -106,10 +109,12 @@ class BrokerLink:
         """Wait for as long as the broker asked for, since it does not read from this connection before. Seconds."""
         now = self.now()
         if self._quiet_until > timeout_at:
-            raise AnswerTimeoutError(
+            fault = AnswerTimeoutError(
                 f"{self.address} asks for a pause of {self._quiet_until - now:.1f} s (throttle_time_ms), longer"
                 " than the poll may take; raise the request quota of this user, or poll.interval",
             )
+            fault.reached = True
+            raise fault
         left = max(self._quiet_until - now, 0.0)
         await asyncio.sleep(left)
         return left
@@ -127,7 +132,7 @@ class BrokerLink:
             if isinstance(failure, Exception) and not isinstance(failure, SourceError):
                 raise request_fault(failure, self.address) from failure
             raise
-        self._note_throttle(connection)
+        self._note_reply(connection)
         return reply
 
     async def _connected(self, timeout_at: float) -> Connection:
@@ -159,7 +164,7 @@ class BrokerLink:
         connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout)
         try:
             await connection.negotiate()
-            self._note_throttle(connection)
+            self._note_reply(connection)
             await self._log_in(connection)
         except BaseException:
             connection.close()
@@ -176,8 +181,9 @@ class BrokerLink:
         if again_in is not None:
             self._log_in_at = self.now() + again_in
 
-    def _note_throttle(self, connection: Connection) -> None:
-        self._quiet_until = self.now() + connection.throttle_time
+    def _note_reply(self, connection: Connection) -> None:
+        self.answered_at = self.now()
+        self._quiet_until = self.answered_at + connection.throttle_time
         self._longest_throttle = max(self._longest_throttle or 0.0, connection.throttle_time)
 
     async def _open_socket(self, timeout_at: float) -> socket.socket:

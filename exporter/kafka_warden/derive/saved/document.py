@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from kafka_warden.derive import topics
 from kafka_warden.derive.memory import Memory, remembered, take
 from kafka_warden.derive.moves.throttle_use import ThrottlingMemory
 from kafka_warden.derive.saved import moves, problems, rows
@@ -81,14 +82,16 @@ def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory
 
 def _read(document: Document, clock: Clock) -> Memory:
     partitions, replicas = document["partitions"], document["replicas"]
+    keys = rows.read_keys(partitions, replicas)
     return Memory(
-        keys=rows.read_keys(partitions, replicas),
+        keys=keys,
         bytes_in=bytes_in.blank(len(partitions)),
         known_end=np.array([row["end"] for row in replicas], np.int64),
         estimate=rows.read_estimate(replicas),
         out_since=clock.column(replicas, "out_since"),
         under_since=clock.column(partitions, "under_since"),
         replicas=rows.read_replicas(replicas, clock),
+        topics=topics.blank(len(keys.topics), len(replicas)),
         moves=moves.read_moves(document["moves"], document["pairs"], clock),
         throttling=ThrottlingMemory(
             ProblemsMemory(

@@ -1,10 +1,11 @@
 """`configs`: one row per topic, and per broker whose configuration is known."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
-from kafka_warden.history.column import Column, Role, Table
-from kafka_warden.history.column_types import DOUBLE, STRING, column_type_of
+from kafka_warden.history.column import Column, Role, Table, annotation_at
+from kafka_warden.history.column_types import STRING, column_type_of
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.history.tables.entities import OPTIONAL_INT, OPTIONAL_STRING, Entities, column
 from kafka_warden.model import BrokerConfig, TopicConfig
@@ -33,11 +34,13 @@ def _size(poll: Poll) -> int:
     return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
 
 
-def _of_topic(name: str, text: str, attribute: str, unit: str) -> Column[Any]:
-    def read(poll: Poll, item: Configured) -> float | None:
-        return None if item.place is None else getattr(poll.derived.tiered, attribute)[item.place]
+def _of_topic(name: str, text: str, source: str, unit: str = "") -> Column[Any]:
+    values = attrgetter(source)
 
-    return column(name, DOUBLE, text, (f"derived.tiered.{attribute}",), read, unit=unit)
+    def read(poll: Poll, item: Configured) -> float | None:
+        return None if item.place is None else values(poll)[item.place]
+
+    return column(name, column_type_of(annotation_at(source)), text, (source,), read, unit=unit)
 
 
 CONFIGS: Final = Table(
@@ -77,8 +80,33 @@ CONFIGS: Final = Table(
             ("snapshot.topic_configs[]",),
             lambda poll, item: poll.snapshot.topic_configs.get(item.topic),
         ),
-        _of_topic("overdue_bytes", "bytes that should have been copied to remote storage", "overdue", "bytes"),
-        _of_topic("copy_stalled_seconds", "time for which no overdue bytes were copied", "stalled", "s"),
+        _of_topic(
+            "overdue_bytes", "bytes that should have been copied to remote storage", "derived.tiered.overdue", "bytes"
+        ),
+        _of_topic("copy_stalled_seconds", "time for which no overdue bytes were copied", "derived.tiered.stalled", "s"),
+        _of_topic("offline_partitions", "partitions without a leader", "derived.topics.offline"),
+        _of_topic(
+            "under_min_isr_partitions",
+            "partitions whose ISR is smaller than `min.insync.replicas`; null while that is not known",
+            "derived.topics.under_min_isr",
+        ),
+        _of_topic(
+            "non_preferred_leader_partitions",
+            "partitions that are led by another replica than the first one",
+            "derived.topics.non_preferred_leader",
+        ),
+        _of_topic("log_bytes", "size of all logs of its replicas", "derived.topics.bytes", "bytes"),
+        _of_topic("messages_in", "offsets appended", "derived.topics.messages_in", "1/s"),
+        _of_topic(
+            "isr_shrinks",
+            "replicas that left the ISR since the process first saw the topic",
+            "derived.topics.isr_shrinks",
+        ),
+        _of_topic(
+            "isr_expands",
+            "replicas that joined the ISR since the process first saw the topic",
+            "derived.topics.isr_expands",
+        ),
     ),
     _rows,
     _size,

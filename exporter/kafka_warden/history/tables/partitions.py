@@ -77,7 +77,11 @@ PARTITIONS: Final = Table(
             "a replica is missing from the ISR; adding replicas do not count",
             "derived.cluster.under_replicated",
         ),
-        array_column("under_min_isr", "ISR is smaller than `min.insync.replicas`", "derived.cluster.under_min_isr"),
+        array_column(
+            "under_min_isr",
+            "ISR is smaller than `min.insync.replicas`; false while that is not known",
+            "derived.cluster.under_min_isr",
+        ),
         array_column("at_min_isr", "ISR is as large as `min.insync.replicas`", "derived.cluster.at_min_isr"),
         array_column("offline", "has no leader", "derived.cluster.offline"),
         array_column("under_since", "start of the under-replication", "derived.ages.under_since", "monotonic s"),

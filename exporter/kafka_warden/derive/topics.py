@@ -1,0 +1,120 @@
+"""Values by topic: partitions with a problem, size, message rate, and changes of the ISR without JMX."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.derive.cluster import Cluster
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
+from kafka_warden.formulas.lag import as_parts
+from kafka_warden.formulas.replica_state import Codes
+from kafka_warden.formulas.rows import Keys, carry
+from kafka_warden.model import UNKNOWN, Floats, Ints, Longs, Snapshot
+
+OUT, IN, ADDING = range(3)
+"""A replica outside the ISR, in the ISR, and being added by a reassignment."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsMemory:
+    """State from poll to poll. T topics, R replicas."""
+
+    isr: Codes
+    """(R,) `OUT`, `IN` or `ADDING`; `UNKNOWN` for a replica that no earlier poll had."""
+    shrinks: Longs
+    """(T,) counts since the topic was first seen."""
+    expands: Longs
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """T topics."""
+
+    offline: Longs
+    """(T,) partitions without a leader."""
+    under_min_isr: Longs
+    """(T,) partitions; `UNKNOWN` where min.insync.replicas is."""
+    non_preferred_leader: Longs
+    """(T,) partitions led by another replica than the first one."""
+    bytes: Floats
+    """(T,) all logs of all replicas, NaN while the size of one is unknown."""
+    messages_in: Floats
+    """(T,) per second, NaN while the rate of a partition is unknown."""
+    isr_shrinks: Longs
+    """(T,) replicas that left the ISR since the topic was first seen."""
+    isr_expands: Longs
+    """(T,) replicas that joined it."""
+
+
+def derive_topics(
+    indexed: IndexedSnapshot, cluster: Cluster, messages_in: Floats, memory: TopicsMemory
+) -> tuple[TopicsMemory, Topics]:
+    """Derive the values by topic; `messages_in` (P,) is per second, NaN where unknown."""
+    snapshot = indexed.snapshot
+    partitions, replicas = snapshot.partitions, snapshot.replicas
+    # Numbers of another type would copy the columns.
+    first = np.searchsorted(partitions.topic, np.arange(len(snapshot.topics) + 1, dtype=partitions.topic.dtype))
+    first_replica = np.searchsorted(replicas.partition, first.astype(replicas.partition.dtype))
+    configured = np.array([name in snapshot.topic_configs for name in snapshot.topics], bool)
+    under_min_isr = _count(snapshot, np.flatnonzero(cluster.under_min_isr))
+    kept = _isr_changes(snapshot, memory)
+    return kept, Topics(
+        offline=_count(snapshot, np.flatnonzero(cluster.offline)),
+        under_min_isr=np.where(configured, under_min_isr, UNKNOWN),
+        non_preferred_leader=_count(snapshot, _non_preferred(snapshot)),
+        bytes=_sums(as_parts(replicas.size), first_replica),
+        messages_in=_sums(messages_in, first),
+        isr_shrinks=kept.shrinks,
+        isr_expands=kept.expands,
+    )
+
+
+def blank(topics: int, replicas: int) -> TopicsMemory:
+    """Return the memory of new topics and replicas."""
+    nothing = np.zeros(topics, np.int64)
+    return TopicsMemory(np.full(replicas, UNKNOWN, np.int8), nothing, nothing)
+
+
+def realign(memory: TopicsMemory, old: Keys, new: Keys, partitions: Longs, replicas: Longs) -> TopicsMemory:
+    """Bring the memory to other rows: row i is the old row of that number, new where it is `UNKNOWN`.
+
+    A topic is the same if one of its partitions is.
+    """
+    topics, kept = np.full(len(new.topics), UNKNOWN, np.int64), np.flatnonzero(partitions != UNKNOWN)
+    topics[new.topic[kept]] = old.topic[partitions[kept]]
+    return TopicsMemory(
+        carry(memory.isr, replicas, UNKNOWN), carry(memory.shrinks, topics, 0), carry(memory.expands, topics, 0)
+    )
+
+
+def _isr_changes(snapshot: Snapshot, before: TopicsMemory) -> TopicsMemory:
+    """Count replicas that were assigned in both polls, except while a reassignment adds them."""
+    replicas = snapshot.replicas
+    # While reassignments are unknown, none is marked as being added.
+    adding = replicas.adding if snapshot.reassignments_known else before.isr == ADDING
+    isr = np.where(adding, np.int8(ADDING), replicas.in_isr)
+    left = replicas.partition[(before.isr == IN) & (isr == OUT)]
+    joined = replicas.partition[(before.isr == OUT) & (isr == IN)]
+    return TopicsMemory(isr, before.shrinks + _count(snapshot, left), before.expands + _count(snapshot, joined))
+
+
+def _non_preferred(snapshot: Snapshot) -> Ints:
+    """Return the rows of partitions whose leader is not their first replica."""
+    # The row before that of a first replica is of another partition.
+    rows = snapshot.partitions.leader_row[snapshot.partitions.leader_row > 0]
+    led = snapshot.replicas.partition[rows]
+    others: Ints = led[snapshot.replicas.partition[rows - 1] == led]
+    return others
+
+
+def _count(snapshot: Snapshot, partitions: Ints | Longs) -> Longs:
+    """Count rows of partitions, which may be listed repeatedly, by topic (T,)."""
+    return np.bincount(snapshot.partitions.topic[partitions], minlength=len(snapshot.topics))
+
+
+def _sums(column: Floats, first: Longs) -> Floats:
+    """Sum a column by topic (T,): `first` (T + 1,) is the first row of each. NaN without rows, and where one is."""
+    sums = np.full(len(first) - 1, np.nan)
+    filled = np.flatnonzero(first[1:] > first[:-1])
+    sums[filled] = np.add.reduceat(column, first[filled])
+    return sums

@@ -1,0 +1,153 @@
+"""Whether the cluster answers: right within one poll, also without a snapshot."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from kafka_warden.clients.kafka.network import Network
+from kafka_warden.cycle import Cycle
+from kafka_warden.model import Parameters
+from sandbox.certificates import Authority
+from tests import scene
+from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
+from tests.poller.test_page import shown
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+ALL = (1, 2, 3)
+
+
+def refuse(brokers: ScriptedCluster, *refused: int) -> None:
+    """Close the listeners and the connections of some brokers."""
+    for broker in refused:
+        brokers.do("refuse", broker=broker)
+
+
+def reachable(polled: Polling) -> list[bool | None]:
+    """Poll twice; return after each whether the cluster was reachable."""
+    found = []
+    for _ in range(2):
+        polled.poll_any()
+        assert polled.took <= DEADLINE
+        found.append(polled.poller.reach.cluster)
+    return found
+
+
+def test_a_cluster_that_answers_is_reachable(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """Nothing is known before the first poll."""
+    with polling(brokers, clock) as polled:
+        assert polled.poller.reach.cluster is None
+        assert reachable(polled) == [True, True]
+
+
+def test_a_cluster_that_refuses_connections_is_not_reachable(polled: Polling) -> None:
+    """From the first poll on; it is reachable as soon as one broker answers."""
+    refuse(polled.brokers, *ALL)
+    assert reachable(polled) == [False, False]
+    polled.brokers.do("accept", broker=2)
+    assert reachable(polled) == [True, True]
+
+
+def test_a_cluster_that_hangs_is_not_reachable(polled: Polling) -> None:
+    """Over open connections, and over those that are opened after."""
+    polled.brokers.rule(hang=True)
+    assert reachable(polled) == [False, False]
+    polled.brokers.do("clear")
+    assert reachable(polled) == [True, True]
+
+
+@pytest.mark.parametrize("answers", ALL)
+def test_one_broker_that_answers_is_enough(polled: Polling, answers: int) -> None:
+    """Whichever it is; another one hangs, another one refuses connections."""
+    hangs, refuses = {*ALL} - {answers}
+    polled.brokers.rule(hangs, hang=True)
+    refuse(polled.brokers, refuses)
+    assert reachable(polled) == [True, True]
+
+
+@pytest.mark.parametrize("rule", [{"drop": True}, {"body": b""}])
+def test_a_reply_of_any_kind_is_enough(polled: Polling, rule: dict[str, Any]) -> None:
+    """No broker answers for the metadata: each closes the connection after the API versions, or sends no metadata."""
+    polled.brokers.rule(None, "Metadata", **rule)
+    for broker in ALL:
+        polled.brokers.do("disconnect", broker=broker)
+    assert reachable(polled) == [True, True]
+    assert "metadata" in polled.down()
+
+
+def test_a_refused_password_is_an_answer(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """Also in the polls that do not try it again."""
+    brokers.do("accounts", mechanism="PLAIN", users={"warden": "another"})
+    properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "warden"}
+    with polling(brokers, clock, properties) as polled:
+        assert reachable(polled) == [True, True]
+        assert brokers.seen() == []
+
+
+def test_a_certificate_that_is_not_trusted_is_an_answer(
+    brokers: ScriptedCluster, clock: VirtualClock, tmp_path: Any
+) -> None:
+    """The brokers speak TLS."""
+    pair = Authority(tmp_path, "authority").issue("broker")
+    other = Authority(tmp_path, "other").certificate
+    refuse(brokers, *ALL)
+    brokers.brokers(*({"id": broker, "certificate": str(pair.certificate), "key": str(pair.key)} for broker in ALL))
+    for broker in ALL:
+        brokers.do("accept", broker=broker)
+    with polling(brokers, clock, {"security.protocol": "SSL", "ssl.ca.location": str(other)}) as polled:
+        assert reachable(polled) == [True, True]
+        assert set(polled.down().values()) == {"tls"}
+
+
+@pytest.mark.parametrize(("fault", "reason"), [(socket.gaierror(-2, "unknown"), "refused"), (None, "connect_timeout")])
+def test_names_that_do_not_resolve_show_nothing_of_the_cluster(
+    polled: Polling, monkeypatch: pytest.MonkeyPatch, fault: Exception | None, reason: str
+) -> None:
+    """Whether the name server answers or hangs; an address that refuses the connection does."""
+    real, port = Network.resolve, polled.brokers.ports[2]
+
+    async def resolve(network: Network, host: str, asked: int) -> Any:
+        if asked == port and refused:
+            return await real(network, host, asked)
+        if fault is None:
+            raise TimeoutError
+        raise fault
+
+    refused = False
+    monkeypatch.setattr(Network, "resolve", resolve)
+    refuse(polled.brokers, *ALL)
+    assert reachable(polled) == [None, None]
+    assert reason in polled.down()["metadata"]
+    refused = True
+    assert reachable(polled) == [False, False]
+
+
+def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> None:
+    """They are asked nothing until it is over."""
+    polled.brokers.rule(throttle_ms=55_000)
+    assert reachable(polled) == [True, True]
+    assert reachable(polled) == [True, True]
+    assert "metadata" in polled.down()
+    assert polled.brokers.seen() == []
+
+
+def test_it_is_shown_without_a_snapshot(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """When the cluster has never answered, and when it did more than three intervals ago."""
+    with polling(brokers, clock) as polled:
+        cycle = Cycle(
+            polled.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
+        )
+        assert shown(cycle, "cluster_reachable") == {}
+        refuse(brokers, *ALL)
+        values = []
+        for turn in range(7):
+            clock.advance(INTERVAL)
+            cycle.once()
+            values.append(shown(cycle, "cluster_reachable")[""])
+            if turn == 0:
+                brokers.do("accept", broker=1)
+            if turn == 1:
+                assert shown(cycle, "broker_state") != {}
+                refuse(brokers, 1)
+        assert values == [0, 1, 0, 0, 0, 0, 0]
+        assert shown(cycle, "broker_state") == {}
