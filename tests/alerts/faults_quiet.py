@@ -16,7 +16,9 @@ LONGER: Final = 25.0
 """Seconds, longer than the longest `for` at this scale."""
 
 
-@fault("quiet", "Nothing: a healthy throttled move, producers, copies to remote storage, a restart of the sidecar")
+@fault(
+    "quiet", "Nothing: a healthy throttled move, producers, a burst, copies to remote storage, a restart of the sidecar"
+)
 def quiet(stage: Stage) -> Iterator[set[Fired]]:
     """Normal operation."""
     cluster = stage.cluster
@@ -30,6 +32,7 @@ def quiet(stage: Stage) -> Iterator[set[Fired]]:
         cluster.load.background("moving", 100_000),
     ):
         cluster.admin.reassign({("moving", 0): [1, 3]}, throttle=2 * MEGABYTE)
+        cluster.load.produce("moving", bytes=4 * MEGABYTE, record_size=10_000)
         cluster.admin.wait_for_moves()
         cluster.admin.clear_throttle(["moving"])
         ended = "kafka_warden_reassigning_partitions == 0"
