@@ -10,8 +10,8 @@ from grafana.kit.queries import busiest, least, most, number, or_zero, rate, tot
 from grafana.kit.tables import Value, rows
 
 DIRECTORY: Final = "broker, log_dir"
-BROKER_LIMIT: Final = ("KafkaBrokerNearPartitionLimit", "KafkaBrokerOverPartitionLimit")
-CLUSTER_LIMIT: Final = ("KafkaClusterNearPartitionLimit", "KafkaClusterOverPartitionLimit")
+BROKER_LIMIT: Final = ("KafkaBrokerPartitionLimit",)
+CLUSTER_LIMIT: Final = ("KafkaClusterPartitionLimit",)
 NEAR: Final[looks.Steps] = ((0.8, "orange"), (1, "red"))
 NO_LIMIT: Final = "The limit is the option limits.max_broker_partitions; without a limit the share is 0."
 
@@ -138,7 +138,7 @@ PARTITIONS: Final = (
                         "Replicas without a log on their broker, and logs that belong to no replica. A broker that "
                         "creates or deletes thousands of logs has both until it has finished (KIP-578)."
                     ),
-                    runbooks=("KafkaBrokerOverPartitionLimit",),
+                    runbooks=BROKER_LIMIT,
                 ),
                 [
                     Query(most("broker_replicas_without_log", "broker"), "without a log on {{broker}}"),

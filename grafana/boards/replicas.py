@@ -11,7 +11,7 @@ from grafana.kit.tables import Value, rows
 
 LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
 TOO_LONG: Final[looks.Steps] = ((600, "red"),)
-"""As KafkaReplicaOutOfSyncTooLong has it."""
+"""As KafkaReplicasOutOfSync has it."""
 
 # Two sidecars may show different states for one poll. Only one of them is shown, so that a replica has one row.
 STATE: Final = f"topk by ({REPLICA}) (1, {most('replica_state', REPLICA + ', state')})"
@@ -57,7 +57,7 @@ SAFETY: Final = (
                 About(
                     "Under-replicated partitions",
                     "Partitions with a replica outside the ISR; replicas that a move is adding do not count.",
-                    runbooks=("KafkaPartitionUnderReplicated",),
+                    runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 most("under_replicated_partitions"),
                 steps=looks.ORANGE_FROM_ONE,
@@ -75,7 +75,7 @@ SAFETY: Final = (
                         "have not joined the ISR yet, recovering replicas catch up, slow and stuck replicas do not. "
                         "The sum is the replicas that kafka-topics shows under Replicas but not under Isr."
                     ),
-                    runbooks=("KafkaReplicaStuck", "KafkaReplicaSlow", "KafkaReplicaBootstrappingTooLong"),
+                    runbooks=("KafkaReplicasOutOfSync",),
                     see=(board("moves", "Moves"),),
                 ),
                 [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "state"), "{{state}}")],
@@ -89,7 +89,7 @@ SAFETY: Final = (
                         "Followers outside the ISR by the broker that hosts them: it shows whether one broker is "
                         "affected, or many."
                     ),
-                    runbooks=("KafkaReplicaOutOfSyncTooLong",),
+                    runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "broker"), "broker {{broker}}")],
                 looks.COUNT,
@@ -107,12 +107,7 @@ EACH: Final = (
                 About(
                     "Out-of-sync replicas",
                     "Every follower that is missing from the ISR with its current state, the longest first.",
-                    runbooks=(
-                        "KafkaReplicaOutOfSyncTooLong",
-                        "KafkaReplicaStuck",
-                        "KafkaReplicaSlow",
-                        "KafkaReplicaBootstrappingTooLong",
-                    ),
+                    runbooks=("KafkaReplicasOutOfSync",),
                     no_value="all replicas are in sync",
                 ),
                 {"topic": "Topic", "partition": "Partition", "broker": "Broker", "state": "State"},
@@ -127,7 +122,7 @@ EACH: Final = (
                 About(
                     "Under-replicated partitions, with age",
                     "The longest first. Replicas that a move is adding do not count.",
-                    runbooks=("KafkaPartitionUnderReplicated",),
+                    runbooks=("KafkaReplicasOutOfSync",),
                     no_value="no partition is under-replicated",
                 ),
                 {"topic": "Topic", "partition": "Partition"},
@@ -147,7 +142,7 @@ EACH: Final = (
                 About(
                     "Lag in seconds",
                     ("Age of the oldest record that a follower lacks: the 20 oldest. Above 60 s it is a lower bound."),
-                    runbooks=("KafkaReplicaSlow",),
+                    runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 [Query(busiest(20, most("replica_lag_seconds", REPLICA)), LEGEND)],
                 looks.SECONDS,
@@ -159,7 +154,7 @@ EACH: Final = (
                         "The time that replica.lag.time.max.ms limits, 30 s by default: the 20 longest. Above it the "
                         "leader removes the follower from the ISR."
                     ),
-                    runbooks=("KafkaReplicaSlow", "KafkaReplicaStuck"),
+                    runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 [Query(busiest(20, least("replica_behind_seconds", REPLICA)), LEGEND)],
                 looks.SECONDS,
@@ -244,7 +239,7 @@ BROKERS: Final = (
                         "Partitions of the whole cluster that are offline, under or at their minimum ISR, or "
                         "under-replicated."
                     ),
-                    runbooks=("KafkaPartitionUnderReplicated", "KafkaPartitionUnderMinIsr", "KafkaPartitionOffline"),
+                    runbooks=("KafkaReplicasOutOfSync", "KafkaPartitionUnderMinIsr", "KafkaPartitionOffline"),
                 ),
                 [
                     Query(most("under_replicated_partitions"), "under-replicated"),
@@ -269,7 +264,7 @@ BROKERS: Final = (
                 About(
                     "Stuck followers",
                     "Followers that do not advance although their leader is ahead, without moves.",
-                    runbooks=("KafkaReplicaStuck",),
+                    runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 or_zero(number(most("replica_state", REPLICA, 'state="stuck"')), "under_replicated_partitions"),
                 steps=looks.RED_FROM_ONE,

@@ -26,7 +26,7 @@ def killed(stage: Stage) -> Iterator[set[Fired]]:
         yield {
             fired("KafkaBrokerUnreachable", broker=VICTIM),
             fired("KafkaWardenJmxUnreachable", broker=VICTIM),
-            *_short(missing),
+            fired("KafkaReplicasOutOfSync", broker=VICTIM),
         }
         cluster.start(VICTIM)
         cluster.wait_ready(VICTIM)
@@ -45,11 +45,3 @@ def min_isr(stage: Stage) -> Iterator[set[Fired]]:
     """Two replicas, two of which must be in sync, and one of them is on the broker that is about to die."""
     stage.cluster.admin.create_topic("strict", assignment={0: [1, VICTIM]}, config={"min.insync.replicas": 2})
     yield {fired("KafkaPartitionUnderMinIsr")}
-
-
-def _short(missing: dict[tuple[str, int], tuple[int, ...]]) -> Iterator[Fired]:
-    """The alerts on replicas outside the ISR."""
-    for (topic, partition), replicas in missing.items():
-        yield fired("KafkaPartitionUnderReplicated", topic=topic, partition=partition)
-        for broker in replicas:
-            yield fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=partition, broker=broker)

@@ -73,7 +73,6 @@ def _lose_half(stage: Stage, topic: str) -> Lost:
     wait_for(lambda: stage.value(offline) is not None, 60, "the broker has given the directory up")
     brought = {
         fired("KafkaLogDirOffline", broker=VICTIM, log_dir=lost),
-        *(fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=n, broker=VICTIM) for n in gone),
-        *(fired("KafkaPartitionUnderReplicated", topic=topic, partition=n) for n in gone),
+        fired("KafkaReplicasOutOfSync", broker=VICTIM),
     }
     return Lost(lost, aside, brought)

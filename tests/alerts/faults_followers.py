@@ -24,9 +24,8 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
     with _outrun(stage, "hung"):
         stage.cluster.pause(2)
         yield {
-            fired("KafkaReplicaStuck", topic="hung", partition=0, broker=2),
             fired("KafkaBrokerUnreachable", broker=2),
-            *_out("hung", 2),
+            fired("KafkaReplicasOutOfSync", broker=2),
         }
         stage.cluster.resume(2)
 
@@ -35,7 +34,7 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
 def slow(stage: Stage) -> Iterator[set[Fired]]:
     """A broker that runs a tenth of the time."""
     with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2, "slow"):
-        yield {fired("KafkaReplicaSlow", topic="slow", partition=0, broker=2), *_out("slow", 2)}
+        yield {fired("KafkaReplicasOutOfSync", broker=2)}
 
 
 @fault("broker-wiped", "A throttled broker comes back with empty disks")
@@ -56,10 +55,9 @@ def wiped(stage: Stage) -> Iterator[set[Fired]]:
     cluster.start(3)
     cluster.wait_ready(3)
     yield {
-        fired("KafkaReplicaBootstrappingTooLong", topic="wiped", partition=0, broker=3),
         fired("KafkaThrottleHoldsOriginals", broker=1, side="leader"),
         fired("KafkaThrottleHoldsOriginals", broker=3, side="follower"),
-        *_out("wiped", 3),
+        fired("KafkaReplicasOutOfSync", broker=3),
     }
     admin.alter_broker_config(1, {LEADER_RATE: None})
     admin.alter_broker_config(3, {FOLLOWER_RATE: None})
@@ -79,11 +77,3 @@ def _outrun(stage: Stage, topic: str) -> Iterator[None]:
         wait_for(lambda: stage.value(rates), what=f"{topic} was looked at for longer than a quota window")
         yield
     stage.cluster.wait_in_sync()
-
-
-def _out(topic: str, broker: int) -> set[Fired]:
-    """The alerts on every replica that is outside the ISR for long."""
-    return {
-        fired("KafkaReplicaOutOfSyncTooLong", topic=topic, partition=0, broker=broker),
-        fired("KafkaPartitionUnderReplicated", topic=topic, partition=0),
-    }

@@ -78,11 +78,9 @@ def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
     assert hosted[2] > 0.8 * limits["max_broker_partitions"]
     stage.restart_sidecar(limits=limits)
     yield {
-        fired("KafkaBrokerOverPartitionLimit", broker=1),
-        fired("KafkaBrokerNearPartitionLimit", broker=1),
-        fired("KafkaBrokerNearPartitionLimit", broker=2),
-        fired("KafkaClusterOverPartitionLimit"),
-        fired("KafkaClusterNearPartitionLimit"),
+        fired("KafkaBrokerPartitionLimit", broker=1),
+        fired("KafkaBrokerPartitionLimit", broker=2),
+        fired("KafkaClusterPartitionLimit"),
     }
     stage.restart_sidecar(limits=dict.fromkeys(limits))
 

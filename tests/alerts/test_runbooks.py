@@ -249,7 +249,7 @@ SINK_REASONS = {kind.reason for kind in KINDS}
     ("name", "values"),
     [
         ("KafkaReassignmentStuck", set(Cause)),
-        ("KafkaPartitionUnderReplicated", set(ReplicaState) - {"unknown", "in_sync", "moving"}),
+        ("KafkaReplicasOutOfSync", set(ReplicaState) - {"moving"}),
         ("KafkaWardenPageStale", set(REASONS)),
         ("KafkaWardenHistoryLost", SINK_REASONS | {"stopped"}),
         ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),

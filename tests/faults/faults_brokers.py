@@ -147,12 +147,10 @@ def _only(page: Page, broker: int) -> bool:
 
 def without(broker: int) -> set[Fired]:
     """The alerts of a broker that does not answer and is outside every ISR."""
-    places = [{"topic": TOPIC, "partition": partition} for partition in PARTITIONS]
     return {
         fired("KafkaBrokerUnreachable", broker=broker),
         fired("KafkaWardenJmxUnreachable", broker=broker),
-        *(fired("KafkaPartitionUnderReplicated", **place) for place in places),
-        *(fired("KafkaReplicaOutOfSyncTooLong", **place, broker=broker) for place in places),
+        fired("KafkaReplicasOutOfSync", broker=broker),
     }
 
 

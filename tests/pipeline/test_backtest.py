@@ -129,7 +129,7 @@ def test_a_second_sidecar_does_not_break_an_alarm(spark: SparkSession, tmp_path:
 
 def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path) -> None:
     """Of the scene every condition is seen that holds in it, of what it should be."""
-    tried = (("KafkaReassignmentWillMissItsTime", 1.0), (BY_MESSAGES, 2500.0), ("KafkaReplicaOutOfSyncTooLong", 20.0))
+    tried = (("KafkaReassignmentWillMissItsTime", 1.0), (BY_MESSAGES, 2500.0), ("KafkaReplicasOutOfSync", 20.0))
     found = backtest(spark, tmp_path, scene_polls(), Options(tried))
     subjects = ((row["rule"], row["subject"]) for row in found["alarms"])
     held = {(name, ",".join(subject[part] for part in SUBJECT if part in subject)) for name, subject in subjects}
@@ -139,7 +139,7 @@ def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path)
         ("KafkaThrottleBelowInbound", "2,leader"),
         ("KafkaPartitionOffline", ""),
         ("KafkaPartitionUnderMinIsr", ""),
-        ("KafkaReplicaOutOfSyncTooLong", "payments,0,1"),
+        ("KafkaReplicasOutOfSync", "1"),
         ("KafkaLogDirOffline", "1,/data/b"),
         (BY_MESSAGES, "payments,0,1"),
     }

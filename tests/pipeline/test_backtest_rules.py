@@ -29,11 +29,9 @@ UNANSWERED = {
 """Alerts without a rule, and why: docs/pipeline-moves-backtest.md says so, too."""
 
 THRESHOLDS = {
-    "KafkaReplicaOutOfSyncTooLong": "out_of_sync",
-    "KafkaReplicaBootstrappingTooLong": "bootstrapping",
-    "KafkaPartitionUnderReplicated": "under_replicated",
-    "KafkaBrokerNearPartitionLimit": "limit_near",
-    "KafkaClusterNearPartitionLimit": "limit_near",
+    "KafkaReplicasOutOfSync": "out_of_sync_restart",
+    "KafkaBrokerPartitionLimit": "limit_near",
+    "KafkaClusterPartitionLimit": "limit_near",
     "KafkaControllerMutationTokensDraining": "tokens_low",
     "KafkaRemoteCopyLagGrowing": "copy_overdue",
 }
@@ -64,7 +62,9 @@ def test_thresholds_are_those_of_the_alerts() -> None:
     """Chosen numbers stand once, in alerts/thresholds.yml, and are alike here."""
     chosen = {each.name: each for each in thresholds()}
     for name, threshold in THRESHOLDS.items():
-        assert BY_NAME[name].threshold == float(chosen[threshold].value), name
+        each = chosen[threshold]
+        number = seconds(each.value) if each.unit == "duration" else float(each.value)
+        assert BY_NAME[name].threshold == number, name
     assert seconds(chosen["remembered"].value) == REMEMBERED
     assert seconds(chosen["tokens_over"].value) == lookback.TOKENS_OVER
     assert float(chosen["quota_near"].value) == lookback.QUOTA_NEAR
@@ -80,14 +80,14 @@ def test_a_what_if_stands_beside_the_usual() -> None:
     tried = trials([(BY_MESSAGES, 10.0), (BY_MESSAGES, 10.0), (BY_TIME, 0.5)])
     assert [(each.rule.name, each.threshold) for each in tried if each.what_if] == [(BY_MESSAGES, 10.0), (BY_TIME, 0.5)]
     assert [each.rule for each in tried if not each.what_if] == list(RULES)
-    assert read_what_if("KafkaReplicaOutOfSyncTooLong=300") == ("KafkaReplicaOutOfSyncTooLong", 300.0)
+    assert read_what_if("KafkaReplicasOutOfSync=300") == ("KafkaReplicasOutOfSync", 300.0)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("KafkaReplicaGone=3", "there is no rule 'KafkaReplicaGone'; rules with a threshold: Kafka"),
-        ("KafkaReplicaStuck=3", "KafkaReplicaStuck has no threshold"),
+        ("KafkaPartitionOffline=3", "KafkaPartitionOffline has no threshold"),
         (f"{BY_MESSAGES}", f"expected {BY_MESSAGES}=THRESHOLD in messages, such as {BY_MESSAGES}=4000"),
         (f"{BY_TIME}=soon", f"such as {BY_TIME}=60"),
         (f"{BY_TIME}=-1", "expected"),

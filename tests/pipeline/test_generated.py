@@ -75,7 +75,7 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
     assert time["events"] == messages["events"] > 0
     assert (time["precision"], time["recall"]) == (1.0, 1.0)
     assert messages["false_alarms"] > 0
-    out = made.rules["KafkaReplicaOutOfSyncTooLong", 600.0]
+    out = made.rules["KafkaReplicasOutOfSync", 300.0]
     assert (out["false_alarms"], out["recall"]) == (0, 1.0), "the rolling restart is nothing to it"
 
 

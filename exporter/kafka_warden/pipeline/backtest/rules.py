@@ -72,26 +72,12 @@ RULES: Final = (
     Rule("KafkaReassignmentStuck", None, "", 5 * MINUTE, 5 * MINUTE, "reassignments_known", _MOVE),
     # The threshold is moves.deadline of the sidecar, so history has it.
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
-    Rule("KafkaReplicaOutOfSyncTooLong", 600.0, "s", MINUTE, 2 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
-    Rule("KafkaReplicaStuck", None, "", 5 * MINUTE, 5 * MINUTE, detects=("stuck_follower",)),
-    Rule("KafkaReplicaSlow", None, "", 15 * MINUTE, 10 * MINUTE, detects=("slow_follower",)),
-    Rule("KafkaReplicaBootstrappingTooLong", 7200.0, "s", MINUTE, 5 * MINUTE),
-    Rule(
-        "KafkaPartitionUnderReplicated",
-        900.0,
-        "s",
-        MINUTE,
-        5 * MINUTE,
-        "under_replicated_known",
-        _BEHIND,
-        shows_after=_DROPPED,
-    ),
-    Rule("KafkaPartitionUnderMinIsr", None, "", 2 * MINUTE, 5 * MINUTE, "min_isr_known"),
-    Rule("KafkaPartitionOffline", None, "", 2 * MINUTE, 5 * MINUTE),
-    Rule("KafkaBrokerNearPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
-    Rule("KafkaBrokerOverPartitionLimit", 1.0, "ratio", 15 * MINUTE, 15 * MINUTE),
-    Rule("KafkaClusterNearPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
-    Rule("KafkaClusterOverPartitionLimit", 1.0, "ratio", 15 * MINUTE, 15 * MINUTE),
+    # The threshold is for brokers without a stuck replica.
+    Rule("KafkaReplicasOutOfSync", 300.0, "s", 5 * MINUTE, 5 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
+    Rule("KafkaPartitionUnderMinIsr", None, "", 1.5 * MINUTE, 5 * MINUTE),
+    Rule("KafkaPartitionOffline", None, "", 1.5 * MINUTE, 5 * MINUTE),
+    Rule("KafkaBrokerPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
+    Rule("KafkaClusterPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
     *(
         Rule(name, None, "", minutes * MINUTE, 5 * MINUTE, "throttles_known", problem=THROTTLE_PROBLEMS[name])
         for name, minutes in zip(THROTTLE_PROBLEMS, (5, 10, 5, 10, 15, 15), strict=True)

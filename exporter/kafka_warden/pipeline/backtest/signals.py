@@ -42,9 +42,11 @@ def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
     problems = problems.select(*POLL, "broker", "entry.side", "entry.problem")
     bad = history.table("partitions").where(F.col("under_min_isr") | F.col("offline")).groupBy(*POLL)
     counts = bad.agg(F.count_if("under_min_isr").alias("under"), F.count_if("offline").alias("offline"))
+    out_of_sync = history.table("replicas", distinct=False).where("NOT adding AND out_seconds IS NOT NULL")
+    longest = F.max("out_seconds").alias("out_seconds"), F.bool_or(F.col("state") == "stuck").alias("stuck")
     tables: tuple[tuple[DataFrame, Mapping[str, Condition]], ...] = (
         (history.table("replicas", distinct=False), _REPLICAS),
-        (history.table("partitions", distinct=False), _PARTITIONS),
+        (out_of_sync.groupBy(*POLL, "broker").agg(*longest), _HOSTS),
         (counts, _COUNTS),
         (history.table("moves", distinct=False).where("kind = 'reassignment'"), _MOVES),
         (brokers, _BROKERS),
@@ -79,7 +81,7 @@ def _signals(frame: DataFrame, conditions: Mapping[str, Condition], trials: Sequ
 
 
 def _known(condition: Column) -> Column:
-    """Take null as false: for example `out_seconds` of a replica in the ISR."""
+    """Take null as false: for example the state of a replica that is not known to be stuck."""
     return F.coalesce(condition, no())
 
 
@@ -95,27 +97,14 @@ def _by_time(trial: Trial) -> tuple[Column, Column]:
     return F.col("following") & ~F.col("adding") & late, behind
 
 
-def _longer(seconds: str, of: str = "true") -> Condition:
-    """`seconds` above the threshold, of rows for which the SQL condition `of` holds."""
-    return lambda trial: (_known(F.expr(of) & (F.col(seconds) > F.lit(trial.threshold))), F.col(seconds))
-
-
-def _in_state(state: str) -> Condition:
-    def condition(_: Trial) -> tuple[Column, Column]:
-        unsure = F.col("state").isin("unknown", "leader_unavailable")
-        return F.when(~unsure, F.col("state") == state).when(F.col("state").isNull(), no()), F.col("behind_seconds")
-
-    return condition
-
-
 def _above_zero(name: str) -> Condition:
     return lambda _: (F.col(name) > 0, F.col(name))
 
 
-def _share_of(count: str, limit: str, *, above: bool) -> Condition:
+def _share_of(count: str, limit: str) -> Condition:
     def condition(trial: Trial) -> tuple[Column, Column]:
         used = share(COLUMNS, F.col(count).cast("double"), F.col(f"parameters.{limit}"))
-        return (used > F.lit(trial.threshold)) if above else (used >= F.lit(trial.threshold)), used
+        return used >= F.lit(trial.threshold), used
 
     return condition
 
@@ -150,12 +139,13 @@ def _overdue(trial: Trial) -> tuple[Column, Column]:
 _REPLICAS: Final[Mapping[str, Condition]] = {
     BY_MESSAGES: _by_messages,
     BY_TIME: _by_time,
-    "KafkaReplicaOutOfSyncTooLong": _longer("out_seconds", "NOT adding"),
-    "KafkaReplicaStuck": _in_state("stuck"),
-    "KafkaReplicaSlow": _in_state("slow"),
-    "KafkaReplicaBootstrappingTooLong": _longer("out_seconds", "state = 'bootstrapping'"),
 }
-_PARTITIONS: Final[Mapping[str, Condition]] = {"KafkaPartitionUnderReplicated": _longer("under_seconds")}
+_HOSTS: Final[Mapping[str, Condition]] = {
+    "KafkaReplicasOutOfSync": lambda trial: (
+        (F.col("out_seconds") > F.lit(trial.threshold)) | _known(F.col("stuck")),
+        F.col("out_seconds"),
+    )
+}
 _COUNTS: Final[Mapping[str, Condition]] = {
     "KafkaPartitionUnderMinIsr": _above_zero("under"),
     "KafkaPartitionOffline": _above_zero("offline"),
@@ -164,8 +154,7 @@ _MOVES: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentStuck": lambda _: (F.col("stuck").isNotNull(), F.col("stalled"))
 }
 _BROKERS: Final[Mapping[str, Condition]] = {
-    "KafkaBrokerNearPartitionLimit": _share_of("counted", "max_broker_partitions", above=False),
-    "KafkaBrokerOverPartitionLimit": _share_of("counted", "max_broker_partitions", above=True),
+    "KafkaBrokerPartitionLimit": _share_of("counted", "max_broker_partitions"),
     "KafkaBrokerUnreachable": _unanswered("offsets"),
     "KafkaWardenJmxUnreachable": _unanswered("jmx"),
     "KafkaRemoteCopyHeldBack": _held_back,
@@ -176,8 +165,7 @@ _PROBLEMS: Final[Mapping[str, Condition]] = dict.fromkeys(
 )
 _POLLS: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentWillMissItsTime": _will_miss,
-    "KafkaClusterNearPartitionLimit": _share_of("partitions", "max_partitions", above=False),
-    "KafkaClusterOverPartitionLimit": _share_of("partitions", "max_partitions", above=True),
+    "KafkaClusterPartitionLimit": _share_of("partitions", "max_partitions"),
 }
 _CLIENTS: Final[Mapping[str, Condition]] = {
     "KafkaControllerMutationThrottled": lambda _: (F.col("tokens") < 0, F.col("tokens")),
@@ -191,7 +179,7 @@ _FAILURES: Final[Mapping[str, Condition]] = {"KafkaRemoteStorageErrors": _above_
 _DIRECTORIES: Final[Mapping[str, Condition]] = {"KafkaLogDirOffline": lambda _: (~F.col("online"), F.lit(None))}
 
 ASKED: Final = frozenset(
-    {*_REPLICAS, *_PARTITIONS, *_COUNTS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS}
+    {*_REPLICAS, *_HOSTS, *_COUNTS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS}
     | {*_CLIENTS, *_REMOTE_TOPICS, *_FAILURES, *_DIRECTORIES}
 )
 """Names of the rules that have a condition: all of them."""
