@@ -26,6 +26,7 @@ ROUNDS: Final = (
     Round("throttle blocked", (throttles.blocked, clients.throttled, clients.draining)),
     Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
     Round("sidecar killed", (sidecar.sidecar_killed,)),
+    Round("sidecar absent", (sidecar.never_up,)),
     Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
     Round("sidecar misconfigured", (process.configuration_refused, process.descriptors_used)),
     Round("passwords tried", (process.passwords_tried,)),
@@ -56,7 +57,10 @@ WORST_DAY: Final = (
     Timed(worst_day.catching_up, "KafkaBrokerUnreachable", within=30, watched=90, pace=worst_day.TENTH),
 )
 """Those on `worst_day.QUORUM`, one after the other."""
-FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults)
+FAULTS: Final = (
+    *(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
+    *(timed.fault for timed in WORST_DAY),
+)
 
 
 def every_alert() -> list[str]:
