@@ -128,6 +128,7 @@ def sidecar() -> Sidecar:
         "jmx_child_starts_total": {(): 1},
         "broker_throttle_seconds": {("1",): 0.0, ("2",): 0.25},
         "cluster_reachable": {(): True},
+        "controller_reachable": {(): True},
         "poll_interval_seconds": {(): 10.0},
     }
     return Sidecar(status, Build("0.1.0", "4eccdd2", "3.11.2"), EPOCH + last, sinks=sinks, figures=figures)

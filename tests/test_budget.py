@@ -16,9 +16,10 @@ from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES, Budget
 from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
 from kafka_warden.catalogue.metric import Labels
 from kafka_warden.catalogue.replicas import LONGEST
+from kafka_warden.catalogue.topics import WORST
 from kafka_warden.exposition import PARTS, Exposition
 from kafka_warden.formulas.throttle_problems import Problem
-from kafka_warden.model import NO_BROKER, SIDES, Broker, QuotaEntity, Source
+from kafka_warden.model import NO_BROKER, SIDES, UNKNOWN, Broker, QuotaEntity, Source
 from tests import scene
 from tests.building import Partition, answered, brokers_of, judge, snapshot
 
@@ -160,11 +161,11 @@ def test_what_alerts_read_comes_before_details() -> None:
 
 
 def test_what_alerts_read_is_counted_apart_when_it_is_left_out() -> None:
-    """With room for one series, states and causes are left out last. States without a problem are not counted."""
+    """With room for one series, states and causes are left out last. What has no problem is not counted."""
     view = scene.view()
     all_lines, full = page(view)
-    states = [line for line in all_lines if "_replica_state{" in line]
-    routine = [line for line in states if 'state="moving"' in line or 'state="in_sync"' in line]
+    quiet = re.compile(r'_replica_state{.*state="(moving|in_sync)"|_topic_(offline|under_min_isr)_partitions{.*} 0$')
+    routine = [line for line in all_lines if quiet.search(line)]
     lines, families = page(view, budget=1)
     assert families["kafka_warden_reassignment_stuck"] + families["kafka_warden_replica_state"] == 1
     read = [metric.full_name for metric in CATALOGUE if metric.rank <= Rank.ALERTS]
@@ -172,7 +173,7 @@ def test_what_alerts_read_is_counted_apart_when_it_is_left_out() -> None:
     assert value(lines, "kafka_warden_dropped_verdicts") == left_out
 
 
-@pytest.mark.parametrize("budget", [0, 3, 13, 30, 42, 45, 49])
+@pytest.mark.parametrize("budget", [0, 3, 13, 30, 42, 49, 55, 60, 66, 69])
 def test_what_is_shown_and_what_is_counted_add_up(view: View, budget: int) -> None:
     """Each series is shown or counted, and a rank is cut only where later ones show nothing."""
     full = page(view)[1]
@@ -183,6 +184,41 @@ def test_what_is_shown_and_what_is_counted_add_up(view: View, budget: int) -> No
     budgeted = [metric for metric in CATALOGUE if {"topic", "user"} & set(metric.labels) and metric.rest is None]
     first = min((metric.rank for metric in budgeted if metric.full_name in dropped), default=Rank.FIXED)
     assert not any(families[metric.full_name] for metric in budgeted if metric.rank > first)
+
+
+def by_topic(lines: Iterable[str], name: str) -> dict[str, float]:
+    """The series of a family by topic."""
+    found = (re.fullmatch(rf'{name}{{topic="(.*)"}} (.*)', line) for line in lines)
+    return {match[1]: float(match[2]) for match in found if match}
+
+
+@pytest.mark.parametrize(
+    ("bad", "budget", "shown"), [(30, 4000, 100), (30, 80, 30), (30, 20, 20), (WORST + 100, WORST, WORST)]
+)
+def test_topics_with_offline_partitions_stay_and_the_worst_last(bad: int, budget: int, shown: int) -> None:
+    """Topics without any come after clients, in whose room they are not. All that is left out is counted."""
+    healthy = {f"healthy-{number}": [Partition()] for number in range(70)}
+    offline = {f"offline-{number:04}": [Partition(leader=UNKNOWN)] * (1 + number // 10) for number in range(bad)}
+    quotas = tuple(QuotaEntity(f"user-{number}", None, {"controller_mutation_rate": 1.0}) for number in range(50))
+    lines, families = page(seen(healthy | offline, quotas=quotas), budget)
+    found = by_topic(lines, "kafka_warden_topic_offline_partitions")
+    assert len(found) == shown
+    assert [*found][: min(bad, shown)] == sorted(offline, key=lambda name: -len(offline[name]))[:shown]
+    assert all(value == len((healthy | offline)[name]) * (name in offline) for name, value in found.items())
+    assert families[QUOTA] == min(50, budget - min(shown, bad))
+    dropped = 'kafka_warden_dropped_series{family="kafka_warden_topic_offline_partitions"}'
+    if shown < bad + len(healthy):
+        assert value(lines, dropped) == bad + len(healthy) - shown
+    assert value(lines, "kafka_warden_dropped_verdicts") == max(min(bad, WORST) - shown, 0)
+
+
+def test_the_largest_topics_are_shown() -> None:
+    """Values that no alert reads: the largest first, and an unknown one takes no room."""
+    topics = {f"t{number}": [Partition(end=number, sizes={1: UNKNOWN} if number == 9 else {})] for number in range(10)}
+    for room in (1, 3, 9):
+        # Four other families come first.
+        found = by_topic(page(seen(topics), 4 * len(topics) + room)[0], "kafka_warden_topic_bytes")
+        assert found == {f"t{number}": number * 300 for number in range(8, 8 - room, -1)}
 
 
 def test_families_without_a_bound_are_few() -> None:

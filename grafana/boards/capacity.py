@@ -49,6 +49,7 @@ NOW: Final = (
                 About(
                     "Volume used, highest log directory",
                     ("Used share of the volume of a log directory, including files of other programs."),
+                    runbooks=("KafkaLogDirFilling",),
                 ),
                 f"max ({USED})",
                 looks.RATIO,

@@ -197,7 +197,7 @@ BROKERS: Final = (
                 About(
                     "Brokers",
                     "State of each broker in the cluster, and whether it answers the sidecar.",
-                    runbooks=("KafkaBrokerUnreachable",),
+                    runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced"),
                 ),
                 Query(
                     " or ".join(

@@ -86,7 +86,7 @@ BROKER = {"broker": "2"}
 LOG_DIR = {**BROKER, "log_dir": "/data/b"}
 FOLLOWER = {"side": "follower"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
-    # the worst explains all that is in the cluster, not what is about the sidecar's process, and nothing in another cluster
+    # the worst explains all that is in the cluster, and not what is about the sidecar's process
     ("KafkaClusterUnreachable", {}, "KafkaBrokerUnreachable", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaNoActiveController", {}, True),
     ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, True),
@@ -113,9 +113,8 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
-    # critical alerts, and alerts on missing data, are never inhibited
-    ("KafkaBrokerUnreachable", BROKER, "KafkaPartitionOffline", {}, False),
-    ("KafkaBrokerUnreachable", BROKER, "KafkaPartitionUnderMinIsr", {}, False),
+    # a critical alert names the broker; alerts on missing data are not inhibited by a broker
+    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
     ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", BROKER, True),

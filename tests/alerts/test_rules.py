@@ -149,7 +149,7 @@ def test_rules_compare_with_values_that_exist() -> None:
         for label, values in SELECTED.findall(text.replace('\\"', '"')):
             compared.setdefault(label, set()).update(values.split("|"))
     known = values_of_labels()
-    assert {label for label in compared if label in known} == {"problem", "side", "source", "state"}
+    assert {label for label in compared if label in known} == {"cause", "problem", "side", "source", "state"}
     for label in known:
         assert compared.get(label, set()) <= known[label], label
 

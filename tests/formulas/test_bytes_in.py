@@ -49,6 +49,24 @@ RETAINED = log(700 * MB // 100, 60, 200 * MB, 60, start=500 * MB // 100)
 AGAIN = [log(2000, 10, 200_000, 10, epoch=2), log(2500, 20, 200_000, 10, epoch=2)]
 """Two answers of another epoch."""
 
+MESSAGES = [
+    ("300 offsets in 10 s", log(1000, 0), log(1300, 10), 30),
+    ("no offsets", log(1000, 0), log(1000, 10), 0),
+    ("another epoch", log(1000, 0), log(1300, 10, epoch=2), NAN),
+    ("another leader", log(1000, 0), log(1300, 10, leader=2), NAN),
+    ("no answer now", log(1000, 0), log(U, 10), NAN),
+    ("no answer before", log(U, 0), log(1300, 10), NAN),
+    ("a log that was truncated", log(1000, 0), log(900, 10), NAN),
+    ("twice the same answer", log(1000, 0), log(1000, 0), NAN),
+]
+
+
+@pytest.mark.parametrize(("why", "before", "now", "expected"), MESSAGES)
+def test_messages_in_rate(why: str, before: LeaderLogs, now: LeaderLogs, expected: float) -> None:
+    """Offsets of one leader between two answers, whatever the sizes are."""
+    np.testing.assert_array_equal(bytes_in.messages_in_rate(before, now), [expected], why)
+
+
 CASES = [
     ("absent on the first sample", [log(1000, 0, 100_000, 0.5)], NAN),
     ("growth of the log", [log(1000, 0, 100_000, 0), log(2000, 10, 200_000, 10)], 10_000),

@@ -1,7 +1,7 @@
 """The tables and the model: every field is stored or left out on purpose, and changes need a new version."""
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from docs import history_schema
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.law import Window
-from kafka_warden.history.column import Role, Table, annotation_at, leaves
+from kafka_warden.history.column import Role, Table, annotation_at, leaves, python_values
 from kafka_warden.history.column_types import column_type_of
 from kafka_warden.history.notes import NOTES
 from kafka_warden.history.schema import (
+    BY_NAME,
     COMMON,
     FINGERPRINTS,
     LEFT_OUT,
@@ -26,7 +27,7 @@ from kafka_warden.history.schema import (
     ddl,
     fingerprint,
 )
-from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.model import Parameters, Snapshot, TopicConfig
 from tests.history.anything import histories
 from tests.history.replay import polls, scene_polls
 
@@ -113,6 +114,19 @@ def test_rows_fit_their_columns(table: Table[Any]) -> None:
         assert {len(values) for values in built.columns.values()} == {built.rows}
     poll = scene_polls()[-1]
     assert count(poll) == sum(build(each, poll).rows for each in TABLES)
+
+
+def test_values_by_topic_are_in_the_rows_of_topics() -> None:
+    """A value that is unknown is null, and so are all in rows of brokers and of topics that metadata does not list."""
+    poll = scene_polls()[-1]
+    configs = {"payments": TopicConfig(min_insync_replicas=3), "gone": TopicConfig()}
+    (poll,) = polls([replace(poll.snapshot, topic_configs=configs)])
+    columns = {name: python_values(values) for name, values in build(BY_NAME["configs"], poll).columns.items()}
+    names = ("offline_partitions", "under_min_isr_partitions", "log_bytes", "messages_in", "isr_shrinks")
+    found = dict(zip(columns["topic"], zip(*(columns[name] for name in names), strict=True), strict=True))
+    assert found["payments"] == (0, 1, 27_020_000.0, None, 0)
+    assert found["quiet"] == (1, None, 200_000.0, None, 0)
+    assert found["gone"] == found[None] == (None,) * len(names)
 
 
 def test_types_without_a_column_type_are_refused() -> None:

@@ -13,7 +13,9 @@ from kafka_warden.pipeline.backtest.signals import ASKED
 from tests.support.rules import rules_in
 
 UNANSWERED = {
+    "KafkaBrokerFenced": "needs a probe of fenced brokers, which history has no column for",
     "KafkaClusterUnreachable": "no history is written then",
+    "KafkaLogDirFilling": "is about the hours to come; `forecast` finds the day on which a limit is reached",
     "KafkaNoActiveController": "compares brokers within a poll, of which history has the outcome",
     "KafkaWardenHistoryLost": "is about history itself",
     "KafkaWardenAccessRefused": "is about the sidecar's principal",
@@ -72,7 +74,7 @@ def test_thresholds_are_those_of_the_alerts() -> None:
     assert seconds(chosen["copy_trend"].value) == lookback.COPY_TREND
     assert seconds(chosen["errors_over"].value) == lookback.ERRORS_OVER
     looking_back = {rule.lookback for rule in RULES if rule.lookback}
-    assert looking_back == {seconds(chosen[name].value) for name in ("answered", "broker_restart")}
+    assert looking_back == {seconds(chosen[name].value) for name in ("answered", "broker_restart", "stuck_wait")}
 
 
 def test_a_what_if_stands_beside_the_usual() -> None:

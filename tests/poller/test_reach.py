@@ -1,4 +1,4 @@
-"""Whether the cluster answers: right within one poll, also without a snapshot."""
+"""Whether the cluster and its controller answer: right within one poll, also without a snapshot."""
 
 import socket
 from typing import Any
@@ -15,6 +15,8 @@ from tests.poller.test_page import shown
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 ALL = (1, 2, 3)
+CONTROLLER = ("ListPartitionReassignments", "DescribeQuorum")
+"""Requests that brokers forward to it."""
 
 
 def refuse(brokers: ScriptedCluster, *refused: int) -> None:
@@ -125,6 +127,8 @@ def test_names_that_do_not_resolve_show_nothing_of_the_cluster(
 def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> None:
     """They are asked nothing until it is over."""
     polled.brokers.rule(throttle_ms=55_000)
+    polled.poll_any()
+    assert polled.poller.reach.controller
     assert reachable(polled) == [True, True]
     assert reachable(polled) == [True, True]
     assert "metadata" in polled.down()
@@ -151,3 +155,88 @@ def test_it_is_shown_without_a_snapshot(brokers: ScriptedCluster, clock: Virtual
                 refuse(brokers, 1)
         assert values == [0, 1, 0, 0, 0, 0, 0]
         assert shown(cycle, "broker_state") == {}
+
+
+def controller(polled: Polling, after: float = INTERVAL) -> list[bool | None]:
+    """Poll three times; return after each whether the controller was reachable."""
+    found = []
+    for _ in range(3):
+        polled.poll_any(after)
+        assert polled.took <= DEADLINE
+        found.append(polled.poller.reach.controller)
+    return found
+
+
+def fail(polled: Polling, broker: int | None = None, **rule: Any) -> None:
+    """Let the requests that one broker or all forward to the controller fail."""
+    for name in CONTROLLER:
+        polled.brokers.rule(broker, name, **rule)
+
+
+@pytest.mark.parametrize("after", [INTERVAL, 61.0])
+@pytest.mark.parametrize("rule", [{"hang": True}, {"error": 7}], ids=["hangs", "timed out"])
+def test_a_controller_that_hangs_is_not_reachable(polled: Polling, rule: dict[str, Any], after: float) -> None:
+    """From the first poll on, while all brokers answer for the metadata; it is in the first poll that it answers."""
+    assert polled.poller.reach.controller
+    fail(polled, **rule)
+    assert controller(polled, after) == [False] * 3
+    assert polled.poller.reach.cluster
+    polled.brokers.do("clear")
+    assert controller(polled, after) == [True] * 3
+
+
+@pytest.mark.parametrize("hangs", ALL)
+def test_a_controller_that_answers_through_one_of_two_brokers_is_reachable(polled: Polling, hangs: int) -> None:
+    """A single broker may have lost its connection to it."""
+    fail(polled, hangs, hang=True)
+    assert controller(polled) == [True] * 3
+
+
+def test_one_of_its_answers_is_enough(polled: Polling) -> None:
+    """The other request times out."""
+    polled.brokers.rule(None, "DescribeQuorum", hang=True)
+    assert controller(polled) == [True] * 3
+
+
+@pytest.mark.parametrize("down", [{"hang": True}, {"drop": True}])
+def test_the_only_broker_that_answers_is_believed(polled: Polling, down: dict[str, Any]) -> None:
+    """The others hang, or close their connections."""
+    for broker in (1, 3):
+        polled.brokers.rule(broker, **down)
+    fail(polled, 2, hang=True)
+    assert controller(polled) == [False] * 3
+
+
+@pytest.mark.parametrize("error", [31, 41, -1], ids=["authorization", "not controller", "unknown"])
+def test_an_error_shows_nothing_of_the_controller(polled: Polling, error: int) -> None:
+    """An ACL is missing, for example; nor does one error and one time-out."""
+    fail(polled, error=error)
+    assert controller(polled) == [None] * 3
+    polled.brokers.do("clear")
+    fail(polled, error=error)
+    fail(polled, 1, hang=True)
+    for broker in ALL[1:]:
+        polled.brokers.rule(broker, "ListOffsets", delay=0.1)
+    assert controller(polled) == [None] * 3
+
+
+def test_brokers_that_do_not_know_the_requests_show_nothing_of_the_controller(polled: Polling) -> None:
+    """Before Kafka 2.4."""
+    polled.limit(dict.fromkeys(CONTROLLER, (0, -1)))
+    assert controller(polled) == [None] * 3
+
+
+def test_without_brokers_nothing_is_known_of_the_controller(polled: Polling) -> None:
+    """They forward the requests to it."""
+    refuse(polled.brokers, *ALL)
+    assert controller(polled) == [None] * 3
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_question_that_is_asked_too_late_changes_nothing(polled: Polling, before: bool) -> None:
+    """The brokers need most of the deadline for their offsets, and the controller longer than is left."""
+    fail(polled, hang=True)
+    if not before:
+        assert controller(polled) == [False] * 3
+    polled.brokers.rule(None, "ListOffsets", delay=1.8)
+    assert controller(polled) == [before] * 3

@@ -87,6 +87,12 @@ SIDECAR = (
         "1 when a broker answered anything or refused access in the last poll, 0 when all that were asked refused the "
         "connection or timed out; absent when no name resolves",
     ),
+    _figures(
+        "controller_reachable",
+        "1 when the active controller answered a request that a broker forwarded to it (ListPartitionReassignments, "
+        "DescribeQuorum), 0 when that timed out through two brokers that answer other requests, or through the only "
+        "one; absent when no broker answers, or refuses it (ACL, version)",
+    ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
         "Start time of the poll that is shown. After three intervals without a new one only self-metrics are served",

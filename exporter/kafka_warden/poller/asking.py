@@ -80,6 +80,9 @@ class Reach:
 
     cluster: bool | None = None
     """Whether a broker answered anything or refused access. False where all were refused or timed out."""
+    controller: bool | None = None
+    """Whether the active controller answered a request that brokers forwarded to it, in the last poll that asked. False
+    where brokers that answer other requests timed out."""
 
     def note(self, reached: bool | None) -> None:
         """Note whether a broker that was asked is there."""

@@ -1,15 +1,15 @@
 """The questions about the cluster as a whole. Any broker answers them; some it forwards to the active controller."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError
 from kafka_warden.model import NO_BROKER, Quorum, Source
-from kafka_warden.poller.asking import PollContext
+from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
 from kafka_warden.sources.metadata import Layout, read_fenced
@@ -23,6 +23,8 @@ TOPICS_A_REQUEST: Final = 2000
 CONTROLLER_TRIES: Final = 2
 """Brokers that are asked for what the active controller knows: when it hangs, each of them waits for it."""
 
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
 class ClusterQuestions:
@@ -32,6 +34,8 @@ class ClusterQuestions:
     """
 
     context: PollContext
+    _forwarded: list[bool | None] = field(default_factory=list)
+    """Of each request to the active controller, whether it was answered; `None` for an error that is no time-out."""
 
     async def find_cluster(self) -> None:
         """Ask for the metadata; leaves `layout` at `None` when no broker answers."""
@@ -55,6 +59,8 @@ class ClusterQuestions:
             self.context.lead, layout = found
             state.lead = candidates[self.context.lead]
             await self._adopt(layout, self.context.lead, list(candidates))
+        else:
+            self.context.reach.controller = None
 
     async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
         state, answers = self.context.state, self.context.state.answers
@@ -82,10 +88,10 @@ class ClusterQuestions:
     def _candidates(self) -> Sequence[BrokerLink]:
         return self.context.answered or [link for link in (self.context.lead,) if link is not None]
 
-    async def about_cluster(self, tries: int = CONTROLLER_TRIES) -> None:
-        """Ask what the active controller knows, through at most so many brokers."""
+    async def about_cluster(self) -> None:
+        """Ask what the active controller knows, and note whether it answers."""
         answers, started = self.context.state.answers, self.context.now()
-        reassignments = await self.context.ask_any(Source.REASSIGNMENTS, self._candidates, read_reassignments, tries)
+        reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments)
         if reassignments is not None and self.context.layout is not None:
             ended = recently_finished(self.context.layout, answers.reassignments, reassignments)
             answers.reassignments = reassignments | ended
@@ -93,10 +99,33 @@ class ClusterQuestions:
         fault = self.context.outcomes[Source.REASSIGNMENTS, NO_BROKER].fault
         if isinstance(fault, AnswerTimeoutError):
             self.context.note(Source.QUORUM, NO_BROKER, started, fault)  # the same controller
-            return
-        quorum = await self.context.ask_any(Source.QUORUM, self._candidates, read_quorum, tries)
-        if quorum is not None:
-            self._lead_by(quorum)
+        else:
+            quorum = await self._ask_controller(Source.QUORUM, read_quorum)
+            if quorum is not None:
+                self._lead_by(quorum)
+        if True in self._forwarded:
+            self.context.reach.controller = True
+        elif self._forwarded:
+            self.context.reach.controller = None if None in self._forwarded else False
+
+    async def _ask_controller(self, source: Source, read: Read[T]) -> T | None:
+        """Ask through two brokers at most, which have answered other requests in this poll."""
+
+        async def forward(link: BrokerLink, until: float) -> T:
+            # A time-out after less than the usual time, or behind another question, proves nothing.
+            proves = until < self.context.deadline_at and not link.busy
+            try:
+                answer = await read(link, until)
+            except SourceError as fault:
+                if not isinstance(fault, AnswerTimeoutError):
+                    self._forwarded.append(None)
+                elif proves and not fault.reached:
+                    self._forwarded.append(False)
+                raise
+            self._forwarded.append(True)
+            return answer
+
+        return await self.context.ask_any(source, self._candidates, forward, CONTROLLER_TRIES)
 
     def _lead_by(self, quorum: Quorum) -> None:
         state, before = self.context.state, self.context.state.answers.quorum

@@ -100,6 +100,7 @@ class Poller:
         # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
         pauses = REQUESTS * min(max(self.throttle_times.values(), default=0.0), LONGEST_PAUSE)
         asked = PollContext(self._state, clock, clock + self._settings.deadline + pauses)
+        asked.reach.controller = self.reach.controller
         try:
             beans = self._network.run(lambda: self._ask(asked))
             wait([question.answers for question in beans])
@@ -229,4 +230,4 @@ async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, 
         cluster_known.set()
     await questions.slow_questions(layout)
     if suspect:
-        await questions.about_cluster(tries=1)
+        await questions.about_cluster()

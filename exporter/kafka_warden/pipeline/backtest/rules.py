@@ -40,8 +40,8 @@ class Rule:
         unit: Of the threshold. A threshold in seconds is also the least duration of a fault.
         for_seconds: How long the condition has to hold.
         keep_seconds: `keep_firing_for`.
-        lookback: Seconds for which a source may fail to answer before that counts: `answered` or `broker_restart` of
-            thresholds.yml.
+        lookback: Seconds for which a source may fail to answer before that counts: `answered`, `broker_restart` or
+            `stuck_wait` of thresholds.yml.
         shows_after: Seconds from a fault's start until brokers show it.
         known_by: Which polls can evaluate it: all (`polls`), or those with this column of `polls` true.
         detects: Kinds of faults that it detects; of others it knows nothing.
@@ -69,7 +69,17 @@ RULES: Final = (
     # Kafka's default of 0.8; by time each leader's own replica.lag.time.max.ms.
     Rule(BY_MESSAGES, 4000.0, "messages", 0.0, 0.0, detects=_OUT),
     Rule(BY_TIME, None, "s", 0.0, 0.0, detects=_OUT),
-    Rule("KafkaReassignmentStuck", None, "", 5 * MINUTE, 5 * MINUTE, "reassignments_known", _MOVE),
+    # The look-back is for causes that may end by themselves; the alert is faster for the others.
+    Rule(
+        "KafkaReassignmentStuck",
+        None,
+        "",
+        2.5 * MINUTE,
+        5 * MINUTE,
+        "reassignments_known",
+        _MOVE,
+        lookback=2.5 * MINUTE,
+    ),
     # The threshold is moves.deadline of the sidecar, so history has it.
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
     # The threshold is for brokers without a stuck replica.
