@@ -130,6 +130,8 @@ def fenced(stage: Stage) -> Iterator[set[Fired]]:
     properties.write_text(kept + NO_HEARTBEAT, encoding="utf-8")
     cluster.restart(VICTIM)
     wait_for(lambda: VICTIM not in cluster.admin.brokers(), what="the broker is fenced")
+    # A new sidecar has not seen the broker refuse connections while it restarted.
+    stage.restart_sidecar()
     stage.caused()
     yield {fired("KafkaBrokerFenced", broker=VICTIM)}
     properties.write_text(kept, encoding="utf-8")

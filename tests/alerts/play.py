@@ -64,8 +64,9 @@ def play_timed(stage: Stage, timed: Timed) -> None:
         held = stage.until_held(expected)
         stage.until_notified({alert for alert in expected if not held[alert]})
         time.sleep(max(0.0, stage.caused_at + timed.watched - time.time()))
+        _require("fired in Prometheus", stage.fired_for(time.time() - began), expected)
     print(f"{timed.fault.name}: undone after {time.time() - began:.0f} s")
-    _require("fired in Prometheus", stage.fired_for(time.time() - began), expected)
+    assert stage.notified() <= expected, f"notified, and must not: {sorted(stage.notified() - expected)}"
     counted[matrix.NOTIFICATIONS] = stage.notifications_of(expected)
     if timed.pace is not REAL:
         counted.pop(matrix.SECONDS, None)
