@@ -8,7 +8,7 @@ from typing import Final
 from kafka_warden.pace import SETTLED
 from sandbox.passwords import write_secret
 from sandbox.protection import MONITOR, WRONG
-from tests.alerts.stage import Fired
+from tests.alerts.stage import Fired, fired
 from tests.cluster.page import Page
 from tests.faults.faults_brokers import blind, no_numbers
 from tests.faults.witness import TIME_LIMIT, Witness
@@ -46,7 +46,7 @@ def wrong_password(witness: Witness) -> Iterator[set[Fired]]:
     witness.restart(ready=False, kafka={"sasl.password.file": str(file)})
     page = witness.until_shown(lambda page: page.errors("metadata").get("auth"), "the login is refused")
     assert no_numbers(page)
-    yield blind()
+    yield blind() | {fired("KafkaWardenAccessRefused")}
     write_secret(file, right.read_text(encoding="utf-8"))
     witness.assert_recovered()
     witness.restart(kafka={"sasl.password.file": str(right)})
@@ -59,7 +59,7 @@ def _without_trust(witness: Witness, listener: str) -> Iterator[set[Fired]]:
     # A busy machine may not answer the first poll in time.
     assert page.errors("metadata").keys() - {"timeout"} == {"tls"}
     assert no_numbers(page)
-    yield blind()
+    yield blind() | {fired("KafkaWardenAccessRefused")}
     witness.restart(kafka={"bootstrap.servers": cluster.bootstrap})
 
 

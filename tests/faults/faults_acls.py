@@ -38,18 +38,21 @@ LISTS: Final = {
 """Metrics that a quiet cluster has, by what docs/security.md calls them. A lag of no messages has no bytes anyway."""
 
 
+REFUSED: Final = fired("KafkaWardenAccessRefused")
+
+
 def without_describe_of_cluster(witness: Witness) -> Iterator[set[Fired]]:
     """No log directories, no moves, no quorum."""
     down = {*_each("log_dirs", witness.cluster.broker_ids), ("reassignments", ""), ("quorum", "")}
     lost = LOG_DIRS | MOVES | QUORUM
-    yield from _without(witness, ("cluster", CLUSTER_NAME, "describe"), down, lost, fired("KafkaWardenBlind"))
+    yield from _without(witness, ("cluster", CLUSTER_NAME, "describe"), down, lost, REFUSED, fired("KafkaWardenBlind"))
 
 
 def without_configs_of_cluster(witness: Witness) -> Iterator[set[Fired]]:
     """No limits and no window of brokers and controller, no quotas."""
     cluster = witness.cluster
     down = {*_each("configs", (*cluster.broker_ids, *cluster.controller_ids)), ("quotas", "")}
-    yield from _without(witness, ("cluster", CLUSTER_NAME, "describe_configs"), down, LIMITS | QUOTAS)
+    yield from _without(witness, ("cluster", CLUSTER_NAME, "describe_configs"), down, LIMITS | QUOTAS, REFUSED)
 
 
 def without_describe_of_topics(witness: Witness) -> Iterator[set[Fired]]:
@@ -60,7 +63,7 @@ def without_describe_of_topics(witness: Witness) -> Iterator[set[Fired]]:
 def without_configs_of_topics(witness: Witness) -> Iterator[set[Fired]]:
     """No throttled lists and no min.insync.replicas."""
     yield from _without(
-        witness, ("topic", "*", "describe_configs"), {("configs", "")}, LISTS, fired("KafkaWardenBlind")
+        witness, ("topic", "*", "describe_configs"), {("configs", "")}, LISTS, REFUSED, fired("KafkaWardenBlind")
     )
 
 

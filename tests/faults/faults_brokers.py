@@ -74,7 +74,8 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
     assert no_numbers(page)
     assert witness.status("/-/ready") == 503
     assert witness.status("/-/healthy") == 200
-    yield blind() | {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
+    jmx = {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
+    yield blind() | {fired("KafkaClusterUnreachable"), *jmx}
     for node in nodes:
         cluster.start(node)
     for node in cluster.broker_ids:
@@ -150,7 +151,6 @@ def without(broker: int) -> set[Fired]:
     return {
         fired("KafkaBrokerUnreachable", broker=broker),
         fired("KafkaWardenJmxUnreachable", broker=broker),
-        fired("KafkaReplicasOutOfSync", broker=broker),
     }
 
 

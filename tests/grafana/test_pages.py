@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -14,8 +13,9 @@ from grafana.build import render
 from grafana.kit.links import TAG
 from grafana.quiet import ZERO_BY_NATURE
 from tests.support.dashboards import FILES, load, panels, targets
+from tests.support.rules import alerting_rules
 
-RUNBOOKS: Final = {page.stem for page in (Path(__file__).parents[2] / "alerts" / "runbooks").glob("*.md")}
+RUNBOOKS: Final = {rule["alert"] for rule in alerting_rules()}
 
 COLUMNS: Final = 24
 LEAST_WIDTH: Final = 6
