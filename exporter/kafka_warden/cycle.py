@@ -198,6 +198,7 @@ class Cycle:
         own: Figures = {
             "broker_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
             "cluster_reachable": {(): self._poller.reach.cluster},
+            "broker_fenced_responding": {(str(broker),): on for broker, on in self._poller.reach.fenced.items()},
             "controller_reachable": {(): self._poller.reach.controller},
             "poll_interval_seconds": {(): self.interval},
         }

@@ -240,3 +240,51 @@ def test_a_question_that_is_asked_too_late_changes_nothing(polled: Polling, befo
         assert controller(polled) == [False] * 3
     polled.brokers.rule(None, "ListOffsets", delay=1.8)
     assert controller(polled) == [before] * 3
+
+
+@pytest.fixture
+def fenced(polled: Polling) -> Polling:
+    """After a poll in which broker 3 was fenced, as one that has just lost its connection to the controller."""
+    polled.brokers.brokers({"id": 3, "fenced": True})
+    polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], isr=[[1, 2], [2, 1], [1, 2]])
+    polled.poll()
+    assert polled.poller.reach.fenced == {3: True}
+    return polled
+
+
+def test_a_fenced_broker_that_answers_is_responding(fenced: Polling) -> None:
+    """Without a login: it may not know its users yet. One that is not fenced any more is not shown."""
+    fenced.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
+    fenced.poll()
+    assert fenced.poller.reach.fenced == {3: True}
+    fenced.brokers.do("accounts", mechanism="PLAIN", users={})
+    fenced.brokers.brokers({"id": 3})
+    fenced.poll_any()
+    assert fenced.poller.reach.fenced == {}
+
+
+@pytest.mark.parametrize("rule", [{"hang": True}, {"drop": True}, {"body": b""}, None])
+def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling, rule: dict[str, Any] | None) -> None:
+    """It hangs, closes the connection, answers nonsense, or is stopped. The other brokers do not wait for it."""
+    if rule is None:
+        refuse(fenced.brokers, 3)
+    else:
+        fenced.brokers.rule(3, **rule)
+    began = fenced.clock.monotonic() + INTERVAL
+    for _ in range(2):
+        snapshot = fenced.poll(began - fenced.clock.monotonic())
+        assert fenced.poller.reach.fenced == {3: False}
+        assert set(snapshot.offsets_at.values()) == {began}
+        assert fenced.took <= 0.4 * DEADLINE
+        assert len(fenced.brokers.seen("connected")) <= 1
+        began += INTERVAL
+
+
+def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> None:
+    """DescribeCluster does not report them; nor is any known when no broker answers."""
+    fenced.limit({"DescribeCluster": (0, 1)})
+    fenced.poll()
+    assert fenced.poller.reach.fenced == {}
+    refuse(fenced.brokers, *ALL)
+    fenced.poll_any()
+    assert fenced.poller.reach.fenced == {}

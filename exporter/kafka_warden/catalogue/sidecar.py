@@ -83,6 +83,12 @@ SIDECAR = (
         "broker",
     ),
     _figures(
+        "broker_fenced_responding",
+        "1 when a broker that the controller has fenced answered for its API versions in the last poll, 0 when it did "
+        "not; absent for others, and before Kafka 4.0 (DescribeCluster)",
+        "broker",
+    ),
+    _figures(
         "cluster_reachable",
         "1 when a broker answered anything or refused access in the last poll, 0 when all that were asked refused the "
         "connection or timed out; absent when no name resolves",

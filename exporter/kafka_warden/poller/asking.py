@@ -84,6 +84,9 @@ class Reach:
     """Whether the active controller answered a request that brokers forwarded to it, in the last poll that asked. False
     where brokers that answer other requests timed out."""
 
+    fenced: dict[int, bool] = field(default_factory=dict)
+    """By broker that is fenced, whether it answers for its API versions."""
+
     def note(self, reached: bool | None) -> None:
         """Note whether a broker that was asked is there."""
         if reached is not None:

@@ -51,6 +51,8 @@ class BrokerQuestions:
         for broker in state.answers.brokers.values():
             if broker.fenced or broker.gone:
                 self._not_asked(broker)
+                if broker.fenced:
+                    self.context.tasks.create_task(self._probe(broker))
                 continue
             link = state.links.broker(broker)
             # A link that is busy now has not answered for the metadata.
@@ -188,6 +190,11 @@ class BrokerQuestions:
         columns, rows = self.context.state.answers.columns, self.rows.hosted[broker].rows
         young = (columns.young[rows] > 0) & self.rows.leading[rows] & (self.context.ends[rows] > columns.start[rows])
         return index_rows(self.layout, rows[young | self.context.watched(self.layout)[rows]])
+
+    async def _probe(self, broker: Broker) -> None:
+        """Ask a fenced broker whether it is there; no other question waits for it."""
+        answers = await self.context.state.links.broker(broker).answers(self.context.soon())
+        self.context.reach.fenced[broker.id] = answers
 
     def _not_asked(self, broker: Broker) -> None:
         why = "is no longer listed by the cluster" if broker.gone else "is fenced"

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import socket
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kafka_warden.clients.kafka.connection import Connection
@@ -84,6 +85,15 @@ class BrokerLink:
         finally:
             self._turn.release()
 
+    async def answers(self, timeout_at: float) -> bool:
+        """Return whether the broker answers for its API versions, over a connection of its own and without a login."""
+        try:
+            connection = await self._open(timeout_at)
+        except SourceError:
+            return False
+        connection.close()
+        return True
+
     def now(self) -> float:
         """Return the monotonic time that deadlines are given in."""
         return self._network.clock.monotonic()
@@ -139,21 +149,27 @@ class BrokerLink:
         if self._connection is not None and self._connection.connected:
             return self._connection
         self.close()
+        self._connection = await self._open(timeout_at, self._log_in)
+        return self._connection
+
+    async def _open(
+        self, timeout_at: float, log_in: Callable[[Connection], Awaitable[None]] | None = None
+    ) -> Connection:
         try:
             context = self._settings.ssl_context()
             limit = self._settings.connect_timeout
             plain = await self._open_socket(timeout_at if limit is None else min(timeout_at, self.now() + limit))
             async with asyncio.timeout_at(timeout_at):
-                self._connection = await self._established(plain, context)
+                return await self._established(plain, context, log_in)
         except BaseException as failure:
-            self.close()
             if isinstance(failure, Exception) and not isinstance(failure, SourceError):
                 raise handshake_fault(failure, self.address) from failure
             raise
-        return self._connection
 
-    async def _established(self, plain: socket.socket, context: Any) -> Connection:
-        """Make a connection of a socket: TLS, API versions, login."""
+    async def _established(
+        self, plain: socket.socket, context: Any, log_in: Callable[[Connection], Awaitable[None]] | None
+    ) -> Connection:
+        """Make a connection of a socket: TLS, API versions, login where it is wanted."""
         try:
             _, frames = await asyncio.get_running_loop().create_connection(
                 Frames, sock=plain, ssl=context, server_hostname=self.host if context is not None else None
@@ -165,7 +181,8 @@ class BrokerLink:
         try:
             await connection.negotiate()
             self._note_reply(connection)
-            await self._log_in(connection)
+            if log_in is not None:
+                await log_in(connection)
         except BaseException:
             connection.close()
             raise
