@@ -69,7 +69,8 @@ def test_polls_judged_again_give_the_same() -> None:
 
     assert len({tables["polls"]["run"][0] for tables in before}) == 2
     for was, now in zip(before, after, strict=True):
-        assert [each for each in differences(was, in_order_of(was, now)) if each not in since] == []
+        changed = differences(was, in_order_of(was, now), but=("schema_version",))
+        assert [each for each in changed if each not in since] == []
 
 
 def test_no_poll_was_late() -> None:
