@@ -18,9 +18,9 @@ from tests.alerts.fault import Round, Timed
 from tests.alerts.stage import FAST
 from tests.support.rules import alerting_rules
 
+QUIET_ROUNDS: Final = (Round("nothing", (quiet.quiet,)), Round("rolling restart", (quiet.rolling_restart,)))
+"""Those that no alert may fire in, at `quiet.PACE`."""
 ROUNDS: Final = (
-    Round("nothing", (quiet.quiet,)),
-    Round("rolling restart", (quiet.rolling_restart,)),
     Round("broker killed", (brokers.no_leader, brokers.min_isr, brokers.killed)),
     Round("throttle below inbound", (throttles.below_inbound, throttles.lopsided)),
     Round("throttle blocked", (throttles.blocked, clients.throttled, clients.draining)),
@@ -58,7 +58,7 @@ WORST_DAY: Final = (
 )
 """Those on `worst_day.QUORUM`, one after the other."""
 FAULTS: Final = (
-    *(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
+    *(fault for each in (*QUIET_ROUNDS, *ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
     *(timed.fault for timed in WORST_DAY),
 )
 

@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from sandbox import wait_for
 from sandbox.admin_moves import LOG_DIR_RATE
 from tests.alerts.fault import fault
-from tests.alerts.stage import Fired, Stage
+from tests.alerts.stage import FAST, Fired, Stage
 from tests.support.topics import fill
 
 MEGABYTE: Final = 1_000_000
 PARTITIONS: Final = range(6)
-LONGER: Final = 25.0
-"""Seconds, longer than the longest `for` at this scale."""
+PACE: Final = replace(FAST, floor=30.0)
+"""A restart takes 15 s, and must be shorter than the minute that a dead broker has."""
+LONGER: Final = 45.0
+"""Seconds, longer than the longest `for` at this pace."""
 
 
 @fault(

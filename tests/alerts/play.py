@@ -41,6 +41,7 @@ def play(stage: Stage, scene: Round) -> None:
     seconds = time.time() - began
     stage.cluster.admin.delete_topic(*stage.cluster.admin.topics())
     print(f"{scene.name}: over after {seconds:.0f} s")
+    print(f"{scene.name}: notifications {[(each.name, len(each.labels)) for each in stage.webhook.received]}")
     _require("fired in Prometheus", stage.fired_for(time.time() - began), expected)
     _require("held by Alertmanager", set(held), expected)
     for fault, alerts in brought.items():

@@ -70,7 +70,8 @@ class GeneratedSidecar:
         """Show what a poll finds now; `progress` is the part of the phase that is over."""
         seen = self._advanced(self._cluster[phase], phase, progress)
         self._memory, derived = derive(seen, self._memory, self._parameters)
-        sidecar = Sidecar(seen.status, Build("0", "0", "3"), seen.time, figures=FIGURES)
+        fenced: Figures = {"broker_fenced_responding": {(str(VICTIM),): 0.0 if phase is Phase.DEAD else None}}
+        sidecar = Sidecar(seen.status, Build("0", "0", "3"), seen.time, figures={**FIGURES, **fenced})
         view = View(derived, sidecar, np.ones(len(seen.topics), dtype=bool), self._parameters)
         self.page = self._exposition.render(sidecar, view).text
 
