@@ -4,13 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.alerts.stage import Stage
+from tests.alerts.stage import FAST, Stage, usual_cluster
 
 
 @pytest.fixture(scope="module")
 def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, no_process_left: None
 ) -> Iterator[Stage]:
-    """Brokers of the file's `SETTINGS` that are watched, shared by its rounds."""
-    with Stage(tmp_path_factory.mktemp("stage"), request.module.SETTINGS) as running:
+    """Brokers of the file's `SETTINGS` that are watched at its `PACE`, shared by its rounds."""
+    pace = getattr(request.module, "PACE", FAST)
+    with (
+        usual_cluster(request.module.SETTINGS) as cluster,
+        Stage(tmp_path_factory.mktemp("stage"), cluster, pace) as running,
+    ):
         yield running

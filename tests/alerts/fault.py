@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from tests.alerts.stage import Fired, Stage
+from tests.alerts.stage import REAL, Fired, Pace, Stage
 
 
 @dataclass(frozen=True)
@@ -47,3 +47,22 @@ class Round:
 
     name: str
     faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A fault alone on a stage, and how soon its alert must fire.
+
+    Attributes:
+        fault: The fault.
+        alert: The alert that is timed, "" where none may fire.
+        within: Seconds from the fault until it fires, at most.
+        watched: Seconds from the fault until it is undone, at least: what else fires meanwhile is a failure.
+        pace: How fast the stage runs.
+    """
+
+    fault: Fault
+    alert: str
+    within: float
+    watched: float
+    pace: Pace = REAL

@@ -1,6 +1,5 @@
 """Every fault that an alert is there for, in rounds."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from tests.alerts import faults_brokers as brokers
@@ -13,18 +12,21 @@ from tests.alerts import faults_quiet as quiet
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_tiered as tiered
+from tests.alerts import faults_worst_day as worst_day
 from tests.alerts import matrix
-from tests.alerts.fault import Round
+from tests.alerts.fault import Round, Timed
+from tests.alerts.stage import FAST
 from tests.support.rules import alerting_rules
 
+QUIET_ROUNDS: Final = (Round("nothing", (quiet.quiet,)), Round("rolling restart", (quiet.rolling_restart,)))
+"""Those that no alert may fire in, at `quiet.PACE`."""
 ROUNDS: Final = (
-    Round("nothing", (quiet.quiet,)),
-    Round("rolling restart", (quiet.rolling_restart,)),
     Round("broker killed", (brokers.no_leader, brokers.min_isr, brokers.killed)),
     Round("throttle below inbound", (throttles.below_inbound, throttles.lopsided)),
     Round("throttle blocked", (throttles.blocked, clients.throttled, clients.draining)),
     Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
     Round("sidecar killed", (sidecar.sidecar_killed,)),
+    Round("sidecar absent", (sidecar.never_up,)),
     Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
     Round("sidecar misconfigured", (process.configuration_refused, process.descriptors_used)),
     Round("passwords tried", (process.passwords_tried,)),
@@ -43,7 +45,22 @@ DISK_ROUNDS: Final = (
     Round("broker removed", (disks.removed,)),
 )
 """Those on `disks.TWO_DIRECTORIES`."""
-FAULTS: Final = tuple(fault for each in (*ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults)
+WORST_DAY: Final = (
+    Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=90, watched=180),
+    Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=90, watched=120),
+    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=150, watched=150),
+    Timed(worst_day.dead, "KafkaBrokerUnreachable", within=150, watched=150),
+    Timed(worst_day.slow_rolling_restart, "", within=0, watched=60),
+    Timed(worst_day.failover, "", within=0, watched=30, pace=FAST),
+    Timed(worst_day.fenced, "KafkaBrokerFenced", within=300, watched=60),
+    Timed(worst_day.log_dir_filling, "KafkaLogDirFilling", within=180, watched=60),
+    Timed(worst_day.catching_up, "KafkaBrokerUnreachable", within=30, watched=90, pace=worst_day.TENTH),
+)
+"""Those on `worst_day.QUORUM`, one after the other."""
+FAULTS: Final = (
+    *(fault for each in (*QUIET_ROUNDS, *ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
+    *(timed.fault for timed in WORST_DAY),
+)
 
 
 def every_alert() -> list[str]:
@@ -51,6 +68,6 @@ def every_alert() -> list[str]:
     return [rule["alert"] for rule in alerting_rules()]
 
 
-def render(record: Mapping[str, Mapping[str, str]]) -> str:
+def render(record: matrix.Record, counts: matrix.Counts) -> str:
     """The matrix with all faults and all alerts."""
-    return matrix.render(record, [(fault.name, fault.what) for fault in FAULTS], every_alert())
+    return matrix.render(record, counts, [(fault.name, fault.what) for fault in FAULTS], every_alert())

@@ -2,21 +2,26 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from sandbox import wait_for
 from sandbox.admin_moves import LOG_DIR_RATE
 from tests.alerts.fault import fault
-from tests.alerts.stage import Fired, Stage
+from tests.alerts.stage import FAST, Fired, Stage
 from tests.support.topics import fill
 
 MEGABYTE: Final = 1_000_000
 PARTITIONS: Final = range(6)
-LONGER: Final = 25.0
-"""Seconds, longer than the longest `for` at this scale."""
+PACE: Final = replace(FAST, floor=30.0)
+"""A restart takes 15 s, and must be shorter than the minute that a dead broker has."""
+LONGER: Final = 45.0
+"""Seconds, longer than the longest `for` at this pace."""
 
 
-@fault("quiet", "Nothing: a healthy throttled move, producers, copies to remote storage, a restart of the sidecar")
+@fault(
+    "quiet", "Nothing: a healthy throttled move, producers, a burst, copies to remote storage, a restart of the sidecar"
+)
 def quiet(stage: Stage) -> Iterator[set[Fired]]:
     """Normal operation."""
     cluster = stage.cluster
@@ -30,6 +35,7 @@ def quiet(stage: Stage) -> Iterator[set[Fired]]:
         cluster.load.background("moving", 100_000),
     ):
         cluster.admin.reassign({("moving", 0): [1, 3]}, throttle=2 * MEGABYTE)
+        cluster.load.produce("moving", bytes=4 * MEGABYTE, record_size=10_000)
         cluster.admin.wait_for_moves()
         cluster.admin.clear_throttle(["moving"])
         ended = "kafka_warden_reassigning_partitions == 0"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sandbox import wait_for
+from sandbox.ports import LOOPBACK, Ports
 from tests.alerts.fault import fault
-from tests.alerts.stage import Fired, Stage, fired
+from tests.alerts.stage import CLUSTER, Fired, Stage, fired
 from tests.cluster.forwarder import Forwarder
 
 JMX_OF: Final = 2
@@ -18,6 +19,17 @@ def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
     stage.sidecar.kill()
     yield {fired("KafkaWardenDown"), fired("KafkaWardenBlind")}
     stage.restart_sidecar()
+
+
+@fault("sidecar-absent", "A second sidecar is a target and has never been up")
+def never_up(stage: Stage) -> Iterator[set[Fired]]:
+    """Nothing listens on its port."""
+    labels, there, ports = {"cluster": CLUSTER}, stage.sidecar.address, Ports()
+    absent = f"{LOOPBACK}:{ports.reserve()}"
+    stage.prometheus.scrape(static_configs=[{"targets": [there, absent], "labels": labels}])
+    yield {fired("KafkaWardenDown")}
+    stage.prometheus.scrape(static_configs=[{"targets": [there], "labels": labels}])
+    ports.close()
 
 
 @fault("cluster-hangs", "Every broker hangs")

@@ -9,11 +9,15 @@ from alerts.render import README
 
 RECORD: Final = Path(__file__).parent / "recorded" / "fired.json"
 """`FIRED` or `MUTED` by fault and alert: written by a run only."""
+COUNTS: Final = RECORD.with_name("notified.json")
+"""By fault `NOTIFICATIONS` and, under rules that are not scaled, `SECONDS` until it fired: written by a run only."""
+NOTIFICATIONS, SECONDS = "notifications", "seconds"
 BEGIN: Final = "<!-- matrix: made by `ALERT_MATRIX=write make full-alerts` -->\n"
 END: Final = "<!-- end of matrix -->\n"
 FIRED, MUTED = "fired", "muted"
 SIGNS: Final = {FIRED: "●", MUTED: "○"}
 Record = dict[str, dict[str, str]]
+Counts = dict[str, dict[str, int]]
 
 
 def read(file: Path = RECORD) -> Record:
@@ -22,16 +26,25 @@ def read(file: Path = RECORD) -> Record:
     return record
 
 
-def write(record: Mapping[str, Mapping[str, str]], file: Path = RECORD) -> None:
-    """Write the record."""
+def read_counts(file: Path = COUNTS) -> Counts:
+    """Read the record of notifications."""
+    counts: Counts = json.loads(file.read_text(encoding="utf-8"))
+    return counts
+
+
+def write(record: Mapping[str, Mapping[str, object]], file: Path = RECORD) -> None:
+    """Write one of the records."""
     file.write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def render(record: Mapping[str, Mapping[str, str]], faults: Sequence[tuple[str, str]], alerts: Iterable[str]) -> str:
+def render(record: Record, counts: Counts, faults: Sequence[tuple[str, str]], alerts: Iterable[str]) -> str:
     """Render the table between the markers; `faults` are names with descriptions, in their order."""
     numbers = range(1, len(faults) + 1)
-    lines = ["| # | Fault | What happens |", "|---|---|---|"]
-    lines += [f"| {number} | `{name}` | {what} |" for number, (name, what) in zip(numbers, faults, strict=True)]
+    lines = ["| # | Fault | What happens | Notifications | Fires after |", "|---|---|---|---|---|"]
+    for number, (name, what) in zip(numbers, faults, strict=True):
+        count = counts.get(name, {})
+        seconds = f"{count[SECONDS]} s" if SECONDS in count else ""
+        lines.append(f"| {number} | `{name}` | {what} | {count.get(NOTIFICATIONS, '')} | {seconds} |")
     lines += ["", "| Alert | " + " | ".join(map(str, numbers)) + " |", "|---|" + "---|" * len(faults)]
     for alert in alerts:
         signs = (SIGNS.get(record.get(name, {}).get(alert, ""), "") for name, _ in faults)

@@ -1,8 +1,8 @@
-"""A round of faults on a stage: what fires is compared with what must fire, and with the committed record.
+"""A round of faults on a stage: what fires and what is sent is compared with what must, and with the committed record.
 
 The dashboards, too: every query that `grafana/faults.md` lists for a fault must change before the fault is undone.
-`ALERT_MATRIX=write` in the environment writes what was seen instead: `recorded/fired.json`, the matrix of
-`alerts/README.md`, and `grafana/faults.md`.
+`ALERT_MATRIX=write` in the environment writes what was seen instead, after each round that passed: `recorded/*.json`,
+the matrix of `alerts/README.md`, and `grafana/faults.md`.
 """
 
 import os
@@ -10,9 +10,9 @@ import time
 from contextlib import ExitStack
 
 from tests.alerts import matrix, panels, shown
-from tests.alerts.fault import Fault, Round
-from tests.alerts.faults import render
-from tests.alerts.stage import Fired, Stage
+from tests.alerts.fault import Fault, Round, Timed
+from tests.alerts.faults import FAULTS, render
+from tests.alerts.stage import REAL, Fired, Stage
 from tests.support.dashboards import Key, targets
 
 WRITING = os.environ.get("ALERT_MATRIX") == "write"
@@ -26,11 +26,13 @@ def play(stage: Stage, scene: Round) -> None:
             nothing of it.
     """
     stage.until_quiet()
+    stage.webhook.received.clear()
     began = time.time()
     with ExitStack() as causes:
         brought = {fault: causes.enter_context(fault.happen(stage)) for fault in scene.faults}
         expected = set[Fired]().union(*brought.values())
         held = stage.until_held(expected)
+        stage.until_notified({alert for alert in expected if not held[alert]})
         print(f"{scene.name}: all fire after {time.time() - began:.0f} s")
         unmoved = _look(stage, [fault.name for fault in scene.faults], began)
         print(f"{scene.name}: panels looked at after {time.time() - began:.0f} s")
@@ -39,11 +41,37 @@ def play(stage: Stage, scene: Round) -> None:
     seconds = time.time() - began
     stage.cluster.admin.delete_topic(*stage.cluster.admin.topics())
     print(f"{scene.name}: over after {seconds:.0f} s")
+    print(f"{scene.name}: notifications {[(each.name, len(each.labels)) for each in stage.webhook.received]}")
     _require("fired in Prometheus", stage.fired_for(time.time() - began), expected)
     _require("held by Alertmanager", set(held), expected)
     for fault, alerts in brought.items():
-        _compare(fault, alerts, held)
+        _compare(fault, _signs(alerts, held), {matrix.NOTIFICATIONS: stage.notifications_of(alerts)})
     assert not unmoved, f"show nothing of it: {sorted(unmoved)}; ALERT_MATRIX=write writes grafana/faults.md"
+
+
+def play_timed(stage: Stage, timed: Timed) -> None:
+    """Cause one fault, measure how long its alerts take, watch on, and undo it; its alerts need not resolve.
+
+    Raises:
+        AssertionError: An alert was late, something else fired, or not as the records have it.
+    """
+    stage.caused()
+    began, counted = time.time(), dict[str, int]()
+    with timed.fault.happen(stage) as expected:
+        if timed.alert:
+            first = {alert for alert in expected if alert.alert == timed.alert}
+            counted[matrix.SECONDS] = round(stage.until_fired(first, timed.within))
+            print(f"{timed.fault.name}: fires after {counted[matrix.SECONDS]} s")
+        held = stage.until_held(expected)
+        stage.until_notified({alert for alert in expected if not held[alert]})
+        time.sleep(max(0.0, stage.caused_at + timed.watched - time.time()))
+        _require("fired in Prometheus", stage.fired_for(time.time() - began), expected)
+    print(f"{timed.fault.name}: undone after {time.time() - began:.0f} s")
+    assert stage.notified() <= expected, f"notified, and must not: {sorted(stage.notified() - expected)}"
+    counted[matrix.NOTIFICATIONS] = stage.notifications_of(expected)
+    if timed.pace is not REAL:
+        counted.pop(matrix.SECONDS, None)
+    _compare(timed.fault, _signs(expected, held), counted)
 
 
 def _look(stage: Stage, faults: list[str], began: float) -> set[Key]:
@@ -63,17 +91,25 @@ def _require(what: str, seen: set[Fired], expected: set[Fired]) -> None:
     )
 
 
-def _compare(fault: Fault, brought: set[Fired], held: dict[Fired, bool]) -> None:
-    """Compare what one fault brought with the record, or write it there."""
-    muted: dict[str, bool] = {}
-    for each in brought:
-        muted[each.alert] = muted.get(each.alert, True) and held[each]
-    seen = {alert: matrix.MUTED if quiet else matrix.FIRED for alert, quiet in muted.items()}
-    record = matrix.read()
+def _signs(brought: set[Fired], held: dict[Fired, bool]) -> dict[str, str]:
+    """What Alertmanager did with each alert of a fault; one of several that is sent is enough."""
+    sent = {each.alert for each in brought if not held[each]}
+    return {each.alert: matrix.FIRED if each.alert in sent else matrix.MUTED for each in brought}
+
+
+def _compare(fault: Fault, seen: dict[str, str], counted: dict[str, int]) -> None:
+    """Compare what one fault brought with the records, or write it there."""
+    print(f"{fault.name}: {counted}")
+    record, counts = matrix.read(), matrix.read_counts()
     if WRITING:
-        record[fault.name] = seen
+        known = {each.name for each in FAULTS}
+        record = {name: alerts for name, alerts in {**record, fault.name: seen}.items() if name in known}
+        counts = {name: numbers for name, numbers in {**counts, fault.name: counted}.items() if name in known}
         matrix.write(record)
-        matrix.write_table(render(record))
+        matrix.write(counts, matrix.COUNTS)
+        matrix.write_table(render(record, counts))
     else:
-        recorded = record.get(fault.name)
-        assert seen == recorded, f"seen {seen}, recorded {recorded}; ALERT_MATRIX=write writes what was seen"
+        advice = "ALERT_MATRIX=write writes what was seen"
+        recorded, most = record.get(fault.name), counts.get(fault.name, {}).get(matrix.NOTIFICATIONS, 0)
+        assert seen == recorded, f"seen {seen}, recorded {recorded}; {advice}"
+        assert counted[matrix.NOTIFICATIONS] <= most, f"{counted} notifications, recorded {most}; {advice}"

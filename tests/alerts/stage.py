@@ -1,4 +1,4 @@
-"""A real cluster, the sidecar, a real Prometheus with the rules at a short scale of time, a real Alertmanager."""
+"""A real cluster, the sidecar, a real Prometheus with the rules at a scale of time, a real Alertmanager, a webhook."""
 
 import http.client
 import os
@@ -21,20 +21,42 @@ from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_sidecar import Sidecar
 from sandbox.ports import LOOPBACK
 from sandbox.properties import DEFAULT_QUOTA_WINDOW
+from tests.alerts.notified import Webhook
 
 CLUSTER: Final = "matrix"
-SCALE: Final = 1 / 90
-"""15 minutes are 10 seconds, two hours are 80."""
-FLOOR: Final = 10.0
-SECTIONS: Final = {
-    "poll": {"interval": "2s", "deadline": "1800ms", "log_dirs": "2s"},
-    "moves": {"grace": "5s"},
-    "network": {"bytes_per_second": 125_000_000},
-}
 SLOW_MACHINE: Final = 180.0
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
 BESIDE: Final = {"alertname", "cluster", "severity"}
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a stage runs.
+
+    Attributes:
+        scale: What durations of the rules and of the notifications are multiplied by; above 0, at most 1.
+        floor: Seconds that none becomes shorter than, unless the original is.
+        scrape: Seconds between two scrapes, and between two evaluations.
+        sections: Configuration of the sidecar by section.
+    """
+
+    scale: float
+    floor: float
+    scrape: float
+    sections: Mapping[str, Mapping[str, Any]]
+
+
+NETWORK: Final = {"network": {"bytes_per_second": 125_000_000}}
+FAST: Final = Pace(
+    1 / 90,
+    20.0,
+    2.0,
+    {"poll": {"interval": "2s", "deadline": "1800ms", "log_dirs": "2s"}, "moves": {"grace": "5s"}, **NETWORK},
+)
+"""Half an hour or less is 20 seconds, which a restart of the sidecar needs on a busy machine; two hours are 80."""
+REAL: Final = Pace(1.0, 0.0, 15.0, NETWORK)
+"""The rules as they are, polls every 10 s."""
 
 
 @dataclass(frozen=True, order=True)
@@ -133,38 +155,46 @@ class Watcher(Sidecar):
 
 
 class Stage:
-    """Where faults happen: everything runs while its block does.
+    """Where faults happen: everything except the cluster runs while its block does.
+
+    Args:
+        directory: For everything that is written.
+        cluster: The cluster, which runs.
+        pace: How fast.
 
     Attributes:
-        cluster: The cluster.
         sidecar: What watches it.
-        prometheus: With all rules of `alerts/` at `SCALE`.
-        alertmanager: With the configuration of `alerts/`.
+        prometheus: With all rules of `alerts/`.
+        alertmanager: With the configuration of `alerts/` except its receivers.
+        webhook: The one receiver of all notifications.
+        caused_at: Unix time of the last fault.
     """
 
-    def __init__(self, directory: Path, settings: ClusterSettings) -> None:
+    def __init__(self, directory: Path, cluster: Cluster, pace: Pace = FAST) -> None:
         self._directory = directory
         self._stack = ExitStack()
-        # Faults and their throttles are chosen for Kafka's own quota window.
-        properties = {**DEFAULT_QUOTA_WINDOW, **settings.broker_properties}
-        self.cluster = Cluster(replace(settings, broker_properties=properties))
+        self.cluster = cluster
+        self.pace = pace
+        self.caused_at = 0.0
 
     def __enter__(self) -> Self:
+        directory, pace, start = self._directory, self.pace, self._stack.enter_context
         try:
-            self._stack.enter_context(self.cluster)
             # The sidecar reads client quotas once a minute only.
             for client, rate in QUOTAS.items():
                 self.cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": rate})
-            self.sidecar = Watcher(self._directory / "sidecar", self.cluster, SECTIONS)
-            self._stack.enter_context(self.sidecar)
-            self.alertmanager = self._stack.enter_context(Alertmanager(self._directory / "alertmanager"))
-            rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), self._directory / "rules", SCALE, FLOOR)
-            self.prometheus = self._stack.enter_context(
+            self.sidecar = start(Watcher(directory / "sidecar", self.cluster, pace.sections))
+            self.webhook = start(Webhook())
+            config = self.webhook.config(directory / "alertmanager.yml", pace.scale, pace.floor)
+            self.alertmanager = start(Alertmanager(directory / "alertmanager", config))
+            rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), directory / "rules", pace.scale, pace.floor)
+            self.prometheus = start(
                 Prometheus(
-                    self._directory / "prometheus",
+                    directory / "prometheus",
                     [self.sidecar.address],
                     rules,
                     self.alertmanager.address,
+                    scrape_interval=pace.scrape,
                     target_labels={"cluster": CLUSTER},
                 )
             )
@@ -183,6 +213,27 @@ class Stage:
     ) -> None:
         self._stack.close()
 
+    def caused(self) -> None:
+        """Note that a fault begins now."""
+        self.caused_at = time.time()
+
+    def until_fired(self, expected: AbstractSet[Fired], within: float) -> float:
+        """Wait until all of these fire in Prometheus; return the seconds since the fault.
+
+        Raises:
+            AssertionError: It took longer than `within` seconds.
+        """
+        while not expected <= self.firing():
+            seconds = time.time() - self.caused_at
+            pending = [(alert.name, alert.state, dict(alert.labels)) for alert in self.prometheus.alerts()]
+            assert seconds < within, f"after {seconds:.0f} s not all fire: {sorted(expected)}; in Prometheus: {pending}"
+            time.sleep(0.5)
+        return time.time() - self.caused_at
+
+    def firing(self) -> set[Fired]:
+        """What fires in Prometheus now."""
+        return {Fired.of(alert.labels) for alert in self.prometheus.alerts() if alert.state == "firing"}
+
     def until_quiet(self) -> None:
         """Wait until no alert fires or is about to.
 
@@ -194,19 +245,35 @@ class Stage:
             assert time.monotonic() < deadline, f"did not resolve: {left}"
             time.sleep(0.5)
 
-    def until_held(self, expected: AbstractSet[Fired]) -> dict[Fired, bool]:
+    def until_held(self, expected: AbstractSet[Fired], within: float = FIRES_WITHIN) -> dict[Fired, bool]:
         """Wait until Alertmanager holds all of these; return every alert that it holds, and whether it is muted.
 
         Raises:
-            AssertionError: It did not come to that.
+            AssertionError: It did not come to that within so many seconds.
         """
-        deadline = time.monotonic() + FIRES_WITHIN
+        deadline = time.monotonic() + within
         while missing := expected - (held := self.held()).keys():
             if time.monotonic() > deadline:
                 pending = [(alert.name, dict(alert.labels)) for alert in self.prometheus.alerts()]
                 raise AssertionError(f"did not fire: {sorted(missing)}; in Prometheus: {pending}")
             time.sleep(0.5)
         return held
+
+    def until_notified(self, expected: AbstractSet[Fired]) -> None:
+        """Wait until a notification had each of these.
+
+        Raises:
+            WaitTimeoutError: One was not sent.
+        """
+        wait_for(lambda: expected <= self.notified(), RESOLVES_WITHIN, f"all are sent: {expected}", interval=0.5)
+
+    def notified(self) -> set[Fired]:
+        """Every alert that a notification had."""
+        return {alert for each in self.webhook.received for alert in map(Fired.of, each.labels)}
+
+    def notifications_of(self, alerts: AbstractSet[Fired]) -> int:
+        """How many notifications had one of these alerts."""
+        return sum(not alerts.isdisjoint(map(Fired.of, each.labels)) for each in self.webhook.received)
 
     def until_gone(self, alert: Fired) -> None:
         """Wait until Alertmanager does not hold an alert any more."""
@@ -243,6 +310,11 @@ class Stage:
     def _left(self) -> list[Fired]:
         held = list(self.held())
         return held + [Fired.of({"severity": "info", **alert.labels}) for alert in self.prometheus.alerts()]
+
+
+def usual_cluster(settings: ClusterSettings) -> Cluster:
+    """A cluster with Kafka's own quota window, which faults and their throttles are chosen for."""
+    return Cluster(replace(settings, broker_properties={**DEFAULT_QUOTA_WINDOW, **settings.broker_properties}))
 
 
 QUOTAS: Final = {"batch": 1.0, "steady": 2.0}

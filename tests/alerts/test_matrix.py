@@ -5,7 +5,7 @@ import pytest
 from sandbox import ClusterSettings
 from tests.alerts import faults_quiet, matrix
 from tests.alerts.fault import Fault, Round
-from tests.alerts.faults import FAULTS, ROUNDS, every_alert, render
+from tests.alerts.faults import FAULTS, ROUNDS, WORST_DAY, every_alert, render
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
 
@@ -22,12 +22,14 @@ def test_faults_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
 
 def test_the_readme_shows_the_record() -> None:
     """The README has every fault of the rounds, every alert of the rule files, and what the run recorded."""
-    assert matrix.table() == render(matrix.read()), "ALERT_MATRIX=write make full-alerts writes it"
+    assert matrix.table() == render(matrix.read(), matrix.read_counts()), (
+        "ALERT_MATRIX=write make full-alerts writes it"
+    )
 
 
 def test_every_fault_was_recorded() -> None:
-    """The record has just the faults of the rounds: a new fault needs a run, a removed one leaves nothing."""
-    assert sorted(matrix.read()) == sorted(fault.name for fault in FAULTS)
+    """The records have just the faults of the rounds: a new fault needs a run, a removed one leaves nothing."""
+    assert sorted(matrix.read()) == sorted(matrix.read_counts()) == sorted(fault.name for fault in FAULTS)
 
 
 def test_every_alert_has_fired() -> None:
@@ -37,6 +39,8 @@ def test_every_alert_has_fired() -> None:
 
 
 def test_nothing_fires_where_nothing_is_wrong() -> None:
-    """What `faults_quiet.py` does brought no alert, and every other fault brought one."""
+    """What `faults_quiet.py` does brought no alert and no notification, and every other fault brought an alert."""
     harmless = {fault.name for fault in vars(faults_quiet).values() if isinstance(fault, Fault)}
+    harmless |= {timed.fault.name for timed in WORST_DAY if not timed.alert}
     assert {name for name, alerts in matrix.read().items() if not alerts} == harmless
+    assert not any(matrix.read_counts()[name][matrix.NOTIFICATIONS] for name in harmless)

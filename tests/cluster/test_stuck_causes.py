@@ -4,7 +4,6 @@ Asserted on every page that is read: no other cause, and no throttle problem.
 """
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from sandbox.damage import log_files, rotten
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, watching
-from tests.support.small_disks import need_mount
+from tests.support.small_disks import small_log_dir
 from tests.support.topics import fill
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
@@ -211,7 +210,7 @@ def test_a_disk_without_room(own: Cluster, tmp_path: Path) -> None:
     """
     fill(own, "large", [1], 30 * MEGABYTE)
     small = own.log_dirs(2)[1]
-    with _mounted(own, 2, small, megabytes=24) as leave, rotten(own, "large", 1, 500) as repair:
+    with small_log_dir(own, 2, small, megabytes=24) as leave, rotten(own, "large", 1, 500) as repair:
         _prefer(own, "large", 2, small)
         with watching(own, tmp_path) as watch:
             leave(0.5)
@@ -289,41 +288,6 @@ def _cut_indices(cluster: Cluster, topic: str, broker: int) -> None:
         assert files
         for file in files:
             os.truncate(file, 0)
-
-
-@contextmanager
-def _mounted(
-    cluster: Cluster, broker: int, log_dir: Path, megabytes: float
-) -> Iterator[Callable[[float | None], None]]:
-    """Give a log directory a small file system of its own; what is yielded leaves so much room there, None empties it.
-
-    That takes root and the right to mount; where there is none the test is skipped and says so.
-    """
-    need_mount(log_dir.parent)
-    cluster.stop(broker)
-    kept = log_dir.rename(log_dir.with_name("kept"))
-    log_dir.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes:g}m", "small", str(log_dir)], check=True)
-    filler = log_dir / "filler.bin"
-
-    def leave(room: float | None) -> None:
-        filler.unlink(missing_ok=True)
-        left = shutil.disk_usage(log_dir).free
-        if room is not None:
-            with filler.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, left - int(room * MEGABYTE))
-
-    try:
-        shutil.copytree(kept, log_dir, dirs_exist_ok=True)
-        cluster.start(broker)
-        cluster.wait_ready(broker)
-        yield leave
-    finally:
-        filler.unlink(missing_ok=True)
-        cluster.stop(broker)
-        subprocess.run(["umount", str(log_dir)], check=True)
-        cluster.wipe(broker)
-        cluster.start(broker)
 
 
 def _prefer(cluster: Cluster, topic: str, broker: int, log_dir: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import ClusterSettings, Security
-from tests.alerts.stage import Stage
+from tests.alerts.stage import Stage, usual_cluster
 from tests.faults.faults_brokers import make_topics
 from tests.faults.witness import Used, Witness
 
@@ -38,7 +38,8 @@ class Stages:
     def _make(self) -> tuple[Stage, Used]:
         """Three brokers and one topic."""
         self.close()
-        stage = self._stack.enter_context(Stage(self._make_folder(), SETTINGS))
+        cluster = self._stack.enter_context(usual_cluster(SETTINGS))
+        stage = self._stack.enter_context(Stage(self._make_folder(), cluster))
         make_topics(stage.cluster)
         stage.restart_sidecar(log={"level": "debug"})
         return stage, _baseline(stage)

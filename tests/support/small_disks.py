@@ -1,11 +1,18 @@
 """Small file systems: what happens when a disk is full has to be tried on one."""
 
+import os
+import shutil
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from sandbox import Cluster
 from tests.support.processes import run
+
+MEGABYTE = 1_000_000
 
 
 def need_mount(folder: Path) -> None:
@@ -18,3 +25,38 @@ def need_mount(folder: Path) -> None:
         pytest.skip(f"a small file system needs root and the right to mount: {tried.stderr.strip()}")
     subprocess.run(["umount", str(probe)], check=True)
     probe.rmdir()
+
+
+@contextmanager
+def small_log_dir(
+    cluster: Cluster, broker: int, log_dir: Path, megabytes: float
+) -> Iterator[Callable[[float | None], None]]:
+    """Give a log directory a small file system of its own; what is yielded leaves so much room there, None empties it.
+
+    That takes root and the right to mount; where there is none the test is skipped and says so.
+    """
+    need_mount(log_dir.parent)
+    cluster.stop(broker)
+    kept = log_dir.rename(log_dir.with_name("kept"))
+    log_dir.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes:g}m", "small", str(log_dir)], check=True)
+    filler = log_dir / "filler.bin"
+
+    def leave(room: float | None) -> None:
+        filler.unlink(missing_ok=True)
+        left = shutil.disk_usage(log_dir).free
+        if room is not None:
+            with filler.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, left - int(room * MEGABYTE))
+
+    try:
+        shutil.copytree(kept, log_dir, dirs_exist_ok=True)
+        cluster.start(broker)
+        cluster.wait_ready(broker)
+        yield leave
+    finally:
+        filler.unlink(missing_ok=True)
+        cluster.stop(broker)
+        subprocess.run(["umount", str(log_dir)], check=True)
+        cluster.wipe(broker)
+        cluster.start(broker)

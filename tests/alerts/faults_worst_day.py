@@ -1,0 +1,160 @@
+"""The worst day: brokers that are all dead, no controller, one broker dead, hung or fenced, a disk that fills.
+
+Their rounds run the rules at their real durations, except where waiting would take an hour.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from sandbox import Cluster, ClusterSettings, wait_for
+from tests.alerts.fault import fault
+from tests.alerts.stage import FAST, Fired, Stage, fired
+from tests.support.small_disks import small_log_dir
+
+QUORUM: Final = ClusterSettings(
+    controllers=3,
+    profile="default",
+    tiered=False,
+    broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
+)
+"""Kafka's own times. A controller may fail. A fetch returns one batch, so a follower catches up slowly."""
+TENTH: Final = replace(FAST, scale=0.1)
+VICTIM: Final = 2
+BACKLOG: Final = 150_000
+"""Records of one batch each: minutes of fetches."""
+DOWN: Final = 50.0
+"""Seconds that each broker is down in a rolling restart."""
+DISK, LEFT = 400.0, 20.0
+"""Megabytes of the small disk, and of what is left when it fills."""
+NO_HEARTBEAT: Final = "\nbroker.heartbeat.interval.ms=3600000\nbroker.session.timeout.ms=7200000\n"
+"""Server properties of a broker that the controller fences after each heartbeat: a session lasts seconds."""
+
+
+@fault("brokers-dead", "All brokers are killed")
+def brokers_dead(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGKILL."""
+    cluster = stage.cluster
+    for broker in cluster.broker_ids:
+        cluster.kill(broker)
+    brokers = {fired("KafkaBrokerUnreachable", broker=broker) for broker in cluster.broker_ids}
+    yield {fired("KafkaClusterUnreachable"), *brokers}
+    for broker in cluster.broker_ids:
+        cluster.start(broker)
+    _whole(cluster)
+
+
+@fault("quorum-lost", "Two of three controllers are killed")
+def quorum_lost(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGKILL of the active one and of another one."""
+    cluster, active = stage.cluster, stage.cluster.active_controller()
+    (spared, _) = (node for node in cluster.controller_ids if node != active)
+    dead = [node for node in cluster.controller_ids if node != spared]
+    for node in dead:
+        cluster.kill(node)
+    yield {fired("KafkaNoActiveController")}
+    for node in dead:
+        cluster.start(node)
+    for node in dead:
+        cluster.wait_ready(node)
+    _whole(cluster)
+
+
+@fault("controller-failover", "The active controller is killed and comes back")
+def failover(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGKILL of the active one; another one takes over."""
+    cluster, active = stage.cluster, stage.cluster.active_controller()
+    cluster.kill(active)
+    wait_for(lambda: cluster.active_controller() != active, what="another controller is active")
+    yield set()
+    cluster.start(active)
+    cluster.wait_ready(active)
+
+
+@fault("one-hangs", "One broker hangs")
+def hangs(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGSTOP."""
+    stage.cluster.pause(VICTIM)
+    yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
+    stage.cluster.resume(VICTIM)
+    _whole(stage.cluster)
+
+
+@fault("one-dead", "One broker is killed")
+def dead(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGKILL."""
+    stage.cluster.kill(VICTIM)
+    yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
+    stage.cluster.start(VICTIM)
+    _whole(stage.cluster)
+
+
+@fault("broker-back", "A killed broker is back and catches up")
+def catching_up(stage: Stage) -> Iterator[set[Fired]]:
+    """The alert on the dead broker stays, so that replicas that catch up are no second notification."""
+    cluster, unreachable = stage.cluster, fired("KafkaBrokerUnreachable", broker=VICTIM)
+    cluster.admin.create_topic("backlog", assignment={0: [1, VICTIM]})
+    cluster.kill(VICTIM)
+    cluster.load.produce("backlog", records=BACKLOG, record_size=100, acks=1, batch_num_messages=1)
+    stage.until_held({unreachable})
+    cluster.start(VICTIM)
+    cluster.wait_ready(VICTIM)
+    stage.caused()
+    yield {unreachable}
+    behind = VICTIM not in cluster.admin.isr("backlog")[0]
+    cluster.admin.delete_topic("backlog")
+    _whole(cluster)
+    assert behind, "it caught up before the round ended"
+
+
+@fault("slow-rolling-restart", "Every broker is restarted, one after the other, and is down for 50 s")
+def slow_rolling_restart(stage: Stage) -> Iterator[set[Fired]]:
+    """Controlled shutdown; before each, all replicas are in sync."""
+    cluster = stage.cluster
+    for broker in cluster.broker_ids:
+        cluster.stop(broker)
+        time.sleep(DOWN)
+        cluster.start(broker)
+        _whole(cluster)
+    stage.caused()
+    yield set()
+
+
+@fault("broker-fenced", "A broker answers, and the controller receives no heartbeat from it")
+def fenced(stage: Stage) -> Iterator[set[Fired]]:
+    """Its next heartbeat is an hour away."""
+    cluster = stage.cluster
+    properties = cluster.root / str(VICTIM) / "server.properties"
+    kept = properties.read_text(encoding="utf-8")
+    properties.write_text(kept + NO_HEARTBEAT, encoding="utf-8")
+    cluster.restart(VICTIM)
+    wait_for(lambda: VICTIM not in cluster.admin.brokers(), what="the broker is fenced")
+    # A new sidecar has not seen the broker refuse connections while it restarted.
+    stage.restart_sidecar()
+    stage.caused()
+    yield {fired("KafkaBrokerFenced", broker=VICTIM)}
+    properties.write_text(kept, encoding="utf-8")
+    cluster.restart(VICTIM)
+    _whole(cluster)
+
+
+@fault("log-dir-filling", "A log directory is 95 % full")
+def log_dir_filling(stage: Stage) -> Iterator[set[Fired]]:
+    """On a small file system of its own."""
+    (directory,) = stage.cluster.log_dirs(VICTIM)
+    with small_log_dir(stage.cluster, VICTIM, directory, DISK) as leave:
+        _whole(stage.cluster)
+        size = f'kafka_warden_log_dir_total_bytes{{broker="{VICTIM}"}} < 1e9'
+        wait_for(lambda: stage.value(size), 180, "the sidecar knows the small disk")
+        leave(LEFT)
+        stage.caused()
+        yield {fired("KafkaLogDirFilling", broker=VICTIM, log_dir=directory)}
+        leave(None)
+    _whole(stage.cluster)
+
+
+def _whole(cluster: Cluster) -> None:
+    for broker in cluster.broker_ids:
+        cluster.wait_ready(broker)
+    cluster.wait_in_sync()

@@ -1,0 +1,81 @@
+"""What a person gets: the notifications that a real Alertmanager sends, received by a webhook on loopback.
+
+Routes, grouping and inhibition are those of `alerts/alertmanager.yml`. Only firing notifications count: the receiver
+decides whether the end of an alert is sent, too. Reminders (`repeat_interval`) are hours apart, so none comes here.
+Mute times are left out, because the result must not depend on the hour.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from alerts.thresholds import DURATION, Threshold
+from sandbox.monitoring import ALERTS
+from tests.support.serving import Server
+
+CONFIG = ALERTS / "alertmanager.yml"
+
+
+@dataclass(frozen=True)
+class Notification:
+    """One notification: its receiver, and the labels and annotations of its alerts."""
+
+    receiver: str
+    labels: tuple[Mapping[str, str], ...]
+    annotations: tuple[Mapping[str, str], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the labels and annotations of all alerts as JSON: no template can write more text than that."""
+        return len(json.dumps([self.labels, self.annotations], ensure_ascii=False).encode())
+
+    @property
+    def name(self) -> str:
+        """The names of its alerts."""
+        return ", ".join(sorted({labels["alertname"] for labels in self.labels}))
+
+
+class Webhook(Server):
+    """The only receiver of an Alertmanager.
+
+    Attributes:
+        received: What it was sent, in order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(self._receive)
+        self.received: list[Notification] = []
+
+    def config(self, file: Path, scale: float, floor: float) -> Path:
+        """Write `alerts/alertmanager.yml` with this receiver and with waits that are `scale` times as long.
+
+        Args:
+            file: The file to write.
+            scale: Above 0, at most 1.
+            floor: Seconds that no wait becomes shorter than, unless the original is.
+        """
+        document = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+        _shorten(document["route"], scale, floor)
+        webhook = {"url": f"http://{self.address}/", "send_resolved": False}
+        document["receivers"] = [{"name": each["name"], "webhook_configs": [webhook]} for each in document["receivers"]]
+        file.write_text(yaml.safe_dump(document), encoding="utf-8")
+        return file
+
+    def _receive(self, body: bytes) -> bytes:
+        sent = json.loads(body)
+        alerts = sent["alerts"]
+        labels, annotations = (tuple(each[key] for each in alerts) for key in ("labels", "annotations"))
+        self.received.append(Notification(sent["receiver"], labels, annotations))
+        return b""
+
+
+def _shorten(route: dict[str, Any], scale: float, floor: float) -> None:
+    route.pop("mute_time_intervals", None)
+    for name in {"group_wait", "group_interval"} & route.keys():
+        route[name] = Threshold(name, route[name], DURATION, "").at(scale, floor)
+    for inner in route.get("routes", ()):
+        _shorten(inner, scale, floor)
