@@ -12,6 +12,7 @@ from sandbox import Cluster, ClusterSettings, wait_for
 from tests.alerts.fault import fault
 from tests.alerts.stage import FAST, Fired, Stage, fired
 from tests.support.small_disks import small_log_dir
+from tests.support.tracing import stopped_thread
 
 QUORUM: Final = ClusterSettings(
     controllers=3,
@@ -28,8 +29,6 @@ DOWN: Final = 50.0
 """Seconds that each broker is down in a rolling restart."""
 DISK, LEFT = 400.0, 20.0
 """Megabytes of the small disk, and of what is left when it fills."""
-NO_HEARTBEAT: Final = "\nbroker.heartbeat.interval.ms=3600000\nbroker.session.timeout.ms=7200000\n"
-"""Server properties of a broker that the controller fences after each heartbeat: a session lasts seconds."""
 
 
 @fault("brokers-dead", "All brokers are killed")
@@ -123,20 +122,11 @@ def slow_rolling_restart(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("broker-fenced", "A broker answers, and the controller receives no heartbeat from it")
 def fenced(stage: Stage) -> Iterator[set[Fired]]:
-    """Its next heartbeat is an hour away."""
-    cluster = stage.cluster
-    properties = cluster.root / str(VICTIM) / "server.properties"
-    kept = properties.read_text(encoding="utf-8")
-    properties.write_text(kept + NO_HEARTBEAT, encoding="utf-8")
-    cluster.restart(VICTIM)
-    wait_for(lambda: VICTIM not in cluster.admin.brokers(), what="the broker is fenced")
-    # A new sidecar has not seen the broker refuse connections while it restarted.
-    stage.restart_sidecar()
-    stage.caused()
-    yield {fired("KafkaBrokerFenced", broker=VICTIM)}
-    properties.write_text(kept, encoding="utf-8")
-    cluster.restart(VICTIM)
-    _whole(cluster)
+    """The thread that sends its heartbeats stops."""
+    pid = stage.cluster.pids()[VICTIM]
+    with stopped_thread(pid, f"broker-{VICTIM}-lifecy"):
+        yield {fired("KafkaBrokerFenced", broker=VICTIM)}
+    _whole(stage.cluster)
 
 
 @fault("log-dir-filling", "A log directory is 95 % full")
