@@ -25,8 +25,9 @@ OTHERS: Final = {
     *("thread jmx_0", "thread jmx child", "thread jmx child stderr"),
     *("task Lifespan.handle_lifespan", "task raise_shutdown", "task EventWrapper.wait"),
     *("task worker_serve.<locals>._server_callback", "task TCPServer._idle_timeout"),
+    "task Poller._ask",
 }
-"""JMX: a thread for each poll, and the child, which is replaced; tasks of hypercorn."""
+"""JMX: a thread for each poll, and the child, which is replaced; tasks of hypercorn; a poll that is under way."""
 
 
 def everything(sidecar: Ordered) -> set[str]:

@@ -101,7 +101,7 @@ RULES: Final = (
     Rule("KafkaRemoteFetchHeldBack", None, "", 15 * MINUTE, 10 * MINUTE, problem="fetch_held_back"),
     # As the alert fires after an orderly shutdown; a death fires without the look-back.
     Rule("KafkaBrokerUnreachable", None, "", MINUTE, 5 * MINUTE, detects=("broker_down",), lookback=4 * MINUTE),
-    Rule("KafkaWardenJmxUnreachable", None, "", 15 * MINUTE, 10 * MINUTE, lookback=2 * MINUTE),
+    Rule("KafkaWardenJmxUnreachable", None, "", 15 * MINUTE, 2 * MINUTE, lookback=2 * MINUTE),
 )
 BY_NAME: Final = {rule.name: rule for rule in RULES}
 
