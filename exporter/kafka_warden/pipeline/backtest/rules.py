@@ -92,8 +92,8 @@ RULES: Final = (
         Rule(name, None, "", minutes * MINUTE, 5 * MINUTE, "throttles_known", problem=THROTTLE_PROBLEMS[name])
         for name, minutes in zip(THROTTLE_PROBLEMS, (5, 10, 5, 10, 15, 15), strict=True)
     ),
-    Rule("KafkaControllerMutationThrottled", None, "", 10 * MINUTE, 5 * MINUTE, "mutations_known"),
-    Rule("KafkaControllerMutationTokensDraining", 0.2, "ratio", 15 * MINUTE, 10 * MINUTE, "mutations_known"),
+    Rule("KafkaControllerMutationThrottled", None, "", 10 * MINUTE, 10 * MINUTE, "mutations_known"),
+    Rule("KafkaControllerMutationTokensDraining", 0.2, "ratio", 15 * MINUTE, 5 * MINUTE, "mutations_known"),
     Rule("KafkaLogDirOffline", None, "", 2 * MINUTE, 5 * MINUTE),
     Rule("KafkaRemoteCopyLagGrowing", float(1 << 30), "bytes", 30 * MINUTE, 15 * MINUTE),
     Rule("KafkaRemoteStorageErrors", None, "", 15 * MINUTE, 10 * MINUTE),
