@@ -87,9 +87,9 @@ def limits_reached(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("series-budget", "More series than the budget has room for")
 def page_too_small(stage: Stage) -> Iterator[set[Fired]]:
-    """A series budget that is too small for the partitions."""
+    """A series budget that is too small for the partitions and for the clients with a quota."""
     stage.restart_sidecar(limits={"series": 1})
-    yield {fired("KafkaWardenSeriesDropped")}
+    yield {fired("KafkaWardenSeriesDropped"), fired("KafkaWardenBlind")}
     stage.restart_sidecar(limits={"series": None})
 
 
