@@ -1,17 +1,20 @@
 """The situation in which the commands of a runbook run: the faults that bring its alert."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
+from sandbox.passwords import write_secret
 from tests.alerts import faults_followers as followers
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
+from tests.alerts import faults_worst_day as worst_day
 from tests.alerts import matrix
 from tests.alerts.fault import Fault, fault
-from tests.alerts.faults import DISK_ROUNDS, FAULTS, SMALL_ROUNDS
+from tests.alerts.faults import DISK_ROUNDS, FAULTS, SMALL_ROUNDS, WORST_DAY
 from tests.alerts.faults_disks import TWO_DIRECTORIES
 from tests.alerts.stage import Fired, Stage, fired
 from tests.cluster.followers import SMALL
@@ -20,6 +23,7 @@ DEFAULT: Final = ClusterSettings()
 CLUSTERS: Final = (
     *((each, SMALL) for scene in SMALL_ROUNDS for each in scene.faults),
     *((each, TWO_DIRECTORIES) for scene in DISK_ROUNDS for each in scene.faults),
+    *((timed.fault, worst_day.QUORUM) for timed in WORST_DAY),
 )
 """Faults that need another cluster than the default one."""
 
@@ -56,12 +60,39 @@ def blind_move(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaWardenBlind", topic="outrun")}
 
 
+@fault("topic-filling", "A log directory with a topic is 95 % full")
+def topic_filling(stage: Stage) -> Iterator[set[Fired]]:
+    """A topic whose retention can be shortened."""
+    stage.cluster.admin.create_topic("large", assignment={0: [1, worst_day.VICTIM]})
+    with worst_day.log_dir_filling.happen(stage) as brought:
+        yield brought
+
+
+@fault("login-refused", "The sidecar logs in at a listener that offers no login")
+def login_refused(stage: Stage) -> Iterator[set[Fired]]:
+    """As after a change of the listener."""
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": "monitor",
+        "sasl.password.file": os.fspath(write_secret(stage.sidecar.directory / "password", "any")),
+    }
+    stage.sidecar.restart(ready=False, kafka=login)
+    refused = 'sum(kafka_warden_source_errors_total{source="metadata",reason="auth"}) > 0'
+    wait_for(lambda: stage.value(refused), 60, "the login is refused")
+    yield {fired("KafkaWardenAccessRefused")}
+    stage.restart_sidecar(kafka=dict.fromkeys(login))
+
+
 OWN: Final[Mapping[str, Fault]] = {
+    "KafkaLogDirFilling": topic_filling,
     "KafkaPartitionOffline": stale_replica,
     "KafkaPartitionUnderMinIsr": starved,
+    "KafkaReplicasOutOfSync": followers.wiped,
+    "KafkaWardenAccessRefused": login_refused,
     "KafkaWardenBlind": blind_move,
 }
-"""Where the faults of the rounds leave nothing for a command of the page to work on."""
+"""Where the faults of the rounds leave nothing for a command of the page to work on, or a broker too slow for it."""
 
 
 def situation(page: Path) -> Fault | None:

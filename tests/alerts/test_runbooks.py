@@ -37,9 +37,6 @@ VALUES = {
 }
 """Labels with a closed set of values."""
 
-CHANGES = re.compile("KafkaReplica|UnderReplicated|PartitionLimit|BrokerUnreachable|KafkaLogDirFilling")
-"""Pages whose alerts are about to get other names, and with them other pages."""
-
 METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 
@@ -99,7 +96,7 @@ def evaluate(node: ast.expr) -> float:
 
 pages = each(PAGES)
 with_commands = each(page for page in PAGES if any(commands(page)))
-to_paste = each(page for page in PAGES if read_blocks(page) and not CHANGES.search(page.stem))
+to_paste = each(page for page in PAGES if read_blocks(page))
 
 
 @pages
