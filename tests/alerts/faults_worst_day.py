@@ -23,8 +23,8 @@ QUORUM: Final = ClusterSettings(
 """Kafka's own times. A controller may fail. A fetch returns one batch, so a follower catches up slowly."""
 TENTH: Final = replace(FAST, scale=0.1)
 VICTIM: Final = 2
-BACKLOG: Final = 150_000
-"""Records of one batch each: minutes of fetches."""
+BACKLOG: Final = 100_000
+"""Records of one batch and one fetch each: minutes."""
 DOWN: Final = 50.0
 """Seconds that each broker is down in a rolling restart."""
 DISK, LEFT = 400.0, 20.0
@@ -95,7 +95,7 @@ def catching_up(stage: Stage) -> Iterator[set[Fired]]:
     cluster, unreachable = stage.cluster, fired("KafkaBrokerUnreachable", broker=VICTIM)
     cluster.admin.create_topic("backlog", assignment={0: [1, VICTIM]})
     cluster.kill(VICTIM)
-    cluster.load.produce("backlog", records=BACKLOG, record_size=100, acks=1, batch_num_messages=1)
+    cluster.load.produce("backlog", records=BACKLOG, record_size=1000, acks=1, batch_num_messages=1)
     stage.until_held({unreachable})
     cluster.start(VICTIM)
     cluster.wait_ready(VICTIM)
