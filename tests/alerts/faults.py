@@ -30,6 +30,7 @@ ROUNDS: Final = (
     Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
     Round("sidecar misconfigured", (process.configuration_refused, process.descriptors_used)),
     Round("passwords tried", (process.passwords_tried,)),
+    Round("login refused", (process.login_refused,)),
     Round("all brokers hang", (sidecar.cluster_hangs,)),
     Round(
         "broker wiped, remote storage",
@@ -54,7 +55,6 @@ WORST_DAY: Final = (
     Timed(worst_day.failover, "", within=0, watched=30, pace=FAST),
     Timed(worst_day.fenced, "KafkaBrokerFenced", within=300, watched=60),
     Timed(worst_day.log_dir_filling, "KafkaLogDirFilling", within=180, watched=60),
-    Timed(worst_day.catching_up, "KafkaBrokerUnreachable", within=30, watched=90, pace=worst_day.TENTH),
 )
 """Those on `worst_day.QUORUM`, one after the other."""
 FAULTS: Final = (

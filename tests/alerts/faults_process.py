@@ -1,5 +1,6 @@
-"""A sidecar whose certificate, configuration, descriptors or logins need an operator."""
+"""A sidecar whose certificate, configuration, descriptors, logins or own password need an operator."""
 
+import os
 import resource
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,6 +14,7 @@ import yaml
 
 from sandbox import wait_for
 from sandbox.certificates import Authority
+from sandbox.passwords import write_secret
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
 from tests.support.threads import repeating
@@ -68,6 +70,22 @@ def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
     stage.prometheus.scrape(scheme="http")
     stage.sidecar.login = None
     stage.restart_sidecar(web={"config_file": None})
+
+
+@fault("login-refused", "The sidecar logs in at a listener that offers no login")
+def login_refused(stage: Stage) -> Iterator[set[Fired]]:
+    """As after a change of the listener."""
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": "monitor",
+        "sasl.password.file": os.fspath(write_secret(stage.sidecar.directory / "password", "any")),
+    }
+    stage.sidecar.restart(ready=False, kafka=login)
+    refused = 'sum(kafka_warden_source_errors_total{source="metadata",reason="auth"}) > 0'
+    wait_for(lambda: stage.value(refused), 60, "the login is refused")
+    yield {fired("KafkaWardenAccessRefused"), fired("KafkaWardenBlind"), fired("KafkaWardenPageStale")}
+    stage.restart_sidecar(kafka=dict.fromkeys(login))
 
 
 def _web_file(stage: Stage, content: object) -> Path:

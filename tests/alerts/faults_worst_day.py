@@ -5,12 +5,11 @@ Their rounds run the rules at their real durations, except where waiting would t
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from sandbox import Cluster, ClusterSettings, wait_for
 from tests.alerts.fault import fault
-from tests.alerts.stage import FAST, Fired, Stage, fired
+from tests.alerts.stage import Fired, Stage, fired
 from tests.support.small_disks import small_log_dir
 from tests.support.tracing import stopped_thread
 
@@ -18,13 +17,9 @@ QUORUM: Final = ClusterSettings(
     controllers=3,
     profile="default",
     tiered=False,
-    broker_properties={"replica.fetch.max.bytes": 1024, "replica.fetch.response.max.bytes": 1024},
 )
-"""Kafka's own times. A controller may fail. A fetch returns one batch, so a follower catches up slowly."""
-TENTH: Final = replace(FAST, scale=0.1)
+"""Kafka's own times. A controller may fail."""
 VICTIM: Final = 2
-BACKLOG: Final = 100_000
-"""Records of one batch and one fetch each: minutes."""
 DOWN: Final = 50.0
 """Seconds that each broker is down in a rolling restart."""
 DISK, LEFT = 400.0, 20.0
@@ -87,24 +82,6 @@ def dead(stage: Stage) -> Iterator[set[Fired]]:
     yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
     stage.cluster.start(VICTIM)
     _whole(stage.cluster)
-
-
-@fault("broker-back", "A killed broker is back and catches up")
-def catching_up(stage: Stage) -> Iterator[set[Fired]]:
-    """The alert on the dead broker stays, so that replicas that catch up are no second notification."""
-    cluster, unreachable = stage.cluster, fired("KafkaBrokerUnreachable", broker=VICTIM)
-    cluster.admin.create_topic("backlog", assignment={0: [1, VICTIM]})
-    cluster.kill(VICTIM)
-    cluster.load.produce("backlog", records=BACKLOG, record_size=1000, acks=1, batch_num_messages=1)
-    stage.until_held({unreachable})
-    cluster.start(VICTIM)
-    cluster.wait_ready(VICTIM)
-    stage.caused()
-    yield {unreachable}
-    behind = VICTIM not in cluster.admin.isr("backlog")[0]
-    cluster.admin.delete_topic("backlog")
-    _whole(cluster)
-    assert behind, "it caught up before the round ended"
 
 
 @fault("slow-rolling-restart", "Every broker is restarted, one after the other, and is down for 50 s")

@@ -1,13 +1,11 @@
 """The situation in which the commands of a runbook run: the faults that bring its alert."""
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
-from sandbox.passwords import write_secret
 from tests.alerts import faults_followers as followers
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
@@ -68,28 +66,11 @@ def topic_filling(stage: Stage) -> Iterator[set[Fired]]:
         yield brought
 
 
-@fault("login-refused", "The sidecar logs in at a listener that offers no login")
-def login_refused(stage: Stage) -> Iterator[set[Fired]]:
-    """As after a change of the listener."""
-    login = {
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "SCRAM-SHA-256",
-        "sasl.username": "monitor",
-        "sasl.password.file": os.fspath(write_secret(stage.sidecar.directory / "password", "any")),
-    }
-    stage.sidecar.restart(ready=False, kafka=login)
-    refused = 'sum(kafka_warden_source_errors_total{source="metadata",reason="auth"}) > 0'
-    wait_for(lambda: stage.value(refused), 60, "the login is refused")
-    yield {fired("KafkaWardenAccessRefused")}
-    stage.restart_sidecar(kafka=dict.fromkeys(login))
-
-
 OWN: Final[Mapping[str, Fault]] = {
     "KafkaLogDirFilling": topic_filling,
     "KafkaPartitionOffline": stale_replica,
     "KafkaPartitionUnderMinIsr": starved,
     "KafkaReplicasOutOfSync": followers.wiped,
-    "KafkaWardenAccessRefused": login_refused,
     "KafkaWardenBlind": blind_move,
 }
 """Where the faults of the rounds leave nothing for a command of the page to work on, or a broker too slow for it."""
