@@ -23,7 +23,7 @@ from tests.alerts.fault import Fault
 from tests.alerts.runbook import PAGES, Block, Kind, read_blocks
 from tests.alerts.shell import Shell
 from tests.alerts.situations import end_moves, settings, situation
-from tests.alerts.stage import QUOTAS, Fired, Stage
+from tests.alerts.stage import QUOTAS, Fired, Stage, usual_cluster
 
 VERSION: Final = os.environ.get("RUNBOOK_VERSION", ClusterSettings().version)
 TABLE: Final = os.environ.get("RUNBOOK_TABLE", os.devnull)
@@ -43,7 +43,10 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param is None:
         yield None
         return
-    with Stage(tmp_path_factory.mktemp("stage"), replace(request.param, version=VERSION)) as running:
+    with (
+        usual_cluster(replace(request.param, version=VERSION)) as cluster,
+        Stage(tmp_path_factory.mktemp("stage"), cluster) as running,
+    ):
         yield running
 
 
@@ -105,7 +108,9 @@ class Run:
             "USER": "prometheus:right",
             **values,
         }
-        moving = {name for name, _ in self._admin.reassignments()} if running else set()
+        # Without a controller nothing is known of moves, and its page changes nothing.
+        acts = any(block.kind is Kind.ACT for block in read_blocks(page))
+        moving = {name for name, _ in self._admin.reassignments()} if running and acts else set()
         self._topics = moving | {values["TOPIC"]} - {""} if running else set()
         self._shell = Shell(directory, stage, broker)
 
