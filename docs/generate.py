@@ -108,7 +108,7 @@ RANKS: Final = {
     Rank.PROBLEMS: f"problems of throttles and tiered storage; the {LONGEST:,} longest under-replicated partitions; "
     f"the {WORST:,} topics with most partitions that are offline, or under `min.insync.replicas`",
     Rank.BROKERS: "values by broker, node and source",
-    Rank.ALERTS: "other values that alerts read: ages of replicas, bytes and ages of moves, tokens of clients",
+    Rank.ALERTS: "other values that alerts read: moves that never end, tokens of clients, lag of remote copies",
     Rank.DETAILS: "other values by moving replica and follower; states without a problem",
     Rank.CLIENTS: "other values by user and client id",
     Rank.UNKNOWN_BROKERS: "values by broker of ids that host replicas and that no answer ever described",
