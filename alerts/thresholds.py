@@ -39,7 +39,7 @@ class Threshold:
         if scale == 1 or self.unit not in {DURATION, SECONDS}:
             return self.value
         original = seconds(self.value) if self.unit == DURATION else float(self.value)
-        scaled = min(original, max(floor, original * scale))
+        scaled = min(original, floor + original * scale)
         return f"{round(scaled * 1000)}ms" if self.unit == DURATION else f"{scaled:g}"
 
     @property

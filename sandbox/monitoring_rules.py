@@ -11,13 +11,13 @@ from alerts.render import TEMPLATES, rules
 
 
 def shorten_files(files: Sequence[Path], directory: Path, scale: float, floor: float) -> list[Path]:
-    """Write a rendering of every rule file into `directory`, with durations `scale` times as long, and return them.
+    """Write a rendering of every rule file into `directory`, with shorter durations, and return them.
 
     Args:
         files: Rule files of `alerts/`; each is rendered from the template of its name.
         directory: Made when it does not exist.
-        scale: Above 0, at most 1.
-        floor: Seconds that no duration becomes shorter than, unless the original is: scrapes and polls take their time.
+        scale: What durations are multiplied by; above 0, at most 1.
+        floor: Seconds that are added to each; see `alerts.render.rules`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     written = []

@@ -51,12 +51,12 @@ class Webhook(Server):
         self.received: list[Notification] = []
 
     def config(self, file: Path, scale: float, floor: float) -> Path:
-        """Write `alerts/alertmanager.yml` with this receiver and with waits that are `scale` times as long.
+        """Write `alerts/alertmanager.yml` with this receiver and with shorter waits.
 
         Args:
             file: The file to write.
-            scale: Above 0, at most 1.
-            floor: Seconds that no wait becomes shorter than, unless the original is.
+            scale: What waits are multiplied by; above 0, at most 1.
+            floor: Seconds that are added to each; see `alerts.render.rules`.
         """
         document = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
         _shorten(document["route"], scale, floor)

@@ -36,7 +36,7 @@ class Pace:
 
     Attributes:
         scale: What durations of the rules and of the notifications are multiplied by; above 0, at most 1.
-        floor: Seconds that none becomes shorter than, unless the original is.
+        floor: Seconds that are added to each; see `alerts.render.rules`.
         scrape: Seconds between two scrapes, and between two evaluations.
         sections: Configuration of the sidecar by section.
     """
@@ -54,7 +54,7 @@ FAST: Final = Pace(
     2.0,
     {"poll": {"interval": "2s", "deadline": "1800ms", "log_dirs": "2s"}, "moves": {"grace": "5s"}, **NETWORK},
 )
-"""Half an hour or less is 20 seconds, which a restart of the sidecar needs on a busy machine; two hours are 80."""
+"""30 s are 20 s, which a restart of the sidecar needs on a busy machine; half an hour is 40 s, two hours are 100 s."""
 REAL: Final = Pace(1.0, 0.0, 15.0, NETWORK)
 """The rules as they are, polls every 10 s."""
 

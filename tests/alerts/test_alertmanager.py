@@ -127,16 +127,16 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaPartitionOffline", {}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
-    # a move that is stuck is late, because of the throttle of its target
+    # a move that is stuck is late, because of a throttle that it names
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {**FOLLOWER, **BROKER}, True),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {**FOLLOWER, **BROKER}, True),
-    # another broker's throttle, and a leader's, hold back what the move may have nothing to do with
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {**FOLLOWER, "broker": "3"}, False),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, False),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, False),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, True),
+    # not what other replicas suffer from, nor advice
+    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, False),
     ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
     ("KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "a"}, True),
@@ -144,6 +144,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaRemoteCopyHeldBack", BROKER, "KafkaRemoteCopyLagGrowing", {"topic": "orders"}, True),
     ("KafkaWardenBlind", {}, "KafkaWardenDown", {}, True),
     ("KafkaWardenBlind", {}, "KafkaWardenPageStale", {}, True),
+    ("KafkaWardenBlind", {}, "KafkaWardenSeriesDropped", {}, True),
     # the topic of history is on the same brokers, the folder is not
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),

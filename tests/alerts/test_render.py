@@ -39,6 +39,11 @@ def durations(text: str) -> list[float]:
     return ranges + [float(number) for number in IN_SECONDS.findall(text)]
 
 
+def shorter(original: float) -> float:
+    """Seconds that a duration of so many seconds becomes."""
+    return min(original, FLOOR + original * SCALE)
+
+
 @cache
 def made() -> dict[Path, str]:
     """What `make rules` makes."""
@@ -111,10 +116,10 @@ def test_short_rendering_differs_in_durations_only(template: Path) -> None:
         assert original.keys() == short.keys()
         assert {key: original[key] for key in fixed} == {key: short[key] for key in fixed}
         for key in {"for", "keep_firing_for"} & original.keys():
-            assert seconds(short[key]) == pytest.approx(max(FLOOR, seconds(original[key]) * SCALE), abs=1e-3)
+            assert seconds(short[key]) == pytest.approx(shorter(seconds(original[key])), abs=1e-3)
         for where, text in texts(original).items():
             assert without_durations(texts(short)[where]) == without_durations(text)
-            expected = [max(FLOOR, length * SCALE) for length in durations(text)]
+            expected = [shorter(length) for length in durations(text)]
             assert durations(texts(short)[where]) == pytest.approx(expected, abs=1e-3)
 
 
@@ -123,16 +128,16 @@ def test_short_rendering_differs_in_durations_only(template: Path) -> None:
     [
         ("5m", "duration", 1, 10, "5m"),
         ("5m", "duration", 1 / 30, 0, "10000ms"),
-        ("5m", "duration", 1 / 300, 10, "10000ms"),
+        ("5m", "duration", 1 / 300, 10, "11000ms"),
         ("5s", "duration", 1 / 300, 10, "5000ms"),
-        ("600", "seconds", 1 / 30, 10, "20"),
-        ("600", "seconds", 1 / 300, 10, "10"),
+        ("600", "seconds", 1 / 30, 10, "30"),
+        ("600", "seconds", 1 / 300, 10, "12"),
         ("600", "bytes", 1 / 30, 10, "600"),
         ("0.8", "ratio", 1 / 30, 10, "0.8"),
     ],
 )
 def test_a_scale_changes_time_only(value: str, unit: str, scale: float, floor: float, expected: str) -> None:
-    """Durations and seconds shrink to the floor at most, and never grow; bytes and ratios stay."""
+    """Durations and seconds shrink in their order, and never grow; bytes and ratios stay."""
     assert Threshold("name", value, unit, "why").at(scale, floor) == expected
 
 
