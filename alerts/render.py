@@ -75,8 +75,8 @@ def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Address
     Args:
         template: The file to fill in.
         scale: What durations, and thresholds in seconds, are multiplied by; above 0, at most 1.
-        floor: Seconds that are added to each, since scrapes and polls take their time. None becomes longer than at scale 1, and
-            their order stays.
+        floor: Seconds that are added to each, since scrapes and polls take their time. None becomes longer than at
+            scale 1, and their order stays.
         links: What `runbook_url` and `dashboard_url` begin with; `addresses.yml` by default.
 
     Raises:
