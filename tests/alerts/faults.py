@@ -26,10 +26,12 @@ ROUNDS: Final = (
     Round("throttle blocked", (throttles.blocked, clients.throttled, clients.draining)),
     Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
     Round("sidecar killed", (sidecar.sidecar_killed,)),
-    Round("sidecar absent", (sidecar.never_up,)),
-    Round("sidecar configured", (sidecar.jmx_port_dead, sidecar.page_too_small, sidecar.limits_reached)),
+    Round(
+        "sidecar configured",
+        (sidecar.jmx_port_dead, sidecar.budget_too_small, sidecar.brokers_full, sidecar.cluster_full),
+    ),
     Round("sidecar misconfigured", (process.configuration_refused, process.descriptors_used)),
-    Round("passwords tried", (process.passwords_tried,)),
+    Round("passwords tried", (process.certificate_expires, process.passwords_tried)),
     Round("login refused", (process.login_refused,)),
     Round("all brokers hang", (sidecar.cluster_hangs,)),
     Round(
@@ -50,13 +52,22 @@ WORST_DAY: Final = (
     Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=90, watched=180),
     Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=90, watched=120),
     Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=150, watched=150),
-    Timed(worst_day.dead, "KafkaBrokerUnreachable", within=150, watched=150),
+    Timed(worst_day.dead, "KafkaBrokerUnreachable", within=150, watched=840),
+    Timed(worst_day.catching_up, "", within=0, watched=720),
     Timed(worst_day.slow_rolling_restart, "", within=0, watched=60),
     Timed(worst_day.failover, "", within=0, watched=30, pace=FAST),
     Timed(worst_day.fenced, "KafkaBrokerFenced", within=300, watched=60),
     Timed(worst_day.log_dir_filling, "KafkaLogDirFilling", within=180, watched=60),
+    Timed(sidecar.never_up, "KafkaWardenDown", within=660, watched=60),
 )
-"""Those on `worst_day.QUORUM`, one after the other."""
+"""Those on `worst_day.QUORUM`, one after the other. Two are watched for longer than a second warning needs."""
+HARMLESS: Final = (
+    quiet.quiet,
+    quiet.rolling_restart,
+    quiet.log_dir_move,
+    worst_day.slow_rolling_restart,
+    worst_day.failover,
+)
 FAULTS: Final = (
     *(fault for each in (*QUIET_ROUNDS, *ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
     *(timed.fault for timed in WORST_DAY),

@@ -51,25 +51,31 @@ def descriptors_used(stage: Stage) -> Iterator[set[Fired]]:
         resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE, before)
 
 
-@fault("passwords-tried", "The sidecar serves a certificate that expires in an hour, and a client tries passwords")
-def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
-    """Prometheus logs in over TLS meanwhile."""
+@fault("certificate-expires", "The sidecar serves a certificate that expires in an hour")
+def certificate_expires(stage: Stage) -> Iterator[set[Fired]]:
+    """Prometheus logs in over TLS."""
     pair = Authority(stage.sidecar.directory, "authority").issue("web", lifetime=timedelta(hours=1))
     hashed = bcrypt.hashpw(SCRAPER["password"].encode(), bcrypt.gensalt(4)).decode()
     tls = {"cert_file": str(pair.certificate), "key_file": str(pair.key)}
     stage.prometheus.scrape(scheme="https", tls_config={"insecure_skip_verify": True}, basic_auth=SCRAPER)
     stage.sidecar.login = SCRAPER
     _web_file(stage, {"tls_server_config": tls, "basic_auth_users": {SCRAPER["username"]: hashed}})
+    yield {fired("KafkaWardenCertificateExpiring", certificate="web")}
+    stage.prometheus.scrape(scheme="http")
+    stage.sidecar.login = None
+    stage.restart_sidecar(web={"config_file": None})
+
+
+@fault("passwords-tried", "A client tries passwords")
+def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
+    """At the sidecar of the fault above, which asks for one."""
 
     def try_password() -> None:
         status, _ = stage.sidecar.secured("GET", "/metrics", {**SCRAPER, "password": "wrong"})
         assert status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.SERVICE_UNAVAILABLE}
 
     with repeating(try_password, TRIED_EVERY):
-        yield {fired("KafkaWardenLoginsRefused"), fired("KafkaWardenCertificateExpiring", certificate="web")}
-    stage.prometheus.scrape(scheme="http")
-    stage.sidecar.login = None
-    stage.restart_sidecar(web={"config_file": None})
+        yield {fired("KafkaWardenLoginsRefused")}
 
 
 @fault("login-refused", "The sidecar logs in at a listener that offers no login")

@@ -17,8 +17,17 @@ QUORUM: Final = ClusterSettings(
     controllers=3,
     profile="default",
     tiered=False,
+    # A leader waits for more bytes than a reply may have, so a follower gets one batch per `replica.fetch.wait.max.ms`.
+    broker_properties={
+        "replica.fetch.max.bytes": 1,
+        "replica.fetch.response.max.bytes": 1,
+        "replica.fetch.min.bytes": 1_000_000,
+        "replica.fetch.wait.max.ms": 200,
+    },
 )
-"""Kafka's own times. A controller may fail."""
+"""Kafka's own times. A controller may fail, and a broker that is back needs long to catch up."""
+BACKLOG: Final = 10_000
+"""Batches: more than half an hour of fetches."""
 VICTIM: Final = 2
 DOWN: Final = 50.0
 """Seconds that each broker is down in a rolling restart."""
@@ -82,6 +91,24 @@ def dead(stage: Stage) -> Iterator[set[Fired]]:
     yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
     stage.cluster.start(VICTIM)
     _whole(stage.cluster)
+
+
+@fault("broker-back", "A killed broker is back and catches up")
+def catching_up(stage: Stage) -> Iterator[set[Fired]]:
+    """The alert on the dead broker was sent; its replicas that catch up are no second notification."""
+    cluster, unreachable = stage.cluster, fired("KafkaBrokerUnreachable", broker=VICTIM)
+    cluster.admin.create_topic("backlog", assignment={0: [1, VICTIM]})
+    cluster.kill(VICTIM)
+    cluster.load.produce("backlog", records=BACKLOG, record_size=100, acks=1, batch_num_messages=1)
+    stage.until_notified({unreachable})
+    cluster.start(VICTIM)
+    cluster.wait_ready(VICTIM)
+    stage.caused()
+    yield {unreachable}
+    behind = VICTIM not in cluster.admin.isr("backlog")[0]
+    cluster.admin.delete_topic("backlog")
+    _whole(cluster)
+    assert behind, "it caught up before the round ended"
 
 
 @fault("slow-rolling-restart", "Every broker is restarted, one after the other, and is down for 50 s")
