@@ -247,6 +247,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("history: {parquet: {path: h, roll: 2h}}", "history.parquet.roll: expected 1h or less, got 7200s"),
     ("history: {parquet: {path: h, retention: 10m}}", "history.parquet.retention: expected 1h or more, got 600s"),
     ("history: {kafka: {topic: a/b}}", "history.kafka.topic: expected the name of a topic"),
+    ("jmx: {port: 1, tls: }", "jmx.tls: expected keys and values below it"),
+    ("kafka:", "kafka: expected keys and values below it"),
     ("history: {parquet: x}", "history.parquet: expected keys and values below it"),
     ("kafka: {bootstrap.servers: {a: 1}}", "kafka.bootstrap.servers: expected text, got keys and values"),
     (
@@ -311,7 +313,7 @@ def test_a_mistake_in_a_variable_or_flag_is_one_line(
 
 def test_no_bootstrap_server_is_one_line(tmp_path: Path) -> None:
     """The message names the flag, the variable and the key."""
-    for text in ("", "# nothing\n", "kafka:\n"):
+    for text in ("", "# nothing\n", "kafka: {}\n"):
         with pytest.raises(
             ConfigError, match=r"kafka\.bootstrap\.servers: missing; .* --bootstrap-servers or in KAFKA_WARDEN"
         ):
