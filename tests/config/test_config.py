@@ -264,6 +264,10 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ),
     (f"kafka: {{sasl.password: *{CANARY}}}", "not valid YAML: found undefined alias"),
     (f"kafka: {{sasl.password: !{CANARY} x}}", "not valid YAML: could not determine a constructor for the tag"),
+    *(
+        (f"log: {{level: {value}}}", "not valid YAML")
+        for value in ("!!bool maybe", '!!int ""', "!!timestamp foo", "!!float x", "!!map x")
+    ),
     ("kafka: {sasl.password.file: missing}", "kafka.sasl.password.file: "),
 )
 

@@ -236,7 +236,8 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
         ("cert_file: server.pem, key_file: locked.key", "unusable, expected PEM"),
         ("cert_file: server.key, key_file: server.key", "unusable, expected PEM"),
         (VERIFIED.replace("authority", "empty"), "client_ca_file: unusable"),
-        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nonsense"), "client_ca_file: "),
+        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nonsense"), "client_ca: "),
+        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nöt"), "client_ca: unusable, expected PEM"),
     ):
         with pytest.raises(ConfigError, match=message) as caught:
             check_web_file(_write(tmp_path, settings))

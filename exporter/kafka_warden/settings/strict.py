@@ -103,7 +103,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: the file is not UTF-8 text") from None
     except yaml.MarkedYAMLError as failure:
         raise ConfigError(f"{path}: not valid YAML: {_problem(failure)}") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
         raise ConfigError(f"{path}: not valid YAML") from None
     if content is None:
         return {}
