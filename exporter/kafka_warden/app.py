@@ -154,13 +154,15 @@ class Sidecar:
         self._timer.stop()
         # This ends the poll. To end the JMX child takes longer.
         closing = threading.Thread(target=self._poller.close, name="close", daemon=True)
-        closing.start()
+        with suppress(RuntimeError):  # no thread can start
+            closing.start()
         self._timer.join(left(POLL_WITHIN))
         self._cycle.save()
         if self._history is not None:
             self._history.stop(left(HISTORY_WITHIN))
         self._server.stop(left(1.0))
-        closing.join(left(2.0))
+        if closing.is_alive():
+            closing.join(left(2.0))
         log.info("stopped")
 
     def _put_in_force(self, config: Config) -> None:

@@ -55,6 +55,11 @@ def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     wait_for(lambda: sidecar.done("list"), SLOW_MACHINE)
 
 
+def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """No further thread can start."""
+    sidecar.done("full")
+
+
 def hang_reload(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     """The configuration file is a pipe without a writer."""
     file = sidecar.folder / "kafka-warden.yml"
@@ -66,8 +71,15 @@ def hang_reload(sidecar: Ordered, brokers: ScriptedCluster) -> None:
 
 @pytest.mark.parametrize(
     ("trouble", "sections"),
-    [(hang_brokers, {}), (send_garbage, {}), (hang_child, JMX), (block_stderr, {}), (hang_reload, {})],
-    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "hung reload"],
+    [
+        (hang_brokers, {}),
+        (send_garbage, {}),
+        (hang_child, JMX),
+        (block_stderr, {}),
+        (hang_reload, {}),
+        (refuse_threads, {}),
+    ],
+    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "hung reload", "no thread"],
 )
 def test_whatever_hangs(
     start: Start,
