@@ -1,5 +1,6 @@
 """The configuration as a whole: layers, precedence and error messages."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -330,9 +331,11 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     """Missing, a folder, and not text."""
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\xfd")
+    os.mkfifo(tmp_path / "fifo")
     for path, message in (
         (tmp_path / "missing", "No such file or directory"),
         (tmp_path, "Is a directory"),
+        (tmp_path / "fifo", "not a regular file"),
         (binary, "not UTF-8"),
     ):
         with pytest.raises(ConfigError, match=f"{path}: .*{message}"):

@@ -290,6 +290,18 @@ def test_sighup_reads_the_web_configuration_again(tmp_path: Path) -> None:
         sidecar._poller.close()
 
 
+def test_a_web_server_that_hangs_is_unhealthy(tmp_path: Path) -> None:
+    """The process then ends, and is started again."""
+    file, signals = tmp_path / "warden.yml", Any
+    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
+    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)  # type: ignore[arg-type]  # is not used
+    try:
+        sidecar._server._turn_at = time.monotonic() - 31
+        assert sidecar._health().reasons == ("the web server has served no request for 31 s",)
+    finally:
+        sidecar._poller.close()
+
+
 def test_every_option_is_in_the_list_of_the_document() -> None:
     """docs/configuration.md says for each what a reload does."""
     document = (ROOT / "docs" / "configuration.md").read_text()

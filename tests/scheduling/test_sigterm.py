@@ -60,15 +60,6 @@ def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     sidecar.done("full")
 
 
-def hang_reload(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """The configuration file is a pipe without a writer."""
-    file = sidecar.folder / "kafka-warden.yml"
-    file.unlink()
-    os.mkfifo(file)
-    sidecar.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: "reload" in sidecar.done("list")["threads"], SLOW_MACHINE, "the reload hangs")
-
-
 @pytest.mark.parametrize(
     ("trouble", "sections"),
     [
@@ -76,10 +67,9 @@ def hang_reload(sidecar: Ordered, brokers: ScriptedCluster) -> None:
         (send_garbage, {}),
         (hang_child, JMX),
         (block_stderr, {}),
-        (hang_reload, {}),
         (refuse_threads, {}),
     ],
-    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "hung reload", "no thread"],
+    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "no thread"],
 )
 def test_whatever_hangs(
     start: Start,

@@ -104,6 +104,15 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
     assert served.server.current.problem is None
 
 
+def test_a_fifo_keeps_authentication_on_and_blocks_no_request(serve: Callable[..., Served], path: Path) -> None:
+    """A FIFO without a writer in place of the file."""
+    served = serve(path)
+    path.unlink()
+    os.mkfifo(path)
+    assert [served.get().status for _ in range(3)] == [401] * 3
+    assert "not a regular file" in str(served.server.current.problem)
+
+
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
 def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
     path: Path, monkeypatch: pytest.MonkeyPatch, number: int
@@ -116,7 +125,7 @@ def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
         raise OSError(number, os.strerror(number))
 
     with structlog.testing.capture_logs() as logged, monkeypatch.context() as patched:
-        patched.setattr(Path, "read_text", fail)
+        patched.setattr(os, "open", fail)
         for _ in range(3):
             assert set(web.file().users) == {"prometheus"}
     assert "cannot read the file" in str(web.problem)

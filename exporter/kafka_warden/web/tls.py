@@ -3,10 +3,11 @@
 import ipaddress
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.strict import reason
+from kafka_warden.settings.strict import read_file, reason
 from kafka_warden.web.file import TlsServer
 
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -46,6 +47,8 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
 
 def _load(tls: TlsServer, key: str, load: Callable[[], None]) -> None:
     try:
+        for path in filter(Path.exists, tls.paths()):
+            read_file(path, 1)  # OpenSSL waits for the writer of a FIFO
         load()
     except ssl.SSLError as failure:
         raise ConfigError(f"tls_server_config.{key}: unusable, expected PEM: {failure.reason or failure}") from None
