@@ -83,13 +83,15 @@ def test_only_what_can_wait_is_muted_at_night() -> None:
 
 
 BROKER = {"broker": "2"}
+EXPLAINED = {**BROKER, "explained": "yes"}
 LOG_DIR = {**BROKER, "log_dir": "/data/b"}
 FOLLOWER = {"side": "follower"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # the worst explains all that is in the cluster, and not what is about the sidecar's process
     ("KafkaClusterUnreachable", {}, "KafkaBrokerUnreachable", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaNoActiveController", {}, True),
-    ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, False),
+    ("KafkaClusterUnreachable", {}, "KafkaPartitionUnderMinIsr", {}, False),
     ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
     ("KafkaClusterUnreachable", {}, "KafkaRemoteStorageErrors", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaControllerMutationThrottled", {"user": "a"}, True),
@@ -99,11 +101,15 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaClusterUnreachable", {}, "KafkaWardenDown", {}, False),
     ("KafkaClusterUnreachable", {}, "KafkaWardenAccessRefused", {}, False),
     ("KafkaNoActiveController", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaNoActiveController", {}, "KafkaBrokerFenced", BROKER, True),
+    ("KafkaNoActiveController", {}, "KafkaBrokerPartitionLimit", BROKER, False),
     ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
     ("KafkaNoActiveController", {}, "KafkaWardenBlind", {}, True),
     ("KafkaNoActiveController", {}, "KafkaPartitionOffline", {}, False),
     ("KafkaNoActiveController", {}, "KafkaLogDirOffline", LOG_DIR, False),
-    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {}, True),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {"data": "none"}, True),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {"data": "some"}, False),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenPageStale", {}, True),
     ("KafkaWardenAccessRefused", {}, "KafkaBrokerUnreachable", BROKER, False),
     # a broker explains what is its own, and what is short of replicas or late anywhere
     ("KafkaBrokerUnreachable", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
@@ -114,11 +120,14 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
     # a critical alert names the broker; alerts on missing data are not inhibited by a broker
-    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
+    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", {**BROKER, "explained": "no"}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
-    ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", BROKER, True),
-    ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", EXPLAINED, True),
+    ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, False),
+    ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
+    ("KafkaBrokerUnreachable", EXPLAINED, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, True),
     ("KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, False),
     # a directory explains the replicas of its broker and the moves to it, not how bad it is, nor another broker
@@ -142,15 +151,17 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "a"}, True),
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "b"}, False),
     ("KafkaRemoteCopyHeldBack", BROKER, "KafkaRemoteCopyLagGrowing", {"topic": "orders"}, True),
-    ("KafkaWardenBlind", {}, "KafkaWardenDown", {}, True),
-    ("KafkaWardenBlind", {}, "KafkaWardenPageStale", {}, True),
+    ("KafkaWardenBlind", {"data": "none"}, "KafkaWardenDown", {}, True),
+    ("KafkaWardenBlind", {"data": "none"}, "KafkaWardenPageStale", {}, True),
+    ("KafkaWardenBlind", {"data": "some"}, "KafkaWardenDown", {}, False),
+    ("KafkaWardenBlind", {"data": "some"}, "KafkaWardenPageStale", {}, False),
     ("KafkaWardenBlind", {}, "KafkaWardenSeriesDropped", {}, True),
     # the topic of history is on the same brokers, the folder is not
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
-    ("KafkaWardenPageStale", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, True),
+    ("KafkaWardenPageStale", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
     ("KafkaWardenBlind", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, False),
 ]
 
