@@ -17,7 +17,6 @@ from tests.support.rules import alerting_rules
 CONFIG = ALERTS / "alertmanager.yml"
 NIGHTLY = {"KafkaThrottleLeftBehind"}
 """Warnings that wait for the morning."""
-REPLICA = {"topic": "orders", "partition": "0"}
 
 
 SEVERITIES = {rule["alert"]: rule["labels"]["severity"] for rule in alerting_rules()}
@@ -92,7 +91,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaClusterUnreachable", {}, "KafkaNoActiveController", {}, True),
     ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, False),
     ("KafkaClusterUnreachable", {}, "KafkaPartitionUnderMinIsr", {}, False),
-    ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaRemoteStorageErrors", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaControllerMutationThrottled", {"user": "a"}, True),
     ("KafkaClusterUnreachable", {}, "KafkaWardenBlind", {}, True),
@@ -103,7 +102,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaNoActiveController", {}, "KafkaBrokerUnreachable", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaBrokerFenced", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaBrokerPartitionLimit", BROKER, False),
-    ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaWardenBlind", {}, True),
     ("KafkaNoActiveController", {}, "KafkaPartitionOffline", {}, False),
     ("KafkaNoActiveController", {}, "KafkaLogDirOffline", LOG_DIR, False),
@@ -114,7 +113,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # a broker explains what is its own, and what is short of replicas or late anywhere
     ("KafkaBrokerUnreachable", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
-    ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaThrottleBlocked", {"side": "leader", **BROKER}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
@@ -133,20 +132,20 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # a directory explains the replicas of its broker and the moves to it, not how bad it is, nor another broker
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
-    ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaPartitionOffline", {}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
     # a move that is stuck is late, because of a throttle that it names
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {**FOLLOWER, **BROKER}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {**FOLLOWER, **BROKER}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBelowInbound", {**FOLLOWER, **BROKER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBlocked", {**FOLLOWER, **BROKER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, True),
     # not what other replicas suffer from, nor advice
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, False),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
     ("KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "a"}, True),
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "b"}, False),
