@@ -27,6 +27,8 @@ class BrokerLink:
         """Monotonic time of the last reply of any kind."""
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
+        self._resolved = False
+        """Whether the name was ever found."""
         self._log_in_at: float | None = None
         self._quiet_until = 0.0
         self._longest_throttle: float | None = None
@@ -208,7 +210,8 @@ class BrokerLink:
             async with asyncio.timeout_at(timeout_at):
                 addresses = await self._network.resolve(self.host, self.port)
         except (OSError, ValueError, OverflowError) as fault:
-            raise resolve_fault(fault, self.address) from fault
+            raise resolve_fault(fault, self.address, self._resolved) from fault
+        self._resolved = True
         failure: Exception | None = None
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             # Each its share of the time, or one family whose packets are dropped would take it all.
