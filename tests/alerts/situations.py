@@ -81,7 +81,7 @@ OWN: Final[Mapping[str, Fault]] = {
     "KafkaReplicasOutOfSync": followers.wiped,
     "KafkaWardenBlind": blind_move,
 }
-"""Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it down."""
+"""Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""
 
 
 def situation(page: Path) -> Fault | None:
