@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.cycle import Cycle
-from kafka_warden.model import Parameters
+from kafka_warden.model import Parameters, Source
 from sandbox.certificates import Authority
 from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
@@ -319,6 +319,26 @@ def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling,
         assert fenced.took <= 0.4 * DEADLINE
         assert len(fenced.brokers.seen("connected")) <= 1
         began += INTERVAL
+
+
+def offsets_errors(polled: Polling) -> dict[str, int]:
+    """Reasons why the broker that is fenced was not asked, and how often."""
+    return dict(polled.poller.status[Source.OFFSETS, "3"].errors)
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_broker_that_is_fenced_before_a_poll_asks_it_hangs_unless_it_closed_its_connection(
+    polled: Polling, stopped: bool
+) -> None:
+    """Each poll counts a time-out; a broker that was stopped in order is only fenced."""
+    if stopped:
+        refuse(polled.brokers, 3)
+    else:
+        polled.brokers.rule(3, hang=True)
+    polled.brokers.brokers({"id": 3, "fenced": True})
+    for _ in range(2):
+        polled.poll()
+    assert offsets_errors(polled) == ({"fenced": 2} if stopped else {"timeout": 2})
 
 
 def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> None:

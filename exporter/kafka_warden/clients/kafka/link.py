@@ -45,6 +45,11 @@ class BrokerLink:
         return ".".join(map(str, known)) or None
 
     @property
+    def connected(self) -> bool:
+        """Whether a connection of an earlier question is still open: the process is the same, and runs or hangs."""
+        return self._connection is not None and self._connection.connected
+
+    @property
     def busy(self) -> bool:
         """Whether a question is under way."""
         return self._turn.locked()
@@ -148,7 +153,7 @@ class BrokerLink:
         return reply
 
     async def _connected(self, timeout_at: float) -> Connection:
-        if self._connection is not None and self._connection.connected:
+        if self._connection is not None and self.connected:
             return self._connection
         self.close()
         self._connection = await self._open(timeout_at, self._log_in)
