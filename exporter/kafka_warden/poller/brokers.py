@@ -194,7 +194,7 @@ class BrokerQuestions:
     async def _probe(self, broker: Broker) -> None:
         """Ask a fenced broker whether it is there; no other question waits for it.
 
-        One that does not answer and has kept its connection hangs. A stopped one has closed it, one that starts has none.
+        One that is silent and has kept its connection hangs. A stopped one has closed it; one that starts has none.
         """
         link, name = self.context.state.links.broker(broker), str(broker.id)
         answers = await link.answers(self.context.soon())
