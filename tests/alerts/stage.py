@@ -27,7 +27,7 @@ CLUSTER: Final = "matrix"
 SLOW_MACHINE: Final = 180.0
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
-BESIDE: Final = {"alertname", "cluster", "severity"}
+BESIDE: Final = {"alertname", "cluster", "severity", "explained", "data"}
 
 
 @dataclass(frozen=True)
