@@ -20,10 +20,13 @@ from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
 from tests.alerts.runbook import ALL_PAGES, PAGES, PLACEHOLDER, Kind, read_blocks
 from tests.support.dashboards import FILES, load, panels, titles
+from tests.support.rules import FILES as RULES
+from tests.support.rules import alerting_rules, rules_in
 
 ROOT = ALERTS.parent
 HELP = Path(__file__).parent / "recorded"
 """What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
+REFUSED = "source:kafka_warden_access_refused:max"
 OF_REPLICAS = {"BROKER", "LEADER", "PARTITION", "SIDE", "TARGET", "TOPIC"}
 """Placeholders for what an alert is about, as opposed to addresses and files."""
 TARGET_LABELS = {"cluster", "job", "instance"}
@@ -182,6 +185,23 @@ def test_page_names_panels(page: Path) -> None:
         assert set(named) <= dashboards[dashboard].keys()
         linked |= {url.rpartition("/")[2] for panel in named for url in dashboards[dashboard][panel]}
     assert page.name in linked
+
+
+@pages
+def test_page_names_the_dashboard_of_the_alert(page: Path) -> None:
+    """The dashboard that `dashboard_url` opens is one of those to look at."""
+    (url,) = (rule["annotations"]["dashboard_url"] for rule in alerting_rules() if rule["alert"] == page.stem)
+    opened = re.findall(r"/d/kafka-warden-(\w+)", url)[0]
+    assert f"Dashboard **{titles()[opened]}**" in page.read_text()
+
+
+@each(page for page in PAGES if page.stem in {"KafkaBrokerUnreachable", "KafkaClusterUnreachable"})
+def test_refused_access_is_another_alert(page: Path) -> None:
+    """No row is for a reason with which a broker counts as reachable: KafkaWardenAccessRefused fires for it."""
+    (rule,) = (rule for rule in rules_in(*(file.read_text() for file in RULES)) if rule.get("record") == REFUSED)
+    reasons = re.findall(r'reason=~"([^"]*)"', rule["expr"])[0].split("|")
+    rows = [line.split("|")[1] for line in page.read_text().splitlines() if line.startswith("|")]
+    assert [row for row in rows if any(f"`{reason}`" in row for reason in reasons)] == []
 
 
 @pages
