@@ -128,6 +128,13 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
     ("KafkaBrokerUnreachable", EXPLAINED, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, True),
     ("KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
+    (
+        "KafkaThrottleHoldsOriginals",
+        {"side": "leader", "broker": "1"},
+        "KafkaThrottleHoldsOriginals",
+        {**FOLLOWER, **BROKER},
+        True,
+    ),
     ("KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, False),
     # a directory explains the replicas of its broker and the moves to it, not how bad it is, nor another broker
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicasOutOfSync", BROKER, True),
