@@ -129,8 +129,9 @@ def outputs() -> dict[Path, str]:
         before, rest = readme.split(begin)
         readme = f"{before}{begin}{table}{end}{rest.split(end)[1]}"
     made = {HERE / template.name: rules(template) for template in templates()}
-    made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment())
-    made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest())
+    alerts = [rule for template in templates() for rule in re.findall(r"- alert: (\S+)", template.read_text("utf-8"))]
+    made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment(alerts))
+    made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest(alerts))
     return {**made, README: readme, MANIFEST: manifest()}
 
 

@@ -4,6 +4,7 @@ As a fragment for its configuration file, and as an AlertmanagerConfig for the P
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +12,6 @@ import yaml
 
 HERE: Final = Path(__file__).parent
 EXAMPLE: Final = HERE / "alertmanager.yml"
-OURS: Final = 'alertname =~ "Kafka.+"'
-"""Selects the alerts of this repository."""
 FRAGMENT_HEADER: Final = """\
 # Made from alertmanager.yml by `make rules`: do not edit. alertmanager.yml has the reasons.
 # Add `routes` to the routes of your own route, and the other lists to yours. Define the receivers that `routes` names.
@@ -21,27 +20,33 @@ MANIFEST_HEADER: Final = """\
 # Made from alerts/alertmanager.yml by `make rules`: do not edit. alerts/README.md says how to add receivers.
 # Alerts have no label `namespace`: the Alertmanager needs alertmanagerConfigMatcherStrategy: {type: None}.
 """
+_NAME: Final = re.compile(r'alertname =~? "(.+)"')
 _MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"\\]*)"')
 
 
-def fragment() -> dict[str, Any]:
-    """Routes, inhibitions and time intervals for alerts of this repository only."""
+def fragment(alerts: Iterable[str]) -> dict[str, Any]:
+    """Routes, inhibitions and time intervals for these alerts only: others may have names that begin like theirs."""
     example = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    names = tuple(alerts)
     inhibitions = [
-        {key: _ours(value) if key.endswith("_matchers") else value for key, value in rule.items()}
+        {
+            key: [_exact(text, names) for text in value] if key.endswith("_matchers") else value
+            for key, value in rule.items()
+        }
         for rule in example["inhibit_rules"]
     ]
-    route = {"receiver": example["route"]["receiver"], "matchers": [OURS], **example["route"]}
+    ours = _exact('alertname =~ ".+"', names)
+    route = {"receiver": example["route"]["receiver"], "matchers": [ours], **example["route"]}
     return {"routes": [route], "inhibit_rules": inhibitions, "time_intervals": example["time_intervals"]}
 
 
-def manifest() -> dict[str, Any]:
+def manifest(alerts: Iterable[str]) -> dict[str, Any]:
     """The fragment as an AlertmanagerConfig, version v1alpha1, which needs no conversion webhook.
 
     Raises:
         ValueError: A matcher has no quoted value.
     """
-    parts = fragment()
+    parts = fragment(alerts)
     (route,) = parts["routes"]
     receivers = dict.fromkeys(one["receiver"] for one in (route, *route["routes"]) if "receiver" in one)
     spec = {
@@ -58,9 +63,13 @@ def manifest() -> dict[str, Any]:
     }
 
 
-def _ours(matchers: list[str]) -> list[str]:
-    """Matchers that select no alert of others: those without a name of an alert get ours."""
-    return matchers if any(matcher.startswith("alertname") for matcher in matchers) else [OURS, *matchers]
+def _exact(matcher: str, names: Iterable[str]) -> str:
+    """The matcher with the names that it selects, if it is about names of alerts."""
+    found = _NAME.fullmatch(matcher)
+    if found is None:
+        return matcher
+    selected = [name for name in names if re.fullmatch(found[1], name)]
+    return f'alertname =~ "{"|".join(selected)}"'
 
 
 def _for_operator(value: Any) -> Any:

@@ -190,7 +190,7 @@ class Demo:
         """
         alerts = [alert for alert in self.alertmanager.alerts() if alert.name not in COMPANIONS]
         for alert in alerts:
-            if (alert.name, alert.labels.get("topic")) != (ALERT, scene.STUCK.topic):
+            if (alert.name, alert.labels.get("broker")) != (ALERT, str(scene.STUCK.target)):
                 raise DemoError(f"a false alert reached Alertmanager: {dict(alert.labels)} {dict(alert.annotations)}")
         return alerts[0] if alerts else None
 

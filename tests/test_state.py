@@ -35,6 +35,14 @@ def test_a_missing_file_is_a_first_start(file: Path) -> None:
     assert logs == []
 
 
+def test_a_fifo_is_not_a_state(file: Path) -> None:
+    """It is not waited for."""
+    os.mkfifo(file)
+    with capture_logs() as logs:
+        assert StateFile(file).load() is None
+    assert [entry["why"] for entry in logs] == ["not a regular file"]
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[]", b"\x80", b'{"a": 1', b"[" * 100_000],

@@ -89,7 +89,11 @@ class Sidecar:
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)
         self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)
         self._reloader = Reloader(config, load, self._put_in_force, self._timer.before_next)
-        self._health = HealthCheck(lambda: self._timer.late(self._cycle.interval), lambda: self._reloader.problem)
+        self._health = HealthCheck(
+            lambda: self._timer.late(self._cycle.interval),
+            lambda: self._server.late(),  # noqa: PLW0108  # it is made below
+            note=lambda: self._reloader.problem,
+        )
         web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
         self._cycle.figures = lambda: figures(self._reloader, self._poller, self._server)
@@ -154,13 +158,15 @@ class Sidecar:
         self._timer.stop()
         # This ends the poll. To end the JMX child takes longer.
         closing = threading.Thread(target=self._poller.close, name="close", daemon=True)
-        closing.start()
+        with suppress(RuntimeError):  # no thread can start
+            closing.start()
         self._timer.join(left(POLL_WITHIN))
         self._cycle.save()
         if self._history is not None:
             self._history.stop(left(HISTORY_WITHIN))
         self._server.stop(left(1.0))
-        closing.join(left(2.0))
+        if closing.is_alive():
+            closing.join(left(2.0))
         log.info("stopped")
 
     def _put_in_force(self, config: Config) -> None:

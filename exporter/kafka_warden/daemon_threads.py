@@ -21,7 +21,11 @@ class DaemonThreads:
         self._name = name
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call."""
+        """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call.
+
+        Raises:
+            RuntimeError: no thread can start.
+        """
         await self._free.acquire()
         loop, done = asyncio.get_running_loop(), Future[T]()
         done.set_running_or_notify_cancel()  # from now on it cannot be cancelled
@@ -36,5 +40,9 @@ class DaemonThreads:
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(self._free.release)
 
-        threading.Thread(target=work, name=self._name, daemon=True).start()
+        try:
+            threading.Thread(target=work, name=self._name, daemon=True).start()
+        except BaseException:
+            self._free.release()
+            raise
         return await asyncio.wrap_future(done)

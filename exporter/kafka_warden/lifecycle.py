@@ -39,14 +39,19 @@ class Signals:
     def end(self, code: int = 0) -> float:
         """Save the state, and end the process after `STOP_WITHIN` at the latest; return that time, monotonic.
 
-        Does not wait. Further calls do nothing.
+        Does not wait, except that without a thread to spare it saves and ends at once. Further calls do nothing.
         """
         if self._ends_at is None:
             self._ends_at = time.monotonic() + STOP_WITHIN
             limit = threading.Timer(STOP_WITHIN, os._exit, (code,))
             limit.daemon = True
-            limit.start()
-            threading.Thread(target=self.save, name="save", daemon=True).start()
+            try:
+                limit.start()
+                threading.Thread(target=self.save, name="save", daemon=True).start()
+            except RuntimeError:  # no thread can start
+                signal.alarm(int(STOP_WITHIN))  # ends the process if the save hangs
+                self.save()
+                os._exit(code)
         return self._ends_at
 
     def _end_on_signal(self) -> None:

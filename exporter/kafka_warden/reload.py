@@ -12,7 +12,7 @@ import structlog
 
 from kafka_warden.config import OPTIONS, Config
 from kafka_warden.config.types import KafkaConfig
-from kafka_warden.errors import UnusableError
+from kafka_warden.errors import ConfigError, UnusableError
 from kafka_warden.lifecycle import notify
 
 log = structlog.get_logger(__name__)
@@ -79,6 +79,7 @@ class Reloader:
 
     def _use(self, read: int, wanted: Config) -> None:
         try:
+            _refuse_weaker(self.config, wanted)
             options = changed(self.config, wanted)
             config = _with_fixed_options(wanted, self.config)
             self._put_in_force(config)
@@ -111,6 +112,32 @@ def changed(old: Config, new: Config) -> tuple[str, ...]:
     before, after = ({**config.kafka.properties, **config.kafka.secrets} for config in (old, new))
     kafka = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     return (*options, *(f"kafka.{name}" for name in kafka))
+
+
+def _refuse_weaker(old: Config, new: Config) -> None:
+    """Raise a ConfigError if an option protects less than before: the file may be cut off."""
+    after = _protection(new)
+    for option, before in _protection(old).items():
+        if after[option] < before:
+            raise ConfigError(f"{option}: restart the sidecar to weaken TLS or the login")
+
+
+def _protection(config: Config) -> dict[str, int]:
+    """Return how much each option protects; more is better."""
+    settings = config.kafka.settings
+    files = settings.tls.files if settings.tls is not None else None
+    return {
+        "jmx.tls.ca_file": config.jmx.tls.ca_file is not None,
+        "jmx.tls.registry": config.jmx.tls.ca_file is not None and config.jmx.tls.registry,
+        "kafka.security.protocol": 2 * (files is not None) + (settings.sasl_mechanism is not None),
+        "kafka.sasl.mechanism": (settings.sasl_mechanism or "").startswith("SCRAM"),
+        "kafka.ssl.ca.location": files is not None and (files.ca or files.ca_text) is not None,
+        "kafka.ssl.crl.location": files is not None and files.revoked is not None,
+        "kafka.enable.ssl.certificate.verification": files is not None and files.verify,
+        "kafka.ssl.endpoint.identification.algorithm": files is not None and files.verify_hostname,
+        "kafka.ssl.cipher.suites": files is not None and bool(files.ciphers),
+        "kafka.ssl.enabled.protocols": files.least if files is not None else 0,
+    }
 
 
 def _with_fixed_options(new: Config, old: Config) -> Config:

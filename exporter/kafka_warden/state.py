@@ -17,6 +17,7 @@ from typing import Any, Final
 import structlog
 
 from kafka_warden.errors import StateError
+from kafka_warden.settings.strict import read_file
 
 log = structlog.get_logger(__name__)
 
@@ -69,8 +70,7 @@ class StateFile:
             self._failing = False
 
     def _read(self) -> Mapping[str, Any]:
-        with self._path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+        raw = read_file(self._path, LARGEST + 1)
         if len(raw) > LARGEST:
             raise StateError(f"it is larger than {LARGEST} bytes")
         try:

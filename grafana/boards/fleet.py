@@ -14,23 +14,40 @@ MOVES: Final = (cell("moves", CLUSTER),)
 REPLICAS: Final = (cell("replicas", CLUSTER),)
 CAPACITY: Final = (cell("capacity", CLUSTER),)
 SIDECAR: Final = (cell("sidecar", CLUSTER),)
-ANSWERS: Final = looks.named(("no answer", "red"), ("answer", "green"))
+REACHABLE: Final = looks.named(
+    ("no broker", "red"), ("no controller", "red"), ("controller unknown", "blue"), ("yes", "green")
+)
 OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
 """From 120 s on, alerts do not use a snapshot at the default interval (alerts/README.md)."""
 
 
-def _of(name: str) -> str:
-    return series(name, narrowed_by=(), cluster=EACH_CLUSTER)
+def _of(name: str, matchers: str = "") -> str:
+    return series(name, matchers, narrowed_by=(), cluster=EACH_CLUSTER)
 
 
-def _most(name: str, by: str = "") -> str:
+def _most(name: str, by: str = "", matchers: str = "") -> str:
     """The maximum over the sidecars of each cluster."""
-    return f"max by ({f'cluster, {by}' if by else 'cluster'}) ({_of(name)})"
+    return f"max by ({f'cluster, {by}' if by else 'cluster'}) ({_of(name, matchers)})"
+
+
+def _limit_used(scope: str, by: str) -> str:
+    limit = f"min by ({by}) ({_of(f'{scope}_partition_limit')}) {FINITE}"
+    return f"max by ({by}) ({_of(f'{scope}_partitions')}) / ({limit})"
 
 
 STUCK: Final = number(f"{_most('reassignment_stuck', REPLICA)} == 1", "cluster")
-LIMIT: Final = f"min by (cluster, broker) ({_of('broker_partition_limit')}) {FINITE}"
-OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state")
+BROKER_ANSWERS: Final = _most("cluster_reachable")
+CONTROLLER_ANSWERS: Final = _most("controller_reachable")
+OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')
+"""As KafkaReplicasOutOfSync counts: without replicas that a reassignment adds."""
+BROKER_LIMIT_USED: Final = _limit_used("broker", "cluster, broker")
+CLUSTER_LIMIT_USED: Final = _limit_used("cluster", "cluster")
+STATES: Final = total(OUT_OF_SYNC, "cluster, state")
+# A recording rule of alerts/sidecar.rules.yml. A cluster without blind spots has a sidecar that is scraped.
+BLIND: Final = (
+    f"count by (cluster) (cluster:kafka_warden_blind_spots:count{{{EACH_CLUSTER}}})"
+    f" or 0 * max by (cluster) (cluster:kafka_warden_sidecars:count{{{EACH_CLUSTER}}})"
+)
 
 CLUSTERS: Final = (
     Line(
@@ -39,9 +56,12 @@ CLUSTERS: Final = (
             rows(
                 About(
                     "Clusters",
-                    "A cell opens the dashboard of its cluster. A dash is an unknown value. A cluster stays in the "
-                    "table as long as one of its snapshots is in the selected time range.",
+                    "A cell opens the dashboard of its cluster. A dash is an unknown value. State is that of most "
+                    "replicas out of sync; Blind is how many kinds of data are missing, from the alert rules. A "
+                    "cluster stays in the table as long as one of its snapshots is in the selected time range.",
                     runbooks=(
+                        "KafkaClusterUnreachable",
+                        "KafkaNoActiveController",
                         "KafkaPartitionOffline",
                         "KafkaPartitionUnderMinIsr",
                         "KafkaReassignmentStuck",
@@ -49,10 +69,15 @@ CLUSTERS: Final = (
                     ),
                     no_value="no cluster in this time range",
                 ),
-                {"cluster": CLUSTER},
+                {"cluster": CLUSTER, "state": "State"},
                 [
-                    Value("Brokers", _most("cluster_reachable"), looks.COUNT, mappings=[ANSWERS], links=SIDECAR),
-                    Value("Controller", _most("controller_reachable"), looks.COUNT, mappings=[ANSWERS], links=SIDECAR),
+                    Value(
+                        "Reachable",
+                        f"{BROKER_ANSWERS} * on (cluster) (1 + 2 * {CONTROLLER_ANSWERS} or 2 * {BROKER_ANSWERS})",
+                        looks.COUNT,
+                        mappings=[REACHABLE],
+                        links=SIDECAR,
+                    ),
                     Value("Offline", _most("offline_partitions"), looks.COUNT, looks.RED_FROM_ONE, links=REPLICAS),
                     Value(
                         "Under min ISR",
@@ -79,12 +104,13 @@ CLUSTERS: Final = (
                     ),
                     Value(
                         "Limit used",
-                        f"max by (cluster) ({_most('broker_partitions', 'broker')} / ({LIMIT}))",
+                        f"max by (cluster) ({BROKER_LIMIT_USED} or {CLUSTER_LIMIT_USED})",
                         looks.RATIO,
                         ((0.8, "orange"), (1, "red")),
                         absent="no limit set",
                         links=CAPACITY,
                     ),
+                    Value("Blind", BLIND, looks.COUNT, looks.ORANGE_FROM_ONE, links=SIDECAR),
                     Value(
                         "Snapshot age",
                         f"time() - max by (cluster) (max_over_time({_of('snapshot_timestamp_seconds')}[$__range]))",
@@ -92,6 +118,7 @@ CLUSTERS: Final = (
                         OLD,
                         links=SIDECAR,
                     ),
+                    Value("Most replicas", f"topk by (cluster) (1, {STATES} > 0)", looks.COUNT, hidden=True),
                 ],
                 label_links=REPLICAS,
             ),
@@ -107,17 +134,17 @@ CAUSES: Final = (
             rows(
                 About(
                     "Out of sync, by state",
-                    "Followers outside the ISR. Moving and bootstrapping replicas have not joined the ISR yet, "
-                    "recovering replicas catch up, slow and stuck replicas do not.",
+                    "Followers outside the ISR, without those that moves add. Bootstrapping replicas have not joined "
+                    "the ISR yet, recovering replicas catch up, slow and stuck replicas do not.",
                     runbooks=("KafkaReplicasOutOfSync",),
                     no_value="all replicas are in sync",
                 ),
                 {"cluster": CLUSTER, "state": "State"},
-                [Value("Followers", f"{total(OUT_OF_SYNC, 'cluster, state')} > 0", looks.COUNT, links=REPLICAS)],
+                [Value("Followers", f"{STATES} > 0", looks.COUNT, links=REPLICAS)],
                 label_links=REPLICAS,
             ),
             lines(
-                About("Out of sync, by cluster", "Followers outside the ISR, those of moves included."),
+                About("Out of sync, by cluster", "Followers outside the ISR, without those that moves add."),
                 [Query(total(OUT_OF_SYNC, "cluster"), "{{cluster}}")],
                 looks.COUNT,
             ),

@@ -6,7 +6,7 @@ from grafana.kit import looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel, states
-from grafana.kit.queries import REPLICA, busiest, increase, least, most, number, or_zero, total
+from grafana.kit.queries import REPLICA, busiest, increase, least, most, total
 from grafana.kit.tables import Value, rows
 
 LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
@@ -289,7 +289,7 @@ BROKERS: Final = (
                 [
                     Query(most("under_replicated_partitions"), "under-replicated"),
                     Query(most("at_min_isr_partitions"), "at min ISR"),
-                    Query(most("under_min_isr_partitions"), "under min ISR"),
+                    Query(most("known_under_min_isr_partitions"), "under min ISR"),
                     Query(most("offline_partitions"), "offline"),
                 ],
                 looks.COUNT,
@@ -311,7 +311,7 @@ BROKERS: Final = (
                     "Followers that do not advance although their leader is ahead, without moves.",
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
-                or_zero(number(most("replica_state", REPLICA, 'state="stuck"')), "under_replicated_partitions"),
+                total(most("broker_out_of_sync_replicas", "broker, state", 'state="stuck"')),
                 steps=looks.RED_FROM_ONE,
             ),
         ],

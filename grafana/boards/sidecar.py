@@ -23,7 +23,7 @@ UNREACHABLE: Final = (
     "KafkaWardenJmxUnreachable",
 )
 OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
-"""Past 120 s no alert believes a page at the default interval (alerts/README.md)."""
+"""From 120 s on, alerts do not use a snapshot at the default interval (alerts/README.md)."""
 
 
 def _of(name: str) -> str:

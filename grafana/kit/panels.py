@@ -23,7 +23,7 @@ from grafana.kit.links import runbook
 from grafana.kit.looks import COUNT, NO_STEPS, RATIO, Steps, thresholds
 
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
-REF_IDS: Final = "ABCDEFGHIJ"
+REF_IDS: Final = "ABCDEFGHIJK"
 NO_DATA: Final = "unknown"
 """Text of a panel without data, by default: absent is unknown."""
 

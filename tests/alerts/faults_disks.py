@@ -71,8 +71,4 @@ def _lose_half(stage: Stage, topic: str) -> Lost:
     aside = lost.rename(lost.with_name("aside"))
     offline = f'kafka_warden_log_dir_online{{broker="{VICTIM}"}} == 0'
     wait_for(lambda: stage.value(offline) is not None, 60, "the broker has given the directory up")
-    brought = {
-        fired("KafkaLogDirOffline", broker=VICTIM, log_dir=lost),
-        fired("KafkaReplicasOutOfSync", broker=VICTIM),
-    }
-    return Lost(lost, aside, brought)
+    return Lost(lost, aside, {fired("KafkaLogDirOffline", broker=VICTIM, log_dir=lost)})

@@ -15,8 +15,8 @@ PAGES: Final = [page for page in ALL_PAGES if page.stem in {rule["alert"] for ru
 """The others are for links to alerts that have another name now."""
 LOOKS: Final = (
     r"kafka-(broker-api-versions|log-dirs|metadata-quorum)\.sh",
-    r"kafka-(configs|topics)\.sh .*--(describe|list)\b",
-    r"kafka-reassign-partitions\.sh .*(--list|--generate|--verify .*--preserve-throttles)\b",
+    r"kafka-(configs|consumer-groups|topics)\.sh .*--(describe|list)\b",
+    r"kafka-reassign-partitions\.sh .*(--list|--verify .*--preserve-throttles)\b",
 )
 """Commands of Kafka's tools that change nothing."""
 PLACEHOLDER: Final = re.compile(r"(?<![$\w])[A-Z][A-Z_]+\b")

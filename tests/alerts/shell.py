@@ -23,6 +23,7 @@ MAIN: Final = {
     "kafka-broker-api-versions": f"{TOOLS}BrokerApiVersionsCommand",
     "kafka-cluster": f"{TOOLS}ClusterTool",
     "kafka-configs": f"{ADMIN}ConfigCommand",
+    "kafka-consumer-groups": f"{TOOLS}consumer.group.ConsumerGroupCommand",
     "kafka-leader-election": f"{TOOLS}LeaderElectionCommand",
     "kafka-log-dirs": f"{TOOLS}LogDirsCommand",
     "kafka-metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
@@ -78,12 +79,10 @@ class Shell:
         self._environment = {**os.environ, "PATH": path, "CURL_HOME": os.fspath(directory)}
 
     def write_plan(self, replicas: Mapping[Partition, tuple[int, ...]]) -> None:
-        """Write `move.json`, and `topics.json` with its topics."""
+        """Write `move.json`."""
         self.plan = replicas
         partitions = [{"topic": name, "partition": n, "replicas": to} for (name, n), to in replicas.items()]
         (self._directory / "move.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
-        topics = [{"topic": name} for name in sorted({name for name, _ in replicas})]
-        (self._directory / "topics.json").write_text(json.dumps({"version": 1, "topics": topics}))
 
     def run(self, command: str) -> Ran:
         """Run a command as the shell of an operator does, after the assignments of the commands before it."""
@@ -93,7 +92,7 @@ class Shell:
             return Ran(None, "", 0.0)
         began = time.monotonic()
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", "\n".join([*self._assigned, command])],
+            ["bash", "-c", "\n".join([*self._assigned, command])],
             cwd=self._directory,
             env=self._environment,
             stdin=subprocess.DEVNULL,

@@ -58,6 +58,13 @@ def blind_move(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaWardenBlind", topic="outrun")}
 
 
+@fault("stuck-move", "A move is throttled to less than what is produced")
+def stuck_move(stage: Stage) -> Iterator[set[Fired]]:
+    """The queries of the page name the partition."""
+    with throttles.below_inbound.happen(stage):
+        yield {fired("KafkaReassignmentStuck", topic="outrun", partition=0, broker=2)}
+
+
 @fault("topic-filling", "A log directory with a topic is 95 % full")
 def topic_filling(stage: Stage) -> Iterator[set[Fired]]:
     """A topic whose retention can be shortened."""
@@ -70,10 +77,11 @@ OWN: Final[Mapping[str, Fault]] = {
     "KafkaLogDirFilling": topic_filling,
     "KafkaPartitionOffline": stale_replica,
     "KafkaPartitionUnderMinIsr": starved,
+    "KafkaReassignmentStuck": stuck_move,
     "KafkaReplicasOutOfSync": followers.wiped,
     "KafkaWardenBlind": blind_move,
 }
-"""Where the faults of the rounds leave nothing for a command of the page to work on, or a broker too slow for it."""
+"""Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""
 
 
 def situation(page: Path) -> Fault | None:

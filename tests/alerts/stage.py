@@ -27,7 +27,7 @@ CLUSTER: Final = "matrix"
 SLOW_MACHINE: Final = 180.0
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
-BESIDE: Final = {"alertname", "cluster", "severity"}
+BESIDE: Final = {"alertname", "cluster", "severity", "explained", "data"}
 
 
 @dataclass(frozen=True)
@@ -295,11 +295,11 @@ class Stage:
         }
 
     def restart_sidecar(self, **sections: Any) -> None:
-        """Restart it, with other options where some are given, and wait until Prometheus has its page."""
+        """Restart it, with other options where some are given, and wait until Prometheus has its snapshot."""
         self.sidecar.restart(**sections)
         ready = time.time()
         wait_for(
-            lambda: self.value(f"kafka_warden_snapshot_timestamp_seconds > {ready:.3f}"), SLOW_MACHINE, "a new page"
+            lambda: self.value(f"kafka_warden_snapshot_timestamp_seconds > {ready:.3f}"), SLOW_MACHINE, "a new snapshot"
         )
 
     def value(self, expression: str) -> float | None:

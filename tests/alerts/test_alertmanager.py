@@ -17,7 +17,6 @@ from tests.support.rules import alerting_rules
 CONFIG = ALERTS / "alertmanager.yml"
 NIGHTLY = {"KafkaThrottleLeftBehind"}
 """Warnings that wait for the morning."""
-REPLICA = {"topic": "orders", "partition": "0"}
 
 
 SEVERITIES = {rule["alert"]: rule["labels"]["severity"] for rule in alerting_rules()}
@@ -83,14 +82,16 @@ def test_only_what_can_wait_is_muted_at_night() -> None:
 
 
 BROKER = {"broker": "2"}
+EXPLAINED = {**BROKER, "explained": "yes"}
 LOG_DIR = {**BROKER, "log_dir": "/data/b"}
 FOLLOWER = {"side": "follower"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # the worst explains all that is in the cluster, and not what is about the sidecar's process
     ("KafkaClusterUnreachable", {}, "KafkaBrokerUnreachable", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaNoActiveController", {}, True),
-    ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, True),
-    ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaPartitionOffline", {}, False),
+    ("KafkaClusterUnreachable", {}, "KafkaPartitionUnderMinIsr", {}, False),
+    ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaRemoteStorageErrors", BROKER, True),
     ("KafkaClusterUnreachable", {}, "KafkaControllerMutationThrottled", {"user": "a"}, True),
     ("KafkaClusterUnreachable", {}, "KafkaWardenBlind", {}, True),
@@ -99,58 +100,74 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaClusterUnreachable", {}, "KafkaWardenDown", {}, False),
     ("KafkaClusterUnreachable", {}, "KafkaWardenAccessRefused", {}, False),
     ("KafkaNoActiveController", {}, "KafkaBrokerUnreachable", BROKER, True),
-    ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaNoActiveController", {}, "KafkaBrokerFenced", BROKER, True),
+    ("KafkaNoActiveController", {}, "KafkaBrokerPartitionLimit", BROKER, False),
+    ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaWardenBlind", {}, True),
     ("KafkaNoActiveController", {}, "KafkaPartitionOffline", {}, False),
     ("KafkaNoActiveController", {}, "KafkaLogDirOffline", LOG_DIR, False),
-    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {}, True),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {"data": "none"}, True),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenBlind", {"data": "some"}, False),
+    ("KafkaWardenAccessRefused", {}, "KafkaWardenPageStale", {}, True),
     ("KafkaWardenAccessRefused", {}, "KafkaBrokerUnreachable", BROKER, False),
     # a broker explains what is its own, and what is short of replicas or late anywhere
     ("KafkaBrokerUnreachable", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
-    ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaThrottleBlocked", {"side": "leader", **BROKER}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenJmxUnreachable", BROKER, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
     # a critical alert names the broker; alerts on missing data are not inhibited by a broker
-    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
+    ("KafkaPartitionOffline", {}, "KafkaBrokerUnreachable", {**BROKER, "explained": "no"}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenBlind", {}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
-    ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", BROKER, True),
-    ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", BROKER, True),
+    ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", EXPLAINED, True),
+    ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, False),
+    ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
+    ("KafkaBrokerUnreachable", EXPLAINED, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, True),
     ("KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
+    (
+        "KafkaThrottleHoldsOriginals",
+        {"side": "leader", "broker": "1"},
+        "KafkaThrottleHoldsOriginals",
+        {**FOLLOWER, **BROKER},
+        True,
+    ),
     ("KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, False),
     # a directory explains the replicas of its broker and the moves to it, not how bad it is, nor another broker
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
-    ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", {**REPLICA, **BROKER}, True),
+    ("KafkaLogDirOffline", LOG_DIR, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaLogDirOffline", LOG_DIR, "KafkaPartitionOffline", {}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaLogDirOffline", LOG_DIR, False),
     # a move that is stuck is late, because of a throttle that it names
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {**FOLLOWER, **BROKER}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {**FOLLOWER, **BROKER}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", {"broker": "3"}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBelowInbound", {**FOLLOWER, **BROKER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBlocked", {**FOLLOWER, **BROKER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleBlocked", {"side": "leader", "broker": "1"}, True),
     # not what other replicas suffer from, nor advice
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, False),
-    ("KafkaReassignmentStuck", {**REPLICA, **BROKER}, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleLopsided", {"side": "leader", **BROKER}, False),
     ("KafkaThrottleBelowInbound", {"side": "leader", **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "a"}, True),
     ("KafkaControllerMutationThrottled", {"user": "a"}, "KafkaControllerMutationTokensDraining", {"user": "b"}, False),
     ("KafkaRemoteCopyHeldBack", BROKER, "KafkaRemoteCopyLagGrowing", {"topic": "orders"}, True),
-    ("KafkaWardenBlind", {}, "KafkaWardenDown", {}, True),
-    ("KafkaWardenBlind", {}, "KafkaWardenPageStale", {}, True),
+    ("KafkaWardenBlind", {"data": "none"}, "KafkaWardenDown", {}, True),
+    ("KafkaWardenBlind", {"data": "none"}, "KafkaWardenPageStale", {}, True),
+    ("KafkaWardenBlind", {"data": "some"}, "KafkaWardenDown", {}, False),
+    ("KafkaWardenBlind", {"data": "some"}, "KafkaWardenPageStale", {}, False),
     ("KafkaWardenBlind", {}, "KafkaWardenSeriesDropped", {}, True),
     # the topic of history is on the same brokers, the folder is not
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
-    ("KafkaWardenPageStale", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, True),
+    ("KafkaWardenPageStale", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),
     ("KafkaWardenBlind", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, False),
 ]
 

@@ -1,6 +1,6 @@
 """One of 12 brokers, with 2,500 of 30,000 replicas, is dead for 30 minutes: a few short notifications, not thousands.
 
-The pages are the product's own: derived and rendered from generated snapshots that advance with real time. A real
+/metrics is that of the product: derived and rendered from generated snapshots that advance with real time. A real
 Prometheus scrapes them and a real Alertmanager notifies a webhook. Durations are a tenth of the real ones.
 """
 
@@ -38,7 +38,7 @@ RECORDS_A_SECOND, BEHIND, RECORD = 100, 1_000_000, 100
 FIGURES: Final[Figures] = {
     "cluster_reachable": {(): 1.0},
     "controller_reachable": {(): 1.0},
-    # A busy machine needs seconds for a page: it counts for three of these, as in a sidecar whose polls take longer.
+    # A busy machine needs seconds for one: it counts for three of these, as in a sidecar whose polls take longer.
     "poll_interval_seconds": {(): 4 * INTERVAL},
 }
 MOST: Final = 3
@@ -55,7 +55,7 @@ class Phase(Enum):
 
 
 class GeneratedSidecar:
-    """The page of a sidecar."""
+    """The /metrics of a sidecar."""
 
     def __init__(self) -> None:
         self.page = b""

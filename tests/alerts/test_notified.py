@@ -8,18 +8,19 @@ from tests.alerts.notified import Webhook
 
 
 def test_what_is_explained_is_not_sent(tmp_path: Path) -> None:
-    """The same alert in two severities is one notification, to the receiver of the severer one, with all its text."""
-    critical = {"alertname": "One", "severity": "critical", "cluster": "prod"}
+    """What another alert inhibits is no notification; the other one has all its text."""
+    critical = {"alertname": "KafkaClusterUnreachable", "severity": "critical", "cluster": "prod"}
+    explained = {"alertname": "KafkaThrottleBlocked", "severity": "warning", "cluster": "prod"}
     later = {"alertname": "Two", "severity": "warning", "cluster": "prod"}
     with Webhook() as webhook:
         config = webhook.config(tmp_path / "alertmanager.yml", scale=0.001, floor=0.5)
         with Alertmanager(tmp_path / "alertmanager", config) as alertmanager:
-            alertmanager.post([critical, {**critical, "severity": "warning"}])
+            alertmanager.post([critical, explained])
             wait_for(lambda: webhook.received, 30, "the first is sent")
             alertmanager.post([later])
             wait_for(lambda: webhook.received[1:], 30, "the second is sent")
     assert [(each.receiver, each.name) for each in webhook.received] == [
-        ("kafka-pager", "One"),
+        ("kafka-pager", "KafkaClusterUnreachable"),
         ("kafka-on-call", "Two"),
     ]
     assert webhook.received[0].labels == (critical,)

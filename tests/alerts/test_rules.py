@@ -22,6 +22,12 @@ METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 SELECTOR_LABEL = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
 SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
 """A label and what it is compared with, alternatives and all."""
+DECIDED = {
+    "KafkaBrokerUnreachable": {"explained"},
+    "KafkaReplicasOutOfSync": {"explained"},
+    "KafkaWardenBlind": {"data"},
+}
+"""Labels besides the severity, for inhibitions."""
 LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 
 
@@ -32,8 +38,8 @@ each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["al
 
 
 def texts(rule: dict[str, Any]) -> list[str]:
-    """The expression and the annotations' templates."""
-    return [rule["expr"], *rule.get("annotations", {}).values()]
+    """The expression and the templates of annotations and labels."""
+    return [rule["expr"], *rule.get("annotations", {}).values(), *rule.get("labels", {}).values()]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -57,7 +63,7 @@ def test_alertmanager_configuration_loads() -> None:
 def test_alert_is_complete(rule: dict[str, Any]) -> None:
     """Every alert has a severity, durations, texts, a runbook and labels that do not change."""
     name = rule["alert"]
-    assert rule["labels"].keys() == {"severity"}
+    assert rule["labels"].keys() == {"severity"} | DECIDED.get(name, set())
     assert rule["labels"]["severity"] in {"critical", "warning", "info"}
     assert seconds(rule["for"]) > 0
     assert seconds(rule["keep_firing_for"]) > 0

@@ -4,11 +4,13 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from operator import add, mul, sub, truediv
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kafka_warden.errors import REASONS, SinkError
 from kafka_warden.formulas import throttle_problems, tiered_problems
@@ -16,12 +18,17 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.stuck import Cause
 from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
-from tests.alerts.runbook import ALL_PAGES, PAGES, Kind, read_blocks
+from tests.alerts.runbook import ALL_PAGES, PAGES, PLACEHOLDER, Kind, read_blocks
 from tests.support.dashboards import FILES, load, panels, titles
+from tests.support.rules import FILES as RULES
+from tests.support.rules import alerting_rules, rules_in
 
 ROOT = ALERTS.parent
 HELP = Path(__file__).parent / "recorded"
 """What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
+REFUSED = "source:kafka_warden_access_refused:max"
+OF_REPLICAS = {"BROKER", "LEADER", "PARTITION", "SIDE", "TARGET", "TOPIC"}
+"""Placeholders for what an alert is about, as opposed to addresses and files."""
 TARGET_LABELS = {"cluster", "job", "instance"}
 PARTS = ["Run this", "Look at this", "What to do", "When not to act"]
 ENTITIES = {"topics", "brokers", "users", "clients"}
@@ -62,6 +69,18 @@ def commands(page: Path) -> Iterator[tuple[str, str]]:
     """Kafka's tools with their arguments, anywhere in the runbook."""
     text = page.read_text().replace("\\\n", " ").replace("SIDE.", "leader.")
     yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)
+
+
+@cache
+def labels() -> dict[str, set[str]]:
+    """The labels of each alert, from the tests of its rule."""
+    tests = (test for file in (ALERTS / "tests").glob("*.yml") for test in yaml.safe_load(file.read_text())["tests"])
+    found: dict[str, set[str]] = {}
+    for check in (check for test in tests for check in test.get("alert_rule_test", ())):
+        found.setdefault(check["alertname"], set()).update(
+            *(alert["exp_labels"] for alert in check.get("exp_alerts", ()))
+        )
+    return found
 
 
 def each(chosen: Iterable[Path]) -> pytest.MarkDecorator:
@@ -169,6 +188,23 @@ def test_page_names_panels(page: Path) -> None:
 
 
 @pages
+def test_page_names_the_dashboard_of_the_alert(page: Path) -> None:
+    """The dashboard that `dashboard_url` opens is one of those to look at."""
+    (url,) = (rule["annotations"]["dashboard_url"] for rule in alerting_rules() if rule["alert"] == page.stem)
+    opened = re.findall(r"/d/kafka-warden-(\w+)", url)[0]
+    assert f"Dashboard **{titles()[opened]}**" in page.read_text()
+
+
+@each(page for page in PAGES if page.stem in {"KafkaBrokerUnreachable", "KafkaClusterUnreachable"})
+def test_refused_access_is_another_alert(page: Path) -> None:
+    """No row is for a reason with which a broker counts as reachable: KafkaWardenAccessRefused fires for it."""
+    (rule,) = (rule for rule in rules_in(*(file.read_text() for file in RULES)) if rule.get("record") == REFUSED)
+    reasons = re.findall(r'reason=~"([^"]*)"', rule["expr"])[0].split("|")
+    rows = [line.split("|")[1] for line in page.read_text().splitlines() if line.startswith("|")]
+    assert [row for row in rows if any(f"`{reason}`" in row for reason in reasons)] == []
+
+
+@pages
 def test_every_alert_that_is_named_has_a_page(page: Path) -> None:
     """A page names no alert that does not exist."""
     for name in re.findall(r"\bKafka[A-Z][a-z]+[A-Z]\w+", page.read_text()):
@@ -216,6 +252,10 @@ def test_an_action_has_its_undo(page: Path) -> None:
             assert following is not None
             assert following.kind is Kind.UNDO, block.commands
             assert following.commands[0].entity == block.commands[0].entity
+            if "-config" in block.commands[0].text:
+                assert re.search(r"=\[?OLD_", following.commands[0].text), (
+                    f"{block.commands}: the undo drops the old value"
+                )
         elif block.kind is Kind.ACT:
             assert re.search(r"^No undo\b", block.after, re.MULTILINE), block.commands
     assert all(block.kind is Kind.ACT for block, following in pairwise(blocks) if following.kind is Kind.UNDO)
@@ -233,21 +273,48 @@ def test_an_action_has_its_dry_run(page: Path) -> None:
             assert any(entity.startswith(each) for each in seen if each), f"{block.commands}: {seen}"
 
 
-@to_paste
+@with_commands
 def test_commands_are_safe_on_every_version(page: Path) -> None:
-    """No command that Kafka 3.9 lacks, none that fails if one of two settings is absent, no rate ready to paste."""
-    for command in (command.text for block in read_blocks(page) for command in block.commands):
+    """No command that Kafka 3.9 lacks, none that fails if one of two settings is absent, no number ready to paste."""
+    for command in (given for _, given in commands(page)):
         assert "list-endpoints" not in command  # since Kafka 4.0
         assert not re.search(r"--delete-config \S+,", command)
-        assert not re.search(r"(?:rate|per\.second)=\d|--throttle \d", command)
+        assert not re.search(r"--add-config \"?[\w.]+=\[?\d|--throttle \d", command)
         if re.search(r"--entity-type (users|clients) --entity-default", command):
             assert "--describe" in command, "a quota of all users or clients"
 
 
 @each(page for page in PAGES if any("--cancel" in given for _, given in commands(page)))
 def test_a_cancelled_move_takes_no_throttle_of_others(page: Path) -> None:
-    """A page that cancels a move says how the throttles of other moves stay: the tool clears them all."""
-    assert "`--preserve-throttles`" in page.read_text()
+    """Every command that cancels a move keeps the throttles of other moves: without the option the tool clears them."""
+    cancels = [given for _, given in commands(page) if "--cancel" in given]
+    assert [given for given in cancels if "--preserve-throttles" not in given] == []
+
+
+@to_paste
+def test_exit_codes_are_those_of_a_plain_shell(page: Path) -> None:
+    """A comment with an exit code is on a pipeline whose last command can fail: a shell reports only that one."""
+    for command in (command for block in read_blocks(page) for command in block.commands if command.exits):
+        last = re.split(r"[;|](?![^']*'(?:[^']*'[^']*')*[^']*$)", command.text)[-1].split()[0]
+        assert last not in {"awk", "cut", "head", "sed", "sort", "tail", "uniq", "wc"}, command.text
+
+
+@to_paste
+def test_first_block_needs_only_the_alert(page: Path) -> None:
+    """The first block names a topic or a broker only by a label of the alert: nothing was looked at before."""
+    first = " ".join(command.text for command in read_blocks(page)[0].commands)
+    assert set(PLACEHOLDER.findall(first)) & OF_REPLICAS <= {label.upper() for label in labels()[page.stem]}
+
+
+@to_paste
+def test_placeholders_are_explained(page: Path) -> None:
+    """Every word in capitals of a command, in a block or in a sentence, is in the table of alerts/README.md."""
+    table = (ALERTS / "README.md").read_text().split("| Placeholder |")[1].split("\n\n")[0]
+    known = {word for line in table.splitlines() for word in PLACEHOLDER.findall(line.split("|")[1])}
+    in_text = re.findall(r"`([^`\n]*--[^`\n]*)`", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL))
+    given = [*in_text, *(command.text for block in read_blocks(page) for command in block.commands)]
+    named = {word for text in given for word in PLACEHOLDER.findall(text) if not word.startswith("OLD_")}
+    assert named <= known, named - known
 
 
 @pytest.mark.parametrize(

@@ -88,29 +88,34 @@ class Run:
         self._stage, self._page = stage, page
         values = {name.upper(): value for name, value in alert.labels}
         running = self._admin.running()
+        # Without a controller nothing is known of moves, and its page changes nothing.
+        acts = any(block.kind is Kind.ACT for block in read_blocks(page))
+        moving = {name for name, _ in self._admin.reassignments()} if running and acts else set()
         if running and "TOPIC" not in values:
-            values["TOPIC"] = next(iter(sorted(self._admin.topics())), "")
+            values["TOPIC"] = next(iter(sorted(moving or self._admin.topics())), "")
         if running and values["TOPIC"] and "BROKER" not in values:
             values["BROKER"] = str(self._admin.describe(values["TOPIC"])[0].leader)
         broker = int(values.setdefault("BROKER", "1"))
         follows = broker in running and FOLLOWER_RATE in self._admin.dynamic_broker_config(broker)
         self._values = {
+            "BYTES": "8388608",
             "CLIENT": values.get("CLIENT_ID", "batch"),
+            "FETCHERS": "2",
             "FILE": os.fspath(stage.sidecar.directory / "web.pem"),
             "FOLDER": os.fspath(stage.sidecar.directory),
             "HOST": LOOPBACK,
             "LIST": "0:2",
+            "MINIMUM": "1",
             "PARTITION": "0",
             "PID": str(stage.cluster.pids().get(broker)),
             "PORT": str(stage.sidecar.port),
+            "RETENTION": "86400000",
             "SIDE": "follower" if follows else "leader",
             "TARGET": str(broker),
+            "THREADS": "20",
             "USER": "prometheus:right",
             **values,
         }
-        # Without a controller nothing is known of moves, and its page changes nothing.
-        acts = any(block.kind is Kind.ACT for block in read_blocks(page))
-        moving = {name for name, _ in self._admin.reassignments()} if running and acts else set()
         self._topics = moving | {values["TOPIC"]} - {""} if running else set()
         self._shell = Shell(directory, stage, broker)
 
@@ -156,10 +161,11 @@ class Run:
             self._values |= dict.fromkeys(names, old)
             if not old:
                 assert "`--delete-config" in block.before, f"no undo where the setting was not there: {command.text}"
-                text = re.sub(r"--add-config ([\w.]+)=\S+", r"--delete-config \1", command.text)
+                text = re.sub(r'--add-config "?([\w.]+)=\S+', r"--delete-config \1", command.text)
                 block = replace(block, commands=(replace(command, text=text),))
         self._execute(number, block)
-        same = _contains if "--throttle" in command.text else eq  # the tool sets both rates of all brokers of a move
+        # The tool sets both rates of all brokers of a move, and one that is cancelled may keep its throttle.
+        same = _contains if re.search(r"--(preserve-)?throttle", command.text) else eq
         wait_for(lambda: same(self._state(), before), 60, f"{command.text} restores {before}, not {self._state()}")
 
     def _is_done(self, text: str) -> bool:

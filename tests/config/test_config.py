@@ -1,5 +1,6 @@
 """The configuration as a whole: layers, precedence and error messages."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -247,6 +248,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("history: {parquet: {path: h, roll: 2h}}", "history.parquet.roll: expected 1h or less, got 7200s"),
     ("history: {parquet: {path: h, retention: 10m}}", "history.parquet.retention: expected 1h or more, got 600s"),
     ("history: {kafka: {topic: a/b}}", "history.kafka.topic: expected the name of a topic"),
+    ("jmx: {port: 1, tls: }", "jmx.tls: expected keys and values below it"),
+    ("kafka:", "kafka: expected keys and values below it"),
     ("history: {parquet: x}", "history.parquet: expected keys and values below it"),
     ("kafka: {bootstrap.servers: {a: 1}}", "kafka.bootstrap.servers: expected text, got keys and values"),
     (
@@ -262,6 +265,10 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ),
     (f"kafka: {{sasl.password: *{CANARY}}}", "not valid YAML: found undefined alias"),
     (f"kafka: {{sasl.password: !{CANARY} x}}", "not valid YAML: could not determine a constructor for the tag"),
+    *(
+        (f"log: {{level: {value}}}", "not valid YAML")
+        for value in ("!!bool maybe", '!!int ""', "!!timestamp foo", "!!float x", "!!map x")
+    ),
     ("kafka: {sasl.password.file: missing}", "kafka.sasl.password.file: "),
 )
 
@@ -311,7 +318,7 @@ def test_a_mistake_in_a_variable_or_flag_is_one_line(
 
 def test_no_bootstrap_server_is_one_line(tmp_path: Path) -> None:
     """The message names the flag, the variable and the key."""
-    for text in ("", "# nothing\n", "kafka:\n"):
+    for text in ("", "# nothing\n", "kafka: {}\n"):
         with pytest.raises(
             ConfigError, match=r"kafka\.bootstrap\.servers: missing; .* --bootstrap-servers or in KAFKA_WARDEN"
         ):
@@ -324,9 +331,11 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     """Missing, a folder, and not text."""
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\xfd")
+    os.mkfifo(tmp_path / "fifo")
     for path, message in (
         (tmp_path / "missing", "No such file or directory"),
         (tmp_path, "Is a directory"),
+        (tmp_path / "fifo", "not a regular file"),
         (binary, "not UTF-8"),
     ):
         with pytest.raises(ConfigError, match=f"{path}: .*{message}"):

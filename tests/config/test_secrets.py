@@ -126,8 +126,9 @@ def test_a_kubernetes_secret_volume_is_taken_with_its_default_mode(tmp_path: Pat
 
 
 def test_a_missing_file_and_a_folder_are_one_line_errors(tmp_path: Path) -> None:
-    """Both are SecretErrors that name the path."""
-    for path in (tmp_path / "missing", tmp_path):
+    """So is a FIFO. They are SecretErrors that name the path."""
+    os.mkfifo(tmp_path / "fifo", 0o600)
+    for path in (tmp_path / "missing", tmp_path, tmp_path / "fifo"):
         with pytest.raises(SecretError, match=str(path)):
             SecretFile(path).read()
 

@@ -167,6 +167,8 @@ def test_patterns_as_text(text: str, items: list[str]) -> None:
         (values.addresses, '["a:1", "b:2"', "expected host:port or [IPv6 address]:port"),
         (values.addresses, "[" * 5000, "expected host:port"),
         (values.numbered_addresses, "{1: a:1", "cannot be read as YAML"),
+        (values.numbered_addresses, "{1: !!bool maybe}", "cannot be read as YAML"),
+        (values.addresses, "[!!timestamp foo]", "expected host:port"),
         (values.choice("json", "logfmt"), "jsno", "expected one of json, logfmt, got 'jsno'; did you mean json?"),
     ],
 )

@@ -20,7 +20,7 @@ RUNBOOKS: Final = {rule["alert"] for rule in alerting_rules()}
 COLUMNS: Final = 24
 LEAST_WIDTH: Final = 6
 MOST_TABLE_COLUMNS: Final = 7
-MOST_FLEET_COLUMNS: Final = 11
+MOST_FLEET_COLUMNS: Final = 12
 INFINITE: Final = """
 reassignment_eta_seconds reassignment_total_eta_seconds reassignment_predicted_seconds
 reassignment_predicted_bottleneck_seconds log_dir_move_eta_seconds

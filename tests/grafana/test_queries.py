@@ -15,13 +15,15 @@ from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import BrokerState, Side
 from tests.support.dashboards import Target, targets
 from tests.support.promql import label_lists, metrics, outermost
-from tests.support.rules import check_queries
+from tests.support.rules import FILES, check_queries, rules_in
 
 SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
 FROM_PROMETHEUS: Final = {"cluster", "instance"}
+RECORDED: Final = {rule.get("record") for rule in rules_in(*(file.read_text() for file in FILES))}
 VALUES: Final[dict[tuple[str, str], AbstractSet[str]]] = {
     ("broker_state", "state"): set(BrokerState),
     ("replica_state", "state"): set(ReplicaState),
+    ("broker_out_of_sync_replicas", "state"): set(ReplicaState),
     ("replication_throttle_bytes_per_second", "side"): set(Side),
     ("replication_throttle_headroom_bytes_per_second", "side"): {Side.LEADER, Side.FOLLOWER},
     ("broker_catch_up_bytes_per_second", "side"): {Side.LEADER, Side.FOLLOWER},
@@ -45,9 +47,10 @@ def test_queries_parse(tmp_path: Path) -> None:
 
 @every
 def test_query_names_only_what_is_served(target: Target) -> None:
-    """Every metric is in the catalogue, has the labels that it is asked by, and these have such values."""
-    found = metrics(target.expr)
-    assert found
+    """Every metric is in the catalogue, has these labels, and they have such values; or a rule records it."""
+    found, recorded = metrics(target.expr), set(re.findall(r"\w+:kafka_warden_\w+:\w+", target.expr))
+    assert found or recorded
+    assert recorded <= RECORDED
     for name, matchers in found:
         assert name in SERVED
         assert {label for label, _, _ in matchers} <= SERVED[name] | FROM_PROMETHEUS

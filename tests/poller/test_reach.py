@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.cycle import Cycle
-from kafka_warden.model import Parameters
+from kafka_warden.model import Parameters, Source
 from sandbox.certificates import Authority
 from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
@@ -101,27 +101,68 @@ def test_a_certificate_that_is_not_trusted_is_an_answer(
         assert set(polled.down().values()) == {"tls"}
 
 
-@pytest.mark.parametrize(("fault", "reason"), [(socket.gaierror(-2, "unknown"), "refused"), (None, "connect_timeout")])
-def test_names_that_do_not_resolve_show_nothing_of_the_cluster(
-    polled: Polling, monkeypatch: pytest.MonkeyPatch, fault: Exception | None, reason: str
+class Names:
+    """Names of addresses, which may stop to resolve."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fault: Exception | None = None
+        self.found: set[int] = set()
+        """Ports whose names resolve all the same."""
+        real = Network.resolve
+
+        async def resolve(network: Network, host: str, port: int) -> Any:
+            if self.fault is not None and port not in self.found:
+                raise self.fault
+            return await real(network, host, port)
+
+        monkeypatch.setattr(Network, "resolve", resolve)
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+    """All of them resolve."""
+    return Names(monkeypatch)
+
+
+UNKNOWN_NAME = socket.gaierror(socket.EAI_NONAME, "unknown")
+FAILS = socket.gaierror(socket.EAI_AGAIN, "the name server fails")
+
+
+@pytest.mark.parametrize(("fault", "reason"), [(FAILS, "refused"), (TimeoutError(), "connect_timeout")])
+def test_a_name_server_that_fails_shows_nothing_of_the_cluster(
+    polled: Polling, names: Names, fault: Exception, reason: str
 ) -> None:
-    """Whether the name server answers or hangs; an address that refuses the connection does."""
-    real, port = Network.resolve, polled.brokers.ports[2]
-
-    async def resolve(network: Network, host: str, asked: int) -> Any:
-        if asked == port and refused:
-            return await real(network, host, asked)
-        if fault is None:
-            raise TimeoutError
-        raise fault
-
-    refused = False
-    monkeypatch.setattr(Network, "resolve", resolve)
+    """An address that refuses the connection does."""
+    names.fault = fault
     refuse(polled.brokers, *ALL)
     assert reachable(polled) == [None, None]
     assert reason in polled.down()["metadata"]
-    refused = True
+    names.found = {polled.brokers.ports[2]}
     assert reachable(polled) == [False, False]
+
+
+def test_a_cluster_whose_names_are_gone_is_not_reachable(
+    brokers: ScriptedCluster, clock: VirtualClock, names: Names
+) -> None:
+    """As of a headless service without pods. It is reachable once they are back."""
+    with polling(brokers, clock) as polled:
+        assert reachable(polled) == [True, True]
+        names.fault = UNKNOWN_NAME
+        refuse(brokers, *ALL)
+        assert reachable(polled) == [False, False]
+        names.fault = None
+        for broker in ALL:
+            brokers.do("accept", broker=broker)
+        assert reachable(polled) == [True, True]
+
+
+def test_names_that_never_resolved_show_nothing_of_the_cluster(
+    brokers: ScriptedCluster, clock: VirtualClock, names: Names
+) -> None:
+    """They may be misspelt."""
+    names.fault = UNKNOWN_NAME
+    with polling(brokers, clock) as polled:
+        assert reachable(polled) == [None, None]
 
 
 def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> None:
@@ -278,6 +319,26 @@ def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling,
         assert fenced.took <= 0.4 * DEADLINE
         assert len(fenced.brokers.seen("connected")) <= 1
         began += INTERVAL
+
+
+def offsets_errors(polled: Polling) -> dict[str, int]:
+    """Reasons why the broker that is fenced was not asked, and how often."""
+    return dict(polled.poller.status[Source.OFFSETS, "3"].errors)
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_broker_that_is_fenced_before_a_poll_asks_it_hangs_unless_it_closed_its_connection(
+    polled: Polling, stopped: bool
+) -> None:
+    """Each poll counts a time-out; a broker that was stopped in order is only fenced."""
+    if stopped:
+        refuse(polled.brokers, 3)
+    else:
+        polled.brokers.rule(3, hang=True)
+    polled.brokers.brokers({"id": 3, "fenced": True})
+    for _ in range(2):
+        polled.poll()
+    assert offsets_errors(polled) == ({"fenced": 2} if stopped else {"timeout": 2})
 
 
 def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> None:

@@ -108,7 +108,7 @@ def test_the_whole_demo(tmp_path: Path) -> None:
     assert demo.returncode == 0, printed
     order = [
         "ALERT in Alertmanager: KafkaReassignmentStuck",
-        "cause throttle_below_inbound",
+        "throttle_below_inbound: 1",
         "Raising the throttle",
         "Both moves have ended and the alert has resolved",
         "make demo-look",

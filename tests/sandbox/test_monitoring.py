@@ -36,8 +36,6 @@ def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) 
             "alertname": "KafkaReassignmentStuck",
             "severity": "warning",
             "cluster": "sandbox",
-            "topic": "orders",
-            "partition": "0",
             "broker": "2",
         }
         assert "throttle_below_inbound" in alert.annotations["description"]

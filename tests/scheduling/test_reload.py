@@ -2,11 +2,13 @@
 
 import logging
 import queue
+import re
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +19,12 @@ from structlog.testing import capture_logs
 
 from kafka_warden.app import Sidecar
 from kafka_warden.config import OPTIONS, Config, load
+from kafka_warden.errors import ConfigError
 from kafka_warden.reload import FIXED, Reloader
 from kafka_warden.settings.secrets import FileWatch
 from kafka_warden.timer import Timer
 from sandbox import wait_for
+from sandbox.certificates import Authority
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE
 from tests.scheduling.ordered import Ordered, configuration, out_of_sync
 from tests.support.scripted import ScriptedCluster
@@ -112,6 +116,63 @@ def test_a_bad_configuration_keeps_the_old_one_and_shows_it(reloading: Reloading
     reloading.load(poll={"interval": "7s"})
     reloading.reload()
     assert (reloading.problem(), reloading.reloader.in_force_since > started) == (None, True)
+
+
+@pytest.fixture
+def protected(tmp_path: Path) -> str:
+    """The examples of docs/security.md, with files that exist."""
+    authority = Authority(tmp_path, "ca").certificate
+    authority.with_name("jmx-ca.pem").write_bytes(authority.read_bytes())
+    for name in ("kafka-password", "jmx-password"):
+        (tmp_path / name).write_text("secret")
+        (tmp_path / name).chmod(0o600)
+    examples = re.findall("```yaml\n(.*?)```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
+    return re.sub("/run/secrets|/etc/kafka-warden", str(tmp_path), "".join(examples))
+
+
+@pytest.mark.parametrize("first", ["kafka", "jmx"])
+def test_no_prefix_of_a_file_weakens_the_configuration(reloading: Reloading, protected: str, first: str) -> None:
+    """A file that is written byte by byte: at every length TLS, its authorities and the login stay on."""
+    kafka, separator, jmx = protected.partition("jmx:\n")
+    text = kafka + separator + jmx if first == "kafka" else separator + jmx + kafka
+    reloading.file.write_text(text)
+    reloader = reloading.reloader
+    reloader.config = load({}, {}, reloading.file)
+    for end in range(len(text)):
+        reloading.file.write_text(text[:end])
+        with suppress(ConfigError):
+            reloader._use(0, load({}, {"KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS": "a:1"}, reloading.file))
+        settings = reloader.config.kafka.settings
+        assert (settings.security_protocol, settings.sasl_mechanism) == ("SASL_SSL", "SCRAM-SHA-512"), text[:end]
+        assert settings.tls is not None
+        assert settings.tls.files.ca is not None, text[:end]
+        assert reloader.config.jmx.tls.files() is not None, text[:end]
+    assert reloading.used
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ({}, {"security.protocol": "SSL"}, None),
+        ({"security.protocol": "SSL"}, {}, "security.protocol"),
+        ({"security.protocol": "SSL"}, {"enable.ssl.certificate.verification": False}, "enable.ssl.certificate"),
+        ({"security.protocol": "SSL"}, {"ssl.endpoint.identification.algorithm": "none"}, "ssl.endpoint.ident"),
+        ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.3"}, {}, "ssl.enabled.protocols"),
+        ({"security.protocol": "SSL", "ssl.cipher.suites": "ECDHE-RSA-AES128-GCM-SHA256"}, {}, "ssl.cipher.suites"),
+    ],
+)
+def test_a_weaker_configuration_needs_a_restart(
+    reloading: Reloading, old: dict[str, Any], new: dict[str, Any], key: str | None
+) -> None:
+    """A stronger one does not. The problem names the option."""
+    if key and key not in ("security.protocol", *new):
+        new = {"security.protocol": "SSL", **new}
+    before = reloading.reloader.config = reloading.load(kafka=old)
+    reloading.load(kafka=new)
+    reloading.reload()
+    assert (reloading.reloader.config is before) is (key is not None)
+    problem = reloading.problem()
+    assert f"kafka.{key}" in str(problem) and "restart" in str(problem) if key else problem is None
 
 
 def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
@@ -225,6 +286,18 @@ def test_sighup_reads_the_web_configuration_again(tmp_path: Path) -> None:
     try:
         assert sidecar.supervise() == 0
         assert sidecar._server.current.reread
+    finally:
+        sidecar._poller.close()
+
+
+def test_a_web_server_that_hangs_is_unhealthy(tmp_path: Path) -> None:
+    """The process then ends, and is started again."""
+    file, signals = tmp_path / "warden.yml", Any
+    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
+    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)  # type: ignore[arg-type]  # is not used
+    try:
+        sidecar._server._turn_at = time.monotonic() - 31
+        assert sidecar._health().reasons == ("the web server has served no request for 31 s",)
     finally:
         sidecar._poller.close()
 

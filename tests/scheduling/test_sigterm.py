@@ -55,19 +55,21 @@ def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     wait_for(lambda: sidecar.done("list"), SLOW_MACHINE)
 
 
-def hang_reload(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """The configuration file is a pipe without a writer."""
-    file = sidecar.folder / "kafka-warden.yml"
-    file.unlink()
-    os.mkfifo(file)
-    sidecar.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: "reload" in sidecar.done("list")["threads"], SLOW_MACHINE, "the reload hangs")
+def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """No further thread can start."""
+    sidecar.done("full")
 
 
 @pytest.mark.parametrize(
     ("trouble", "sections"),
-    [(hang_brokers, {}), (send_garbage, {}), (hang_child, JMX), (block_stderr, {}), (hang_reload, {})],
-    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "hung reload"],
+    [
+        (hang_brokers, {}),
+        (send_garbage, {}),
+        (hang_child, JMX),
+        (block_stderr, {}),
+        (refuse_threads, {}),
+    ],
+    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "no thread"],
 )
 def test_whatever_hangs(
     start: Start,

@@ -172,7 +172,7 @@ async def test_a_cancelled_right_login_is_verified(fake: Bcrypt) -> None:
 
 
 @in_loop
-async def test_a_check_that_raises_is_refused_and_the_next_ones_run(fake: Bcrypt) -> None:
+async def test_a_check_that_raises_is_not_answered_and_the_next_ones_run(fake: Bcrypt) -> None:
     """Whatever the exception. Without this the others wait for the next login."""
     async with _queue(fake, "panic 0") as queue:
         await queue.add("a", "a1", "panic 1", "right 1")
@@ -180,9 +180,26 @@ async def test_a_check_that_raises_is_refused_and_the_next_ones_run(fake: Bcrypt
             fake.go.set()
             async with asyncio.timeout(TIMEOUT):
                 answers = await asyncio.gather(*queue.logins.values())
-    assert answers == [False, False, False, True]
-    assert queue.checks.failed == 3
+    assert answers == [None, False, None, True]
+    assert (queue.checks.failed, queue.checks.refused) == (1, 2)
     assert [each["problem"] for each in logs] == ["the call was ended by PanicError"] * 2
+
+
+@in_loop
+async def test_logins_are_checked_again_once_threads_can_start(fake: Bcrypt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Meanwhile they are not refused as wrong: the password may be right."""
+
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    fake.go.set()
+    checks = PasswordChecks()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        assert await checks.matches("a", b"right", RIGHT, HASH) is None
+    async with asyncio.timeout(TIMEOUT):
+        assert await checks.matches("a", b"right", RIGHT, HASH) is True
+    assert (checks.failed, checks.refused) == (0, 1)
 
 
 @in_loop

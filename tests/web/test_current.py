@@ -45,7 +45,18 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n", "# comment\n", "{}", "basic_auth_users:\n", "basic_auth_users: {}\n", LIMIT, "rate_limit: [", "\0"],
+    [
+        "",
+        "\n",
+        "# comment\n",
+        "{}",
+        "basic_auth_users:\n",
+        "basic_auth_users: {}\n",
+        LIMIT,
+        "rate_limit: [",
+        "\0",
+        "rate_limit: !!bool maybe",
+    ],
 )
 @pytest.mark.parametrize("write", [Path.write_text, _replace])
 def test_authentication_stays_on_without_users_in_the_file(
@@ -93,6 +104,15 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
     assert served.server.current.problem is None
 
 
+def test_a_fifo_keeps_authentication_on_and_blocks_no_request(serve: Callable[..., Served], path: Path) -> None:
+    """A FIFO without a writer in place of the file."""
+    served = serve(path)
+    path.unlink()
+    os.mkfifo(path)
+    assert [served.get().status for _ in range(3)] == [401] * 3
+    assert "not a regular file" in str(served.server.current.problem)
+
+
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
 def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
     path: Path, monkeypatch: pytest.MonkeyPatch, number: int
@@ -105,12 +125,26 @@ def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
         raise OSError(number, os.strerror(number))
 
     with structlog.testing.capture_logs() as logged, monkeypatch.context() as patched:
-        patched.setattr(Path, "read_text", fail)
+        patched.setattr(os, "open", fail)
         for _ in range(3):
             assert set(web.file().users) == {"prometheus"}
     assert "cannot read the file" in str(web.problem)
     assert [entry["log_level"] for entry in logged] == ["warning"]
     assert (set(web.file().users), web.problem) == ({"other"}, None)
+
+
+def test_whatever_is_wrong_with_a_file_keeps_authentication_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what no reader expects: it is logged and shown, and no request fails."""
+
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    web = CurrentWebFile(path)
+    monkeypatch.setattr(current, "read_web_file", fail)
+    path.write_text(LIMIT)
+    with structlog.testing.capture_logs() as logged:
+        assert [set(web.file().users) for _ in range(3)] == [{"prometheus"}] * 3
+    assert ([entry["log_level"] for entry in logged], web.problem) == (["warning"], "ZeroDivisionError()")
 
 
 def test_files_are_read_again_on_request(path: Path) -> None:

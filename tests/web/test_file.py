@@ -88,6 +88,7 @@ _MISTAKES = (
     ('http_server_config: {headers: {Content-Security-Policy: "a\\r\\nX: b"}}', "expected printable ASCII"),
     ("basic_auth_users: {u: canary-password}", "basic_auth_users.u: expected a bcrypt hash; make one with: htpasswd"),
     (f"basic_auth_users: {{'a:b': {HASH}}}", "has no colon"),
+    ("basic_auth_users: {u: !!bool maybe}", "not valid YAML"),
     ("basic_auth_users: [u]", "basic_auth_users: expected keys and values below it"),
     ("rate_limit: {interval: 1}", "rate_limit.interval: expected a duration"),
     ("rate_limit: {interval: 1s, burst: 0}", "rate_limit.burst: expected a whole number above 0"),

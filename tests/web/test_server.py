@@ -13,8 +13,10 @@ import structlog.testing
 from kafka_warden.errors import ConfigError
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
+from kafka_warden.web import server
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings, note_failure
+from sandbox import wait_for
 from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
@@ -136,6 +138,20 @@ def test_a_failing_health_check_is_a_500_and_the_next_request_is_fine(served: Se
 
     served.health.append(Health())
     assert served.get("/-/ready").status == 200
+
+
+def test_a_loop_that_hangs_is_late(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it runs again."""
+    monkeypatch.setattr(server, "LATE", 1.5)
+    go_on, loop = threading.Event(), served.server._loop
+    assert loop is not None
+    assert served.server.late() is None
+    loop.call_soon_threadsafe(go_on.wait, TIMEOUT)
+    try:
+        wait_for(lambda: "served no request" in (served.server.late() or ""), TIMEOUT)
+    finally:
+        go_on.set()
+    wait_for(lambda: served.server.late() is None, TIMEOUT)
 
 
 def test_a_response_is_of_one_page(served: Served) -> None:

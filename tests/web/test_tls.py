@@ -1,6 +1,7 @@
 """TLS by the web configuration file: versions, client certificates, reload."""
 
 import datetime as dt
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -231,12 +232,15 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
     """A missing certificate, a key with a password (never asked for on the terminal), an authority that is none."""
     authority.issue("locked", password="canary")
     (tmp_path / "empty.pem").touch()
+    os.mkfifo(tmp_path / "fifo")
     for settings, message in (
         ("cert_file: missing.pem, key_file: server.key", r"cannot read '.*missing\.pem': No such file"),
         ("cert_file: server.pem, key_file: locked.key", "unusable, expected PEM"),
         ("cert_file: server.key, key_file: server.key", "unusable, expected PEM"),
+        ("cert_file: fifo, key_file: server.key", r"cannot read '.*fifo': not a regular file"),
         (VERIFIED.replace("authority", "empty"), "client_ca_file: unusable"),
-        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nonsense"), "client_ca_file: "),
+        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nonsense"), "client_ca: "),
+        (VERIFIED.replace("client_ca_file: authority.pem", "client_ca: nöt"), "client_ca: unusable, expected PEM"),
     ):
         with pytest.raises(ConfigError, match=message) as caught:
             check_web_file(_write(tmp_path, settings))

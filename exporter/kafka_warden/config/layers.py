@@ -20,6 +20,8 @@ _KAFKA: Final = "kafka."
 _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
+_NEVER_EMPTY: Final = ("kafka", "jmx", "jmx.tls", "web")
+"""Sections that protect something. With nothing below one the file may be cut off."""
 _SERVICE_LINK: Final = re.compile(r"(.*_)?SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
 """Variables that Kubernetes sets in every pod for a service whose name starts with `kafka-warden`."""
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://")
@@ -59,7 +61,7 @@ def _walk(path: Path, section: str, content: Mapping[Any, Any]) -> Iterator[tupl
             raise ConfigError(f"{where}: unknown key{_hint(key)}")
         elif isinstance(value, Mapping):
             yield from _walk(path, f"{key}.", value)
-        elif value is not None:
+        elif value is not None or key in _NEVER_EMPTY:
             raise ConfigError(f"{where}: expected keys and values below it")
 
 

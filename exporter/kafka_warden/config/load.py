@@ -22,7 +22,7 @@ from kafka_warden.config.options import Option, build
 from kafka_warden.config.types import OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
-from kafka_warden.settings.strict import reason
+from kafka_warden.settings.strict import read_file, reason
 
 _KAFKA_KEY: Final = re.compile(r"kafka\.([^:]+): (.*)", re.DOTALL)
 _SHORTEST_INTERVAL: Final = 0.1
@@ -126,7 +126,7 @@ def _check_jmx_tls(read: Mapping[str, Any], entries: Entries) -> None:
 def _check_readable(path: Path | None, where: str) -> None:
     try:
         if path is not None:
-            path.read_bytes()
+            read_file(path)
     except (OSError, ValueError) as failure:
         raise ConfigError(f"{where}: cannot read {str(path)!r}: {reason(failure)}") from None
 

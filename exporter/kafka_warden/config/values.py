@@ -225,7 +225,7 @@ def _parsed(value: object, separator: str = "") -> object:
     if start in ("[", "{"):
         try:
             return yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError, RecursionError):
+        except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
             # `[a-z]+` and `[::1]:9092` only begin like a list.
             if start == "{":
                 raise ValueError(f"cannot be read as YAML: {_shown(value)}") from None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.errors import FencedError
+from kafka_warden.errors import AnswerTimeoutError, FencedError
 from kafka_warden.model import UNLIMITED, Broker, BrokerConfig, Longs, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
@@ -192,9 +192,16 @@ class BrokerQuestions:
         return index_rows(self.layout, rows[young | self.context.watched(self.layout)[rows]])
 
     async def _probe(self, broker: Broker) -> None:
-        """Ask a fenced broker whether it is there; no other question waits for it."""
-        answers = await self.context.state.links.broker(broker).answers(self.context.soon())
+        """Ask a fenced broker whether it is there; no other question waits for it.
+
+        One that is silent and has kept its connection hangs. A stopped one has closed it; one that starts has none.
+        """
+        link, name = self.context.state.links.broker(broker), str(broker.id)
+        answers = await link.answers(self.context.soon())
         self.context.reach.fenced[broker.id] = answers
+        if not answers and link.connected:
+            fault = AnswerTimeoutError(f"broker {name} is fenced, keeps its connection and does not answer")
+            self.context.outcomes[Source.OFFSETS, name].fault = fault
 
     def _not_asked(self, broker: Broker) -> None:
         why = "is no longer listed by the cluster" if broker.gone else "is fenced"

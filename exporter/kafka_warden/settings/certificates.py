@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from kafka_warden.settings.strict import read_file
+
 _PEM: Final = re.compile(f"{ssl.PEM_HEADER}.+?{ssl.PEM_FOOTER}", re.DOTALL)
 _TIME: Final = rb"(?:\x17\x0d(\d{12})|\x18\x0f(\d{14}))Z"
 _VALIDITY: Final = re.compile(rb"\x30." + _TIME + _TIME, re.DOTALL)
@@ -15,7 +17,7 @@ _VALIDITY: Final = re.compile(rb"\x30." + _TIME + _TIME, re.DOTALL)
 def expires_at(source: Path | str | None) -> float | None:
     """Return when the first certificate of a PEM file or text expires, as Unix time; `None` when none can be read."""
     try:
-        text = source.read_text("utf-8", "replace") if isinstance(source, Path) else source or ""
+        text = read_file(source).decode("utf-8", "replace") if isinstance(source, Path) else source or ""
         found = _PEM.findall(text)
         matches = [_VALIDITY.search(ssl.PEM_cert_to_DER_cert(pem)) for pem in found]
         return min((_unix_time(*match.group(3, 4)) for match in matches if match), default=None)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
 from kafka_warden.errors import SecretError
-from kafka_warden.settings.strict import reason
+from kafka_warden.settings.strict import open_now, reason
 
 REDACTED: Final = "<redacted>"
 _LARGEST: Final = 64 * 1024
@@ -98,7 +98,7 @@ class SecretFile:
             SecretError: it cannot be read, is empty, is not text, or others may read it.
         """
         try:
-            with self.path.open("rb") as file:
+            with open(self.path, "rb", opener=open_now) as file:
                 _refuse_shared(self.path, os.fstat(file.fileno()))
                 content = file.read(_LARGEST + 1)
         except (OSError, ValueError) as failure:

@@ -2,7 +2,9 @@
 
 import difflib
 import ipaddress
+import os
 import re
+import stat
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -89,6 +91,23 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def open_now(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a FIFO: an `opener` of `open`."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def read_file(path: Path, most: int = -1) -> bytes:
+    """Read a regular file, or its first `most` bytes. Another kind, such as a FIFO, could block for ever.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+    """
+    with open(path, "rb", opener=open_now) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("not a regular file")
+        return file.read(most)
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a file that holds one YAML mapping with text keys; an empty file is an empty mapping.
 
@@ -96,14 +115,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ConfigError: it cannot be read, or is anything else. The message quotes no value, which may be secret.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
+        content = yaml.load(read_file(path).decode(), Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
     except OSError as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: the file is not UTF-8 text") from None
     except yaml.MarkedYAMLError as failure:
         raise ConfigError(f"{path}: not valid YAML: {_problem(failure)}") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
         raise ConfigError(f"{path}: not valid YAML") from None
     if content is None:
         return {}

@@ -59,7 +59,7 @@ class Application:
         check = self.authenticator.allows(client, headers.get("authorization", ""), file.users)
         allowed = await _while_connected(check, receive)
         if allowed is None:
-            return plain(503, "too many logins are waiting; try again", headers={"Retry-After": "1"})
+            return plain(503, "the login cannot be checked now; try again", headers={"Retry-After": "1"})
         if not allowed:
             return plain(401, "a user name and a password are required", headers={"WWW-Authenticate": CHALLENGE})
         if file.users or file.requires_certificates:

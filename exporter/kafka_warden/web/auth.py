@@ -31,7 +31,7 @@ class Authenticator:
     async def allows(self, client: str, header: str, users: Mapping[str, str]) -> bool | None:
         """Return whether the header, which may be empty, has a user and the right password of `users` (name to hash).
 
-        `None`: too many checks are waiting. Without users every request is allowed.
+        `None`: it cannot be checked now. Without users every request is allowed.
         """
         if not users:
             return True
@@ -43,7 +43,7 @@ class Authenticator:
         unmatchable = f"$2b${max(known[_COST] for known in users.values())}${_NO_PASSWORD}"
         hashed = users.get(user, unmatchable)
         matches = await self.checks.matches(client, self._digest(user, hashed, password), password, hashed)
-        return matches and user in users
+        return None if matches is None else matches and user in users
 
     def _digest(self, *parts: str) -> bytes:
         digest = hashlib.blake2b(key=self._key)

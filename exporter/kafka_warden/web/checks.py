@@ -46,10 +46,10 @@ class PasswordChecks:
         self.failed = 0
         """Wrong passwords and unknown users."""
         self.refused = 0
-        """Not checked, because too many were waiting."""
+        """Not checked, because too many were waiting or the check could not run."""
 
     async def matches(self, client: str, key: bytes, password: str, hashed: str) -> bool | None:
-        """Return whether the password has this hash, or `None` when too many checks are waiting.
+        """Return whether the password has this hash, or `None` when it cannot be checked now.
 
         `key` identifies user, password and hash. A check whose caller is cancelled leaves the queue.
         """
@@ -88,8 +88,8 @@ class PasswordChecks:
             right = check.key in self._verified or await self._run(check)
             if right:
                 self._verified[check.key] = None
-            else:
-                self.failed += 1
+            self.failed += right is False
+            self.refused += right is None
             if len(self._verified) > _VERIFIED:
                 self._verified.popitem(last=False)
             if len(self._last) > _CLIENTS:
@@ -97,12 +97,12 @@ class PasswordChecks:
             if not check.result.done():
                 check.result.set_result(right)
 
-    async def _run(self, check: _Check) -> bool:
+    async def _run(self, check: _Check) -> bool | None:
         try:
             return await self._threads.run(lambda: _matches(check.password, check.hashed))
         except Exception as failure:  # noqa: BLE001  # the other checks wait
             structlog.get_logger(__name__).error("a password cannot be checked", problem=str(failure))
-            return False
+            return None
 
 
 def _matches(password: str, hashed: str) -> bool:

@@ -32,7 +32,7 @@ def _load(path: Path, file: WebFile) -> _Loaded:
         authorities = file.tls.client_ca_file or file.tls.client_ca
         expiry = {"web": expires_at(file.tls.cert_file), "web_client_ca": expires_at(authorities)}
         return _Loaded(file, server_context(file.tls), expiry)
-    except (ConfigError, OSError, ValueError) as failure:
+    except (ConfigError, OSError, ValueError, TypeError) as failure:
         raise ConfigError(f"{path}: {failure}") from None
 
 
@@ -93,8 +93,8 @@ class CurrentWebFile:
         try:
             loaded = self._read(self._path)
             _refuse_weaker(self._path, self._loaded.file, loaded.file)
-        except ConfigError as failure:
-            known, self.problem, self.reread = self.problem, str(failure), _unreadable(failure)
+        except Exception as failure:  # noqa: BLE001  # the last good settings stay in force, whatever is wrong
+            known, self.problem, self.reread = self.problem, str(failure) or repr(failure), _unreadable(failure)
             if not same or self.problem != known:
                 log.warning(
                     "the new web configuration is not used; the last good one stays in force", problem=self.problem

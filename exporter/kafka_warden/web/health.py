@@ -20,10 +20,10 @@ class Health:
 class HealthCheck:
     """Checks that threads run and polls end. Safe in every thread, and never waits.
 
-    `late` returns what is late, `note` what people should know of a healthy process.
+    Each `late` returns what is late, `note` what people should know of a healthy process.
     """
 
-    def __init__(self, late: Callable[[], str | None], note: Callable[[], str | None]) -> None:
+    def __init__(self, *late: Callable[[], str | None], note: Callable[[], str | None]) -> None:
         self._late = late
         self._note = note
         self._threads: set[threading.Thread] = set()
@@ -34,5 +34,5 @@ class HealthCheck:
         # A new set: other threads iterate the one before.
         known = self._threads = self._threads | alive
         wrong = [f"the thread {name} has ended" for name in sorted(t.name for t in known if not t.is_alive())]
-        wrong += filter(None, [self._late()])
+        wrong += filter(None, [late() for late in self._late])
         return Health(not wrong, (*wrong, *filter(None, [self._note()])))

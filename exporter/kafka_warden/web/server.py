@@ -5,6 +5,7 @@ import contextlib
 import logging
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ from kafka_warden.web.http1 import stay_on_http_1
 from kafka_warden.web.responses import Site
 
 _REAP_EVERY: Final = 1.0
+LATE: Final = 30.0
+"""Seconds without a turn of the event loop after which the process should be restarted."""
 _GRACE: Final = 0.5
 """Seconds for open responses to end when the server stops."""
 _START_TIMEOUT: Final = 60.0
@@ -89,6 +92,7 @@ class WebServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
+        self._turn_at: float | None = None
         self.failure: BaseException | None = None
         """The exception that ended the server; `None` after `stop`."""
 
@@ -113,6 +117,11 @@ class WebServer:
         if not started:
             raise ConfigError(f"web.listen: the web server did not start within {_START_TIMEOUT:g} s")
         return port
+
+    def late(self) -> str | None:
+        """Return for how long requests have not been served, if that is too long."""
+        silent = time.monotonic() - self._turn_at if self._turn_at is not None else 0.0
+        return f"the web server has served no request for {silent:.0f} s" if silent > LATE else None
 
     def stop(self, timeout: float = 2.0) -> None:
         """Stop accepting, wait half a second for open responses, close every connection. May be called twice."""
@@ -144,6 +153,7 @@ class WebServer:
         # hypercorn awaits this once it listens, and stops when it returns. An exception here ends the server, too.
         self._started.set()
         while self._stop is not None and not self._stop.is_set():
+            self._turn_at = time.monotonic()
             self.connections.reap()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_REAP_EVERY):

@@ -3,10 +3,11 @@
 import ipaddress
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.strict import reason
+from kafka_warden.settings.strict import read_file, reason
 from kafka_warden.web.file import TlsServer
 
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -37,7 +38,8 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
     _load(tls, "cert_file and key_file", lambda: context.load_cert_chain(tls.cert_file, tls.key_file, lambda: ""))
     context.verify_mode = _CLIENT_AUTH[tls.client_auth_type]
     if context.verify_mode is not ssl.CERT_NONE:
-        _load(tls, "client_ca_file", lambda: context.load_verify_locations(tls.client_ca_file, cadata=tls.client_ca))
+        key = "client_ca" if tls.client_ca is not None else "client_ca_file"
+        _load(tls, key, lambda: context.load_verify_locations(tls.client_ca_file, cadata=tls.client_ca))
     if tls.client_allowed_sans is not None:
         context.sslobject_class = _with_allowed_names(tls.client_allowed_sans)
     return context
@@ -45,9 +47,13 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
 
 def _load(tls: TlsServer, key: str, load: Callable[[], None]) -> None:
     try:
+        for path in filter(Path.exists, tls.paths()):
+            read_file(path, 1)  # OpenSSL waits for the writer of a FIFO
         load()
     except ssl.SSLError as failure:
         raise ConfigError(f"tls_server_config.{key}: unusable, expected PEM: {failure.reason or failure}") from None
+    except TypeError as failure:  # an inline text that is not ASCII
+        raise ConfigError(f"tls_server_config.{key}: unusable, expected PEM: {failure}") from None
     except (OSError, ValueError) as failure:
         unreadable = next((path for path in tls.paths() if not path.is_file()), tls.key_file)
         raise ConfigError(f"tls_server_config.{key}: cannot read {str(unreadable)!r}: {reason(failure)}") from None

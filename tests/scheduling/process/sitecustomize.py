@@ -1,8 +1,9 @@
 """Runs inside a sidecar that a test started, and does to it what the files in the folder ORDERS ask for.
 
-`thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `stderr` lets every write to stderr wait for
-ever, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the interpreter write a line, `list` does
-nothing. The answer has the names of all threads and tasks. A host named `hang` never resolves.
+`thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `full` lets no further thread start, `stderr`
+lets every write to stderr wait for ever, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the
+interpreter write a line, `list` does nothing. The answer has the names of all threads and tasks. A host named `hang`
+never resolves.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,20 @@ def _block_stderr() -> None:
     os.dup2(full, 2)
 
 
+def _start_no_thread() -> None:
+    def fail(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    threading.Thread.start = fail  # type: ignore[method-assign]  # for every thread
+
+
+_ORDERS: dict[str, Callable[[], object]] = {
+    "stderr": _block_stderr,
+    "full": _start_no_thread,
+    "atexit": lambda: atexit.register(os.write, 2, b"atexit\n"),
+}
+
+
 def _obey(folder: Path) -> None:
     while True:
         time.sleep(_LOOK_SECONDS)
@@ -87,10 +103,8 @@ def _obey(folder: Path) -> None:
             for task in _tasks() if what == "task" else ():
                 if _name(task) == name:
                     task.get_loop().call_soon_threadsafe(task.cancel)
-            if what == "stderr":
-                _block_stderr()
-            if what == "atexit":
-                atexit.register(os.write, 2, b"atexit\n")
+            if what in _ORDERS:
+                _ORDERS[what]()
             if what == "set":
                 constant, _, number = name.partition(" ")
                 module, _, constant = constant.rpartition(".")

@@ -34,6 +34,8 @@ LAUGHS: Final = ", ".join(
 VALUES: Final = (
     *("", "~", "{}", "[]", "-1", "1e999", ".inf", ".nan", "9" * 5000, "0x10", "1h", "10s", "1:2:3", "2026-11-22"),
     *("2026-99-99", "!!python/object:os.system x", "*a", "&a [*a]", "[" * 100, "{" * 100, "'\\0'", '"\\ud800"', "\0"),
+    *("!!bool maybe", '!!int ""', "!!timestamp foo", "!!float x", "!!binary \xe9", "!!set x", "!!omap x", "!!pairs x"),
+    *("[!!bool maybe]", "{a: !!bool maybe}", "{!!bool maybe: a}", "!!null x", "!!merge x", "!!seq x", "!!map x"),
     *("yes", "[.*, (a+)+$]", "<<: {a: 1}", "|\n  x", "\U0001f4a3\u202e", "a" * 70_000, "? x", "- x", "%TAG ! x:"),
 )
 

@@ -1,5 +1,6 @@
 """The classes of `kafka_warden.errors` for what the socket, the TLS library and Kafka's error codes report."""
 
+import socket
 import ssl
 
 from kafka import errors as kafka_errors
@@ -17,6 +18,8 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 
+_NO_SUCH_NAME = (socket.EAI_NONAME, socket.EAI_NODATA)
+
 AUTHENTICATION = (
     kafka_errors.SaslAuthenticationFailedError,
     kafka_errors.UnsupportedSaslMechanismError,
@@ -24,13 +27,18 @@ AUTHENTICATION = (
 )
 
 
-def resolve_fault(failure: Exception, address: str) -> SourceError:
-    """Name what kept the name of an address from being looked up."""
+def resolve_fault(failure: Exception, address: str, resolved: bool) -> SourceError:
+    """Name what kept the name of an address from being looked up. `resolved`: whether it was found before.
+
+    A name that is gone is a process that is gone, as pods behind a headless service are. A name that never existed may
+    be misspelt, and a name server that fails says nothing.
+    """
     kind = ConnectTimeoutError if isinstance(failure, TimeoutError) else RefusedError
     fault: SourceError = kind(
         f"{address} does not resolve ({failure!r}); check bootstrap.servers, advertised.listeners and the DNS"
     )
-    fault.reached = None
+    gone = isinstance(failure, socket.gaierror) and failure.errno in _NO_SUCH_NAME
+    fault.reached = False if gone and resolved else None
     return fault
 
 

@@ -27,6 +27,8 @@ class BrokerLink:
         """Monotonic time of the last reply of any kind."""
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
+        self._resolved = False
+        """Whether the name was ever found."""
         self._log_in_at: float | None = None
         self._quiet_until = 0.0
         self._longest_throttle: float | None = None
@@ -41,6 +43,11 @@ class BrokerLink:
         """The release that the API versions of the broker belong to, such as `4.1`; `None` without a connection."""
         known = self._connection.kafka_version if self._connection is not None else ()
         return ".".join(map(str, known)) or None
+
+    @property
+    def connected(self) -> bool:
+        """Whether a connection of an earlier question is still open: the process is the same, and runs or hangs."""
+        return self._connection is not None and self._connection.connected
 
     @property
     def busy(self) -> bool:
@@ -146,7 +153,7 @@ class BrokerLink:
         return reply
 
     async def _connected(self, timeout_at: float) -> Connection:
-        if self._connection is not None and self._connection.connected:
+        if self._connection is not None and self.connected:
             return self._connection
         self.close()
         self._connection = await self._open(timeout_at, self._log_in)
@@ -208,7 +215,8 @@ class BrokerLink:
             async with asyncio.timeout_at(timeout_at):
                 addresses = await self._network.resolve(self.host, self.port)
         except (OSError, ValueError, OverflowError) as fault:
-            raise resolve_fault(fault, self.address) from fault
+            raise resolve_fault(fault, self.address, self._resolved) from fault
+        self._resolved = True
         failure: Exception | None = None
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             # Each its share of the time, or one family whose packets are dropped would take it all.

@@ -9,7 +9,7 @@ from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.ciphers import openssl_ciphers
 from kafka_warden.settings.secrets import SecretSource
-from kafka_warden.settings.strict import reason
+from kafka_warden.settings.strict import read_file, reason
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def _refuse_binary(name: str, location: str | None) -> None:
     if location is None:
         return
     try:
-        content = Path(location).read_bytes()
+        content = read_file(Path(location))
     except (OSError, ValueError) as failure:
         raise ConfigError(f"kafka.{name}: cannot read {location!r}: {reason(failure)}") from None
     if _PEM_MARK not in content:

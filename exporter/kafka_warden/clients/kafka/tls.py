@@ -38,6 +38,9 @@ class TlsFiles:
         Raises:
             ConfigError: a file cannot be read or is not what it should be.
         """
+        for path in self.paths():
+            if path.exists() and not (path.is_file() or path.is_dir()):  # OpenSSL waits for the writer of a FIFO
+                raise ConfigError(f"kafka: {path}: not a regular file")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version, context.maximum_version = self.least, self.most
         context.check_hostname = self.verify and self.verify_hostname
