@@ -259,6 +259,16 @@ def test_the_busiest_are_always_shown() -> None:
     assert shown(budget, ["29", *numbers[:29]]) == {*numbers[:19], "29"}
 
 
+def test_free_room_is_used() -> None:
+    """If a rank before this one needs a few series less, and this one then fits as a whole, nothing is left out."""
+    budget = Budget(200)
+    budget.begin()
+    budget.choose(Rank.DETAILS, LAG, order(*(f"other-{number}" for number in range(15))))
+    assert budget.choose(Rank.RATES, LAG, order(*map(str, range(195))))[1] == 10
+    budget.begin()
+    assert budget.choose(Rank.RATES, LAG, order(*map(str, range(195))))[1] == 0
+
+
 def test_room_that_changes_a_little_does_not_change_the_page() -> None:
     """If a rank before this one needs a few series less for a while, this one does not grow with each page."""
     numbers = [str(number) for number in range(300)]

@@ -48,11 +48,10 @@ class Budget:
         by_broker = "topic" not in metric.labels and "user" not in metric.labels
         room = self._left + (self._left_brokers if by_broker else 0)
         before = self._cut.pop((rank, metric.name), frozenset())
-        if room <= GROWTH * len(before):
-            room = min(room, len(before))
-        chosen, spare, left_out = _first(samples, SURE * room, KEPT * room)
+        used = min(room, len(before)) if room <= GROWTH * len(before) else room
+        chosen, spare, left_out = _first(samples, SURE * used, KEPT * used)
         if len(chosen) + len(spare) + left_out > room:
-            kept = sorted(spare, key=lambda labels: labels not in before)[: room - len(chosen)]
+            kept = sorted(spare, key=lambda labels: labels not in before)[: used - len(chosen)]
             left_out += len(spare) - len(kept)
             spare = {labels: spare[labels] for labels in kept}
         chosen |= spare

@@ -130,9 +130,9 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
     (
         "KafkaThrottleHoldsOriginals",
-        {"side": "leader", "broker": "1"},
-        "KafkaThrottleHoldsOriginals",
         {**FOLLOWER, **BROKER},
+        "KafkaThrottleHoldsOriginals",
+        {"side": "leader", "broker": "1"},
         True,
     ),
     ("KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, False),

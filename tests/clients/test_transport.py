@@ -15,6 +15,7 @@ import pytest
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.requests import DescribeClusterRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
 from sandbox.certificates import Authority, Identity
 from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
@@ -74,6 +75,13 @@ def test_a_reply_may_be_as_large_as_configured(client: Client) -> None:
     for size, error, message in ((1_999_995, ProtocolError, "decoded"), (1_999_996, TooLargeError, "2000000")):
         client.brokers.rule(1, "Metadata", body=b"\xff", repeat=size)
         client.fail(link, error, message)
+
+
+def test_a_reply_without_a_long_list_stays_small(client: Client) -> None:
+    """After the connection is established, too."""
+    link = client.link(receive_message_max_bytes="2000000")
+    client.brokers.rule(1, "DescribeCluster", raw=length(512 * 1024 + 1))
+    client.fail(link, TooLargeError, "524288", request=DescribeClusterRequest())
 
 
 def test_requests_carry_the_name_of_the_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

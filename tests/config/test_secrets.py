@@ -1,5 +1,6 @@
 """Secrets: they do not print, and their files are checked."""
 
+import base64
 import copy
 import json
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.errors import SecretError
-from kafka_warden.settings.secrets import FileWatch, Secret, SecretFile, scrub
+from kafka_warden.settings.secrets import REDACTED, FileWatch, Secret, SecretFile, scrub
 
 CANARY = "canary-Tr0ub4dor"
 
@@ -71,6 +72,26 @@ def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
 
     assert cleaned == "x <redacted> y <redacted> z abc"
     assert len(secrets) == 3
+
+
+@pytest.mark.parametrize(
+    "canary", ["back\\slash", "tab\tcanary", 'it\'s "quoted"', "can'ary", 'can"ary', "cänary\n1", CANARY]
+)
+def test_scrub_replaces_a_secret_however_it_is_written(canary: str) -> None:
+    """Within the text of an exception, in JSON, and in base 64 at any place."""
+    secret = Secret(canary)
+    written = [f"{canary} x", repr(f"{canary} x"), repr(f"\"'{canary}"), ascii(f"x{canary}"), repr(canary.encode())]
+    written += [repr(ValueError(f"bad {canary}")), json.dumps({"a": canary}), json.dumps(canary, ensure_ascii=False)]
+    for before in ("", "u:", "\0u\0", "user:"):
+        encoded = base64.b64encode(f"{before}{canary}, and more".encode())
+        inner = base64.b64encode(canary.encode()).decode()[4:-4]
+        assert REDACTED in scrub(encoded.decode())
+        assert inner not in scrub(encoded.decode())
+    for text in written:
+        shown = scrub(text)
+        assert REDACTED in shown, text
+        assert not any(part in shown for part in ("slash", "tab", "quoted", "can", "nary")), text
+    assert secret.reveal() == canary
 
 
 @pytest.mark.parametrize(

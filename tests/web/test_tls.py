@@ -4,6 +4,7 @@ import datetime as dt
 import os
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,21 @@ def test_client_certificates_are_asked_for_and_verified(
     for pair in (None, stranger.issue("client")):
         with pytest.raises(REFUSED):
             served.get(context=_client(authority, pair))
+
+
+def test_a_connection_ends_when_other_client_certificates_are_accepted(
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
+) -> None:
+    """One that was opened without a certificate gets no further page once a certificate is required."""
+    served = serve(_write(tmp_path), idle_timeout=TIMEOUT)
+    without = served.connect(_client(authority))
+    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert without.recv(12) == b"HTTP/1.1 200"
+    _write(tmp_path, VERIFIED)
+    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    with suppress(OSError):
+        assert b"HTTP/1.1 200" not in read_all(without)
+    assert served.get(context=_client(authority, authority.issue("client"))).status == 200
 
 
 def test_a_client_with_a_certificate_keeps_its_connection(

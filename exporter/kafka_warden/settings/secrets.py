@@ -6,7 +6,9 @@ as container engines make them, and files of mode 0440 or 0640 that belong to ro
 `fsGroup` makes them.
 """
 
+import base64
 import hmac
+import json
 import os
 import stat
 import weakref
@@ -183,7 +185,7 @@ def file_status(path: Path) -> FileStatus | None:
 
 
 def scrub(text: str) -> str:
-    """Replace every secret that is in memory by `<redacted>`."""
+    """Replace every secret that is in memory by `<redacted>`, also as Python, JSON and base 64 write it."""
     for value in _known_values():
         if value in text:
             text = text.replace(value, REDACTED)
@@ -193,6 +195,24 @@ def scrub(text: str) -> str:
 def _known_values() -> Iterator[str]:
     # A list made in one step: other threads make secrets meanwhile.
     secrets = [reference() for reference in _known.valuerefs()]
-    values = {secret.reveal() for secret in secrets if secret is not None}
+    values = {form for secret in secrets if secret is not None for form in _forms(secret.reveal())}
     # Longest first: a password may contain another one.
     yield from sorted((value for value in values if len(value) >= _SHORTEST_SCRUBBED), key=len, reverse=True)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield a text as it is, and as it is written within a longer text."""
+    yield value
+    raw = value.encode("utf-8", "surrogateescape")
+    for before in ("", "'\""):  # with both quotes in a text, one of them is escaped
+        shown = (repr(before + value), ascii(before + value), repr(before.encode() + raw)[1:])
+        yield from (text[len(repr(before)) - 1 : -1] for text in shown)
+    yield from (json.dumps(value, ensure_ascii=escaped)[1:-1] for escaped in (True, False))
+    # In base 64 a text has one of three forms, by its place. The characters at its ends depend on its neighbours.
+    for shift, first in enumerate((0, 2, 3)):
+        encoded = base64.b64encode(bytes(shift) + raw).decode()
+        form = encoded[first : (shift + len(raw)) * 8 // 6]
+        yield from (form, form.translate(_URL_SAFE))
+
+
+_URL_SAFE: Final = str.maketrans("+/", "-_")

@@ -5,7 +5,7 @@ or accepts weaker TLS or client certificates: it may be half-written. Only a res
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,8 @@ class _Loaded:
     file: WebFile
     context: ssl.SSLContext | None = None
     expiry: Mapping[str, float | None] = field(default_factory=dict)
+    clients: object = None
+    """What decides which client certificates are accepted."""
 
 
 def _load(path: Path, file: WebFile) -> _Loaded:
@@ -31,7 +33,12 @@ def _load(path: Path, file: WebFile) -> _Loaded:
             return _Loaded(file)
         authorities = file.tls.client_ca_file or file.tls.client_ca
         expiry = {"web": expires_at(file.tls.cert_file), "web_client_ca": expires_at(authorities)}
-        return _Loaded(file, server_context(file.tls), expiry)
+        named = file.tls.client_ca_file
+        clients = (
+            *(file.tls.client_auth_type, file.tls.client_allowed_sans, file.tls.client_ca, named),
+            file_status(named) if named is not None else None,
+        )
+        return _Loaded(file, server_context(file.tls), expiry, clients)
     except (ConfigError, OSError, ValueError, TypeError) as failure:
         raise ConfigError(f"{path}: {failure}") from None
 
@@ -56,6 +63,8 @@ class CurrentWebFile:
         """Why the files as they are now are not in use; `None` when they are."""
         self.reread = False
         """Read the files at their next use, also if they did not change. Other threads may set it."""
+        self.clients_changed: Callable[[], None] = lambda: None
+        """Called when other client certificates are accepted than before."""
 
     @property
     def uses_tls(self) -> bool:
@@ -101,6 +110,8 @@ class CurrentWebFile:
                 )
         else:
             removed = _removed(self._loaded.file, loaded.file)
+            if loaded.clients != self._loaded.clients:
+                self.clients_changed()
             self._loaded, self.problem = loaded, None
             note = log.warning if removed else log.info
             note("new web configuration in force", file=str(self._path), removed=removed)

@@ -85,6 +85,8 @@ class WebServer:
         self._settings = settings
         self.current = CurrentWebFile(settings.config_file)
         self.connections = Connections(settings.connections, idle=settings.idle_timeout, answer=settings.answer_timeout)
+        # Open ones were accepted as the settings before said.
+        self.current.clients_changed = self.connections.close_all
         site = Site(holder, health, settings.version, lambda: self.current.problem)
         self._app = Application(site, self.current, self.connections)
         self.checks = self._app.authenticator.checks

@@ -15,7 +15,7 @@ from kafka.protocol.sasl import SaslHandshakeResponse
 from structlog.testing import capture_logs
 
 from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.frames import BEFORE_LOGIN
+from kafka_warden.clients.kafka.frames import SMALL
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.properties import translate
@@ -76,7 +76,7 @@ class Replies:
         header = b"\0" if response_class.flexible_version_q(version) and KINDS[key][0] != "ApiVersions" else b""
         body = header + Body(chance, response_class, version).encode()
         if chance.random() < LARGE:
-            return bytes([key, version]) + (body + bytes([chance.choice(BLOCKS)]) * BEFORE_LOGIN)[:BEFORE_LOGIN]
+            return bytes([key, version]) + (body + bytes([chance.choice(BLOCKS)]) * SMALL)[:SMALL]
         return bytes([key, version]) + (mutated(body, chance) if chance.random() < 0.6 else body)
 
     def check(self, data: bytes) -> None:

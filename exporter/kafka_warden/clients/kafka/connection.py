@@ -12,7 +12,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 
 from kafka_warden.clients.kafka import bounds  # noqa: F401  # limits the decoders of all messages
 from kafka_warden.clients.kafka.faults import error_code_fault
-from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.frames import SMALL, Frames
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded, decoding
 from kafka_warden.errors import ForbiddenRequestError, ProtocolError, UnsupportedError
 
@@ -33,6 +33,15 @@ READ_ONLY: Final = frozenset(
 )
 """Every request that this program may send. None of them changes anything."""
 
+LARGE: Final = READ_ONLY - {
+    ApiKey.ApiVersions,
+    ApiKey.SaslHandshake,
+    ApiKey.SaslAuthenticate,
+    ApiKey.DescribeCluster,
+    ApiKey.DescribeQuorum,
+}
+"""Requests whose replies list topics, logs or clients. All others have at most `SMALL` bytes."""
+
 UNSUPPORTED_VERSION: Final = 35
 MUTED_BY_CLIENT: Final = (2, 0)
 """First release whose brokers answer at once and leave it to the client to wait (KIP-219)."""
@@ -45,16 +54,19 @@ _CORRELATIONS: Final = 1 << 31
 class Connection:
     """Sends requests and decodes their replies, one at a time, over an open connection.
 
-    `address` is for messages; `timeout` is seconds for each request.
+    `address` is for messages; `timeout` is seconds for each request; `most` is the bytes of a reply in `LARGE`.
     """
 
-    def __init__(self, frames: Frames, client_id: str, address: str, timeout: float | None = None) -> None:
+    def __init__(
+        self, frames: Frames, client_id: str, address: str, timeout: float | None = None, most: int = SMALL
+    ) -> None:
         self.address = address
         self.throttle_time = 0.0
         """Seconds that the last reply asks the client to wait before the next request."""
         self._frames = frames
         self._client_id = client_id
         self._timeout = timeout
+        self._most = most
         self._correlation = 0
         self._versions: BrokerVersionData | None = None
 
@@ -103,6 +115,7 @@ class Connection:
         )
         head = header.encode(flexible=request_class.flexible_version_q(version))
         body = repeated.body(version) if repeated is not None else request.encode(version=version)
+        self._frames.limit = self._most if request_class.API_KEY in LARGE else SMALL
         async with asyncio.timeout(self._timeout):
             frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
         reply = decode_reply(frame, header, undecoded=repeated is not None and repeated.undecoded)

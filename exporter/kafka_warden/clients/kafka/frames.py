@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 from kafka_warden.errors import ProtocolError, SourceError, TooLargeError
 
 LENGTH: Final = 4
-BEFORE_LOGIN: Final = 512 * 1024
-"""Bytes that a frame may have until the connection is established: no broker has proved anything yet."""
+SMALL: Final = 512 * 1024
+"""Bytes that a frame may have, also before the login, unless its request lists what grows with the cluster."""
 
 
 class ConnectionLostError(Exception):
@@ -22,7 +22,7 @@ class Frames(asyncio.Protocol):
     """
 
     def __init__(self) -> None:
-        self.limit = BEFORE_LOGIN
+        self.limit = SMALL
         """Bytes that a frame may have."""
         self._buffer = bytearray()
         self._reply: asyncio.Future[bytes] | None = None

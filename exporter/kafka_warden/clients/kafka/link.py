@@ -184,7 +184,8 @@ class BrokerLink:
         except BaseException:
             plain.close()
             raise
-        connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout)
+        most = self._settings.receive_message_max_bytes
+        connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout, most)
         try:
             await connection.negotiate()
             self._note_reply(connection)
@@ -193,7 +194,6 @@ class BrokerLink:
         except BaseException:
             connection.close()
             raise
-        frames.limit = self._settings.receive_message_max_bytes
         return connection
 
     async def _log_in(self, connection: Connection) -> None:

@@ -83,7 +83,7 @@ RULES: Final = (
     # The threshold is moves.deadline of the sidecar, so history has it.
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
     # The threshold is for brokers without a stuck replica.
-    Rule("KafkaReplicasOutOfSync", 300.0, "s", 5 * MINUTE, 5 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
+    Rule("KafkaReplicasOutOfSync", 300.0, "s", 5 * MINUTE, 2 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
     Rule("KafkaPartitionUnderMinIsr", None, "", 1.5 * MINUTE, 5 * MINUTE),
     Rule("KafkaPartitionOffline", None, "", 1.5 * MINUTE, 5 * MINUTE),
     Rule("KafkaBrokerPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
