@@ -51,8 +51,8 @@ DISK_ROUNDS: Final = (
 WORST_DAY: Final = (
     Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=90, watched=180),
     Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=90, watched=120),
-    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=150, watched=150),
-    Timed(worst_day.dead, "KafkaBrokerUnreachable", within=150, watched=840),
+    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=worst_day.WITHIN, watched=150),
+    Timed(worst_day.dead, "KafkaBrokerUnreachable", within=worst_day.WITHIN, watched=840),
     Timed(worst_day.catching_up, "", within=0, watched=720),
     Timed(worst_day.slow_rolling_restart, "", within=0, watched=60),
     Timed(worst_day.failover, "", within=0, watched=30, pace=FAST),

@@ -29,6 +29,8 @@ QUORUM: Final = ClusterSettings(
 BACKLOG: Final = 10_000
 """Batches: more than half an hour of fetches."""
 VICTIM: Final = 2
+WITHIN: Final = 150.0
+"""Seconds until the alert on a broker."""
 DOWN: Final = 50.0
 """Seconds that each broker is down in a rolling restart."""
 DISK, LEFT = 400.0, 20.0
@@ -100,6 +102,7 @@ def catching_up(stage: Stage) -> Iterator[set[Fired]]:
     cluster.admin.create_topic("backlog", assignment={0: [1, VICTIM]})
     cluster.kill(VICTIM)
     cluster.load.produce("backlog", records=BACKLOG, record_size=100, acks=1, batch_num_messages=1)
+    stage.until_fired({unreachable}, WITHIN)
     stage.until_notified({unreachable})
     cluster.start(VICTIM)
     cluster.wait_ready(VICTIM)
