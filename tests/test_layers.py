@@ -40,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.config": OPEN
     | SETTINGS
     | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
-    "kafka_warden.state": OPEN,
+    "kafka_warden.state": OPEN | {"kafka_warden.settings.strict"},
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
     "kafka_warden.memory": set(),

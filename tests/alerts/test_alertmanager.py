@@ -127,7 +127,6 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, False),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
     ("KafkaBrokerUnreachable", EXPLAINED, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, True),
-    ("KafkaThrottleHoldsOriginals", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, True),
     (
         "KafkaThrottleHoldsOriginals",
         {**FOLLOWER, **BROKER},
