@@ -17,7 +17,7 @@ QUORUM: Final = ClusterSettings(
     controllers=3,
     profile="default",
     tiered=False,
-    # A leader waits for more bytes than it may send of one partition: a follower gets one batch per `replica.fetch.wait.max.ms`.
+    # A leader waits for more bytes than it may send: a follower gets one batch per `replica.fetch.wait.max.ms`.
     broker_properties={
         "replica.fetch.max.bytes": 1,
         "replica.fetch.min.bytes": 1_000_000,
