@@ -50,6 +50,7 @@ def test_job_has_its_name_and_help(name: str) -> None:
         ("rollup,plan", [], "plan cannot be run together with other jobs, run it by itself: the following arguments"),
         ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
         ("ingest", [], "ingest: give --input and --store"),
+        ("rollup", ["--stream", "--store", "x"], "--stream, or a topic: not valid with --store"),
         ("rollup", ["--store", "x", "--jars", "/nowhere"], "--jars: no jars in /nowhere; fetch them: kafka-warden"),
     ],
 )

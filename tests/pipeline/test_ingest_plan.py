@@ -106,7 +106,7 @@ def test_spans_of_hours_are_joined() -> None:
 
 def test_condition_names_clusters_days_and_hours() -> None:
     """A quote in a cluster's id ends no text, and a span until midnight has one day."""
-    work = Work("rollup", 1, 7, {"a'b\\": [(24, 48)]}, moves_marks=True)
+    work = Work("rollup", 1, 7, {"a'b\\": [(24, 48)]}, moves_marks=True, rows=0)
     assert work.count() == 24
     assert work.windows() == (
         "((cluster_id IN ('a\\'b\\\\') AND date >= '1970-01-02' AND date <= '1970-01-02'"

@@ -14,6 +14,8 @@ from kafka_warden.pipeline.store import DONE, LANDING, MARKS, Store, in_list
 
 HOUR: Final = 3600
 
+LARGEST: Final = "replicas"
+
 Span = tuple[int, int]
 """The first hour and the one after the last, counted since 1970."""
 
@@ -31,6 +33,8 @@ class Work:
     """Cluster to the hours that are computed again."""
     moves_marks: bool
     """Whether all hours with new rows are in it."""
+    rows: int
+    """Rows of `LARGEST` that made the hours, at least."""
 
     def count(self) -> int:
         """Count the hours of all clusters."""
@@ -66,15 +70,17 @@ def begin(store: Store, job: str, start: float, end: float) -> Work:
     done = complete[0][0] if complete else 0
     taken = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE) & (F.col("batch") <= done))
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
-    rows: list[Any] = taken.select("cluster_id", "batch", *ends).distinct().collect()
+    replicas = F.sum(F.when(F.col("table") == LARGEST, F.col("rows")))
+    found: list[Any] = taken.groupBy("cluster_id", "batch", *ends).agg(replicas).collect()
     limits = (start // HOUR, -(-end // HOUR) if chosen and end != float("inf") else end)
-    hours = defaultdict(list)
-    for cluster, batch, since, until in rows:
+    hours, rows = defaultdict(list), 0
+    for cluster, batch, since, until, part in found:
         if chosen or batch > before.get(cluster, 0):
             span = (max(since, limits[0]), min(until + 1, limits[1]))
             if span[0] < span[1]:
                 hours[cluster].append((int(span[0]), int(span[1])))
-    return Work(job, run, done, {cluster: joined(spans) for cluster, spans in sorted(hours.items())}, not chosen)
+                rows += part or 0
+    return Work(job, run, done, {cluster: joined(spans) for cluster, spans in sorted(hours.items())}, not chosen, rows)
 
 
 def finish(store: Store, work: Work) -> None:

@@ -58,6 +58,8 @@ def _read_flags(parsed: Namespace) -> Options:
     for flag, given in (("--kafka-properties", parsed.kafka_properties), ("--accept-loss", parsed.accept_loss)):
         if given and not is_topic:
             raise ConfigError(f"{flag}: only valid with --input kafka://HOST:PORT,.../TOPIC")
+    if parsed.store and (parsed.stream or is_topic):
+        raise ConfigError("--stream, or a topic: not valid with --store; run ingest and rollup by a timer")
     if not (parsed.stream or is_topic):
         for name in ("until_done", "every", "late", "checkpoint"):
             if getattr(parsed, name):
@@ -125,6 +127,7 @@ def of_store(request: Request[Options], store: Store) -> None:
     store.open()
     work = marks.begin(store, JOB.name, *request.history.span)
     if work.hours:
+        set_shuffle_partitions(request.spark, work.rows)
         target = Target(
             lambda mart, frame: store.replace(of_mart(mart), shaped(mart, frame), work.windows(), JOB.name, work.run),
             lambda mart: store.read(of_mart(mart)).where(work.windows()),
