@@ -143,8 +143,8 @@ def _small(move: Move, samples: Samples, place: int) -> Plot:
 
 
 def _listed(read: Sequence[Move]) -> Table:
-    titles = ("Cluster", "Kind", "Move", "From", "Began (UTC)", "Outcome")
-    amounts = numbers("Took", "MoveTime", "First ETA", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
+    titles = ("Cluster", "Kind", "Move", "Began (UTC)", "Outcome")
+    amounts = numbers("From", "Took", "MoveTime", "First ETA", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
     columns = (*map(Column, titles), *amounts, Column("Causes"))
     return Table("All moves, the longest first", columns, [_row(move) for move in read])
 
@@ -154,9 +154,9 @@ def _row(move: Move) -> tuple[str, ...]:
         short(move.cluster_id, 12),
         move.kind.replace("_", " "),
         move.name,
-        "unknown" if move.leader is None else str(move.leader),
         instant(move.began),
         move.outcome,
+        "unknown" if move.leader is None else str(move.leader),
         duration(move.seconds),
         duration(move.predicted_seconds),
         duration(move.eta_first),
