@@ -85,6 +85,14 @@ class MartError(UnusableError):
     """A mart of the pipeline is missing, cannot be written, or differs from its description."""
 
 
+class StoreError(UnusableError):
+    """The pipeline's store is missing, of another version, or not a store; the message says what to do."""
+
+
+class StoreInUseError(StoreError):
+    """Another process writes to the store; the message names it."""
+
+
 class CheckpointError(UnusableError):
     """The checkpoint of a streaming job cannot be read; the message names the file."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import marts
@@ -60,12 +60,14 @@ def streamed(spark: SparkSession, folder: Path, output: Path, delay: float = 864
 
 def contents(spark: SparkSession, output: Path) -> dict[str, Any]:
     """Rows of every mart by their keys. Means are rounded: the order of a sum decides on its last digit."""
-    found: dict[str, Any] = {}
-    for mart in MARTS:
-        listed = [row.asDict(recursive=True) for row in marts.read(spark, mart, output).collect()]
-        by_key = {tuple(row[name] for name in mart.key): {name: _rounded(row[name]) for name in row} for row in listed}
-        assert len(by_key) == len(listed), f"{mart.name} has a key twice"
-        found[mart.name] = by_key
+    return {mart.name: by_key(mart.name, marts.read(spark, mart, output), mart.key) for mart in MARTS}
+
+
+def by_key(name: str, frame: DataFrame, key: Sequence[str]) -> dict[Any, Any]:
+    """Rows of a table by their keys, each of which is there once."""
+    listed = [row.asDict(recursive=True) for row in frame.collect()]
+    found = {tuple(row[name] for name in key): {name: _rounded(row[name]) for name in row} for row in listed}
+    assert len(found) == len(listed), f"{name} has a key twice"
     return found
 
 

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import session
+from kafka_warden.pipeline.jars import S3, fetch, listed
+from sandbox.jars import cache_directory
 from tests.pipeline.arrivals import files_of, history_polls, rolled
 
 
@@ -56,9 +58,18 @@ def rolled_up(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="session")
-def spark(sockets_closed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def jars() -> Path:
+    """The folder with the jars of tables and topics, fetched on first use."""
+    folder = cache_directory() / "spark-jars"
+    fetch([jar for jar in listed() if jar.of != S3], folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark with one core and 1 GB."""
     settings = {
+        **session.delta(jars),
         # Rows of tests fit in one partition; more of them are tasks that do nothing.
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),

@@ -19,7 +19,7 @@ SCHEMAS: Mapping[str, str] = {
         " began timestamp, ended timestamp, seconds double, outcome string, bytes_at_start double, bytes_copied double,"
         " rate_mean double, rate_max double, limit_mean double, use_mean double, stalled_seconds double,"
         " stuck_seconds double, causes map<string,double>, never_seconds double, predicted_seconds double,"
-        " eta_first double, prediction_error double"
+        " eta_first double, eta_error double"
     ),
     "move_samples": (
         "cluster_id string, time timestamp, kind string, topic string, partition int, broker int, began timestamp,"

@@ -49,6 +49,9 @@ def test_job_has_its_name_and_help(name: str) -> None:
         ("rollup", ["--stream", "--start", "2026-11-21T17:00"], "--start, --end: not valid with a stream"),
         ("rollup,plan", [], "plan cannot be run together with other jobs, run it by itself: the following arguments"),
         ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
+        ("ingest", [], "ingest: give --input and --store"),
+        ("rollup", ["--stream", "--store", "x"], "--stream, or a topic: not valid with --store"),
+        ("rollup", ["--store", "x", "--jars", "/nowhere"], "--jars: no jars in /nowhere; fetch them: kafka-warden"),
     ],
 )
 def test_what_cannot_be_used_together_is_reported(
@@ -85,7 +88,7 @@ def test_job_that_does_not_exist_is_reported(jobs: str, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as end:
         cli.main(["pipeline", jobs, "--input", "in", "--output", "out"])
     assert end.value.code == cli.BAD_CONFIGURATION
-    assert f"invalid choice: '{jobs}' (choose from 'rollup', 'moves'" in capsys.readouterr().err
+    assert f"invalid choice: '{jobs}' (choose from 'ingest', 'rollup', 'moves'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("codes", "ran"), [((0, None), ["moves", "report"]), ((3, None), ["moves"])])

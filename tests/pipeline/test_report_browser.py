@@ -140,6 +140,15 @@ def test_page_fits_its_screen(page: Page, width: int) -> None:
     assert page.ask("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_no_table_is_cut(page: Page, width: int) -> None:
+    """On a usual screen every table is seen whole, also what is behind a click."""
+    page.size(width)
+    page.ask('document.querySelectorAll("details").forEach(part => part.open = true)')
+    cut = '[...document.querySelectorAll(".scrolls")].filter(part => part.scrollWidth > part.clientWidth)'
+    assert page.ask(f'{cut}.map(part => part.querySelector("caption").textContent)') == []
+
+
 def test_night_is_dark_and_paper_is_light(page: Page, tmp_path: Path) -> None:
     """The page and its plots follow the system's colours on a screen, and are light on paper."""
     seen = {}

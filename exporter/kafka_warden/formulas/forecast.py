@@ -1,8 +1,9 @@
 """The day on which a growing value reaches its limit, with an interval.
 
-A history of days is decomposed (`forecast_trend`, `forecast_shocks`), and thousands of paths that fit it are drawn
-(`forecast_paths`). The interval is over the first day on which each path reaches the limit: noise and the weekly cycle
-reach it before the trend does, and an uncertain slope moves late days more than early ones.
+A history of days is decomposed (`forecast_trend`, `forecast_shocks`) on several scales (`forecast_scales`): growth may
+be linear or accelerate. Thousands of paths that fit it are drawn (`forecast_paths`). The interval is over the first day
+on which each path reaches the limit: noise and the weekly cycle reach it before the trend does, and an uncertain slope
+moves late days more than early ones.
 """
 
 import math
@@ -14,8 +15,9 @@ import numpy as np
 
 from kafka_warden.formulas.forecast_line import crossing, straight_line
 from kafka_warden.formulas.forecast_paths import draw, simulate
+from kafka_warden.formulas.forecast_scales import Scale, scales, shares
 from kafka_warden.formulas.forecast_shocks import Shocks, find
-from kafka_warden.formulas.forecast_trend import SLOPE, WEEK, Kind, Trends
+from kafka_warden.formulas.forecast_trend import LEVEL, SLOPE, WEEK, Kind, Trends, fit
 from kafka_warden.formulas.ops import Floats, Longs
 
 LEAST_DAYS: Final = 14
@@ -25,7 +27,7 @@ LONGEST: Final = 90
 PATHS: Final = 2000
 """Paths drawn. The ends of a 90 % interval are the 100th and the 1900th; another seed moves them by one day at most."""
 
-METHOD: Final = "local linear trend, averaged over its variances"
+METHOD: Final = "local linear trend, averaged over its variances and scales"
 
 _ROUNDED_TO: Final = {Kind.COUNT: 1 / math.sqrt(12)}
 """Standard deviation of rounding to whole numbers."""
@@ -105,16 +107,25 @@ def forecast(
         short = Outcome.TOO_SHORT if reached is None else Outcome.REACHED
         return Forecast(short, count, now, day=reached, day_low=reached, day_high=reached)
     resolution = _ROUNDED_TO.get(kind, max(_NEGLIGIBLE * float(np.abs(values).max()), _NEGLIGIBLE))
-    shocks, trends = find(days, values, kind, resolution)
+    candidates = scales(values, resolution)
+    shocks, _ = find(days, candidates[0].of(values), kind, resolution)
+    fits = [fit(days, scale.of(values), shocks.columns(count), kind, resolution) for scale in candidates]
+    likely = shares(candidates, fits, kind)
     chance = np.random.default_rng(seed)
-    paths = simulate(days, shocks, draw(trends, PATHS, chance), horizon, chance)
+    drawn = [draw(trends, paths, chance) for trends, paths in zip(fits, chance.multinomial(PATHS, likely), strict=True)]
+    paths = np.concatenate(
+        [
+            scale.back(simulate(days, shocks, each, horizon, chance))
+            for scale, each in zip(candidates, drawn, strict=True)
+        ]
+    )
     low, median, high = (reached,) * 3 if reached is not None else _days(paths, days, limit, level)
     line = straight_line(days, values)
     return Forecast(
         outcome=_outcome(limit, reached, median),
         history_days=count,
         now=now,
-        growth_per_day=_growth(trends, shocks, count),
+        growth_per_day=float(likely @ [_growth(*each, shocks, count) for each in zip(candidates, fits, strict=True)]),
         day=median,
         day_low=low,
         day_high=high,
@@ -152,10 +163,10 @@ def _outcome(limit: float | None, reached: int | None, median: int | None) -> Ou
     return Outcome.BEYOND if median is None else Outcome.WITHIN
 
 
-def _growth(trends: Trends, shocks: Shocks, count: int) -> float:
+def _growth(scale: Scale, trends: Trends, shocks: Shocks, count: int) -> float:
     means = trends.weights @ trends.means
     sizes = means[len(means) - len(shocks.at) :]
-    return float(means[SLOPE] + sizes[shocks.stays].sum() / count)
+    return float(means[SLOPE] + sizes[shocks.stays].sum() / count) * scale.stretch(float(means[LEVEL]))
 
 
 def _band(paths: Floats, days: Longs, level: float) -> Band:

@@ -41,8 +41,8 @@ class Kind(Enum):
     """Things that are created and deleted, such as partitions: exact, without noise. A random walk."""
     STOCK = (0.02, 0.03, 0.15, 0.3, 0.35, 0.15)
     """Amounts that add up and are deleted, such as bytes on a disk: a part of each day's growth stays."""
-    FLOW = (0.6, 0.2, 0.1, 0.05, 0.03, 0.02)
-    """A rate, such as bytes in: a busy day is over the day after."""
+    FLOW = (0.15, 0.15, 0.25, 0.2, 0.15, 0.1)
+    """A rate, such as bytes in: a busy day is over the day after, a topic that was created stays."""
 
     @property
     def prior(self) -> Floats:
@@ -52,8 +52,8 @@ class Kind(Enum):
         return found
 
 
-BEND_SHARES: Final = (0.4, 0.2, 0.15, 0.12, 0.09, 0.04)
-"""Weights of `BENDS`: mostly a slope stays constant over the horizon of a plan."""
+BEND_SHARES: Final = (0.6, 0.2, 0.1, 0.06, 0.03, 0.01)
+"""Weights of `BENDS`: mostly a slope stays constant over the horizon of a plan. `forecast_scales` has lasting bends."""
 
 LEVEL, SLOPE, NOISE, CYCLE = range(4)
 """Where these coefficients stand; the cycle's six only in a history that is long enough, the shocks' come last."""
@@ -82,6 +82,8 @@ class Trends:
     """(G,) sum of squared residuals."""
     freedom: int
     """Degrees of freedom."""
+    evidence: float
+    """Logarithm of how well all points together explain the history; comparable for the same days and shocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +117,12 @@ def fit(days: Longs, values: Floats, shocks: Floats, kind: Kind, resolution: flo
     squares = (residuals**2).sum(axis=1) + freedom * resolution**2
     logs = kind.prior - 0.5 * (seen.logs + np.linalg.slogdet(normal)[1] + freedom * np.log(squares))
     weights = np.exp(logs - logs.max())
+    evidence = float(logs.max() + np.log(weights.sum()))
     means[:, 0] += values.mean()
     # A sum of the two halves is symmetric to the last bit.
     symmetric: Floats = (inverse + np.swapaxes(inverse, 1, 2)) / 2
     roots = np.asarray(np.linalg.cholesky(symmetric), np.float64)
-    return Trends(weights / weights.sum(), means, roots, squares, freedom)
+    return Trends(weights / weights.sum(), means, roots, squares, freedom, evidence)
 
 
 def studentized(

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,14 +13,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError, JobError
-from kafka_warden.pipeline import interrupt, session
+from kafka_warden.pipeline import interrupt, jars, session
 from kafka_warden.pipeline.failures import error_text
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.store import Store
 
-JOBS: Final = ("rollup", "moves", "backtest", "forecast", "plan", "report")
+JOBS: Final = ("ingest", "rollup", "moves", "backtest", "forecast", "plan", "report")
 """Each is a module or package of `kafka_warden.pipeline.jobs`, in the usual order of running them."""
+
+JARS: Final = "KAFKA_WARDEN_JARS"
+"""Variable of the environment: the folder of the jars."""
 
 _SEPARATOR: Final = ","
 
@@ -34,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         KafkaWardenError: unusable input, with what to do.
     """
     parsed = parser(arguments).parse_args(arguments)
+    if parsed.job == jars.COMMAND:
+        return jars.run(parsed)
     chosen = _chosen(parsed)
     with interrupt.installed():
         spark = _session(parsed)
@@ -48,7 +55,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _session(parsed: argparse.Namespace) -> SparkSession:
     try:
-        return session.make(parsed.job, parsed.master, parsed.memory, _settings(parsed.conf))
+        settings = dict(session.delta(_jars(parsed))) if parsed.store is not None else {}
+        return session.make(parsed.job, parsed.master, parsed.memory, {**settings, **_settings(parsed.conf)})
     except (PySparkException, Py4JError) as failure:
         raise JobError(
             f"Spark did not start: {error_text(failure)}; install a JRE 17 or newer, on the PATH or in JAVA_HOME, and"
@@ -56,12 +64,18 @@ def _session(parsed: argparse.Namespace) -> SparkSession:
         ) from failure
 
 
+def _jars(parsed: argparse.Namespace) -> str | None:
+    folder: str | None = parsed.jars or os.environ.get(JARS)
+    return folder
+
+
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:
     history = History(spark, parsed.input, parsed.start, parsed.end)
     progress = Progress(spark.sparkContext)
+    store = None if parsed.store is None else Store(spark, parsed.store)
     for job, options in chosen:
         try:
-            code = job.run(Request(spark, history, parsed.input, parsed.output, options, progress))
+            code = job.run(Request(spark, history, parsed.input, parsed.output, options, progress, store))
         except (PySparkException, Py4JError) as failure:
             raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
         if code:
@@ -72,6 +86,11 @@ def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> in
 def _chosen(parsed: argparse.Namespace) -> _Chosen:
     """Read the options of every named job; several jobs have the defaults of their own flags."""
     jobs = [load(name) for name in parsed.job.split(_SEPARATOR)]
+    given = {name for name in ("input", "output", "store") if getattr(parsed, name) is not None}
+    for job in jobs:
+        if not any(places <= given for places in job.places):
+            wanted = ", or ".join(" and ".join(f"--{name}" for name in sorted(places)) for places in job.places)
+            raise ConfigError(f"{job.name}: give {wanted}")
     if len(jobs) == 1:
         return [(jobs[0], jobs[0].read_flags(parsed))]
     chosen = []
@@ -114,12 +133,18 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=job.about, description=job.about, allow_abbrev=False)
         _add_shared(command)
         job.add_flags(command)
+    if first not in JOBS:
+        jars.add_flags(commands.add_parser(jars.COMMAND, help=jars.ABOUT, description=jars.ABOUT, allow_abbrev=False))
     return made
 
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--input", required=True, metavar="FOLDER", help="history of one sidecar, or of many")
-    command.add_argument("--output", required=True, metavar="FOLDER", help="folder for the marts")
+    command.add_argument("--input", metavar="FOLDER", help="history of one sidecar, or of many")
+    command.add_argument("--output", metavar="FOLDER", help="folder for the marts")
+    command.add_argument("--store", metavar="FOLDER", help="store of tables (docs/pipeline-store.md)")
+    command.add_argument(
+        "--jars", metavar="FOLDER", help=f"jars for a store, of kafka-warden pipeline jars (or {JARS})"
+    )
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
     command.add_argument("--memory", default="2g", help="of the driver; all of it with a local master (default: 2g)")
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")

@@ -23,7 +23,8 @@ class History:
         `start` and `end`: Unix seconds; whole hours are read, and `end` is exclusive.
         """
         self.spark = spark
-        self._span = (start, end)
+        self.span = (start, end)
+        """Start and end."""
         self.folder = folder
         self.whole = start <= 0.0 and end == float("inf")
         """Whether all hours are read."""
@@ -31,11 +32,11 @@ class History:
     @property
     def hours(self) -> tuple[float, float]:
         """The first hour and the one after the last, counted since 1970; 0 and infinity without limits."""
-        return hours_of(*self._span)
+        return hours_of(*self.span)
 
     @cached_property
     def _files(self) -> Inventory:
-        return inventory(self.folder).between(*self._span)
+        return inventory(self.folder).between(*self.span)
 
     @cache  # noqa: B019  # a command has one history
     def _footers(self, name: str) -> list[Footer]:

@@ -1,7 +1,7 @@
 """A job and its arguments."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.store import Store
 
 O = TypeVar("O")  # noqa: E741  # options
 
@@ -21,12 +22,14 @@ class Request(Generic[O]):
     spark: SparkSession
     history: History
     input: Path | str
-    """The folder of history."""
+    """The folder of history; of `ingest`, the landing zone."""
     output: Path | str
     """The folder of marts."""
     options: O
     """A frozen dataclass of the job."""
     progress: Progress
+    store: Store | None = None
+    """The tables to use instead of these folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +45,5 @@ class Job(Generic[O]):
     """Returns the options; raises `ConfigError` for unusable values."""
     run: Callable[[Request[Any]], int | None]
     """Runs the job; returns its exit code, None for 0."""
+    places: Sequence[frozenset[str]] = (frozenset({"input", "output"}),)
+    """The flags of which the job requires all of one set. With `store`, it uses the tables of a store."""

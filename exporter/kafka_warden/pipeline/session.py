@@ -10,6 +10,8 @@ from typing import Final
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_warden.errors import ConfigError
+
 LOCAL: Final = "local[*]"
 """All cores of this machine."""
 
@@ -37,6 +39,17 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """Settings of every job; `--conf` overrides them."""
 
+_DELTA: Final[Mapping[str, str]] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Of a file that OPTIMIZE makes.
+    "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
+    # Delta reads its own log with 50 tasks, VACUUM lists with 10,000.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+}
+"""Settings of sessions with a store, besides its jars."""
+
 _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """A local master needs no connection from outside."""
 
@@ -44,6 +57,20 @@ _SHUFFLE: Final = "spark.sql.shuffle.partitions"
 
 ROWS: Final = 500_000
 """Rows of history per shuffle partition: 50 to 100 MB, so that two fit in 1 GB."""
+
+
+def delta(jars: Path | str | None) -> Mapping[str, str]:
+    """Return the settings of a session with a store. `jars`: their folder; None if Spark has them, as by `--jars`.
+
+    Raises:
+        ConfigError: there are no jars in the folder.
+    """
+    if jars is None:
+        return _DELTA
+    found = sorted(str(file) for file in Path(jars).glob("*.jar"))
+    if not found:
+        raise ConfigError(f"--jars: no jars in {jars}; fetch them: kafka-warden pipeline jars --to {jars}")
+    return {**_DELTA, "spark.jars": ",".join(found)}
 
 
 def set_shuffle_partitions(spark: SparkSession, rows: int) -> None:

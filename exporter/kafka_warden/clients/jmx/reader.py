@@ -92,8 +92,8 @@ def _rows(rows: Iterable[Sequence[Any]]) -> tuple[BeanRow, ...]:
 def _scalar(value: Any) -> Scalar:
     if isinstance(value, JClass("java.lang.Boolean")):
         return bool(value)
-    if isinstance(value, (JClass("java.lang.Double"), JClass("java.lang.Float"))):
-        return float(value)
+    if isinstance(value, JClass("java.lang.StringBuilder")):  # a floating-point number, see BeanReader.java
+        return float(str(value))
     if isinstance(value, JClass("java.lang.Number")):
         return int(value)
     return str(value)

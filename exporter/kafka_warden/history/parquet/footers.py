@@ -5,10 +5,10 @@ A footer has some kilobytes, so a whole folder is checked before any row of it i
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -35,6 +35,8 @@ THREADS: Final = 16
 
 _PLACE: Final = re.compile(r"(?:^|/)([a-z]+)/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/([^/._][^/]*\.parquet)$")
 """Path of a history file, at any depth: the folder of a fleet has a folder for each sidecar."""
+_RUN: Final = ("cluster_id", "run")
+_SPAN: Final = ("sequence", "time")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
@@ -49,6 +51,8 @@ class Found:
     table: str
     hour: int
     """Hours since 1970."""
+    size: int = 0
+    """Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,21 @@ class Footer:
     """A file that was checked."""
 
     file: Found
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The rows of one run in a file."""
+
+    cluster_id: str
+    run: str
+    first: int
+    last: int
+    """Sequences, inclusive."""
+    since: float
+    until: float
+    """Times, inclusive, in Unix seconds."""
     rows: int
 
 
@@ -88,6 +107,18 @@ class Inventory:
         """
         with ThreadPoolExecutor(THREADS) as threads:
             return list(threads.map(self._footer, (file for file in self.files if file.table == table)))
+
+    def ranges(self, files: Sequence[Found]) -> Iterator[tuple[Found, list[Range] | HistoryFileError]]:
+        """Read the footers of some files: the rows of each by run, or what is wrong with the file."""
+        with ThreadPoolExecutor(THREADS) as threads:
+            yield from zip(files, threads.map(self._ranges, files), strict=True)
+
+    def _ranges(self, file: Found) -> list[Range] | HistoryFileError:
+        try:
+            with opened(self.system, file) as parquet:
+                return ranges_of(parquet)
+        except HistoryFileError as problem:
+            return problem
 
     def _footer(self, file: Found) -> Footer:
         with opened(self.system, file) as parquet:
@@ -123,7 +154,7 @@ def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
     for entry in entries:
         place = _PLACE.search(entry.path) if entry.is_file else None
         if place and place[1] in BY_NAME and (hour := hour_of(place[2], place[3])) is not None:
-            yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour)
+            yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour, entry.size)
 
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
@@ -153,6 +184,46 @@ def check_file(uri: str, table: str) -> None:
     system, path, _ = _system(place)
     with opened(system, Found(place, path, table, 0)):
         pass
+
+
+def ranges_of(parquet: Any) -> list[Range]:
+    """Return the rows of an open file by run: from its footer, or from its columns if a row group has several runs."""
+    found: dict[tuple[str, str], Range] = {}
+    for number in range(parquet.num_row_groups):
+        group = parquet.metadata.row_group(number)
+        for part in _by_statistics(group) or _by_columns(parquet.read_row_group(number, [*_RUN, *_SPAN])):
+            key = (part.cluster_id, part.run)
+            found[key] = _joined(found[key], part) if key in found else part
+    return list(found.values())
+
+
+def _by_statistics(group: Any) -> list[Range]:
+    columns = {(column := group.column(index)).path_in_schema: column for index in range(group.num_columns)}
+    known = {name: columns[name].statistics for name in (*_RUN, *_SPAN)}
+    if not all(each is not None and each.has_min_max for each in known.values()):
+        return []
+    if any(known[name].min != known[name].max for name in _RUN):
+        return []
+    (cluster, run), (sequence, time) = ([known[name] for name in names] for names in (_RUN, _SPAN))
+    ends = (sequence.min, sequence.max, time.min, time.max)
+    return [Range(cluster.min, run.min, *ends, group.num_rows)]
+
+
+def _by_columns(rows: Any) -> list[Range]:
+    ends = [(name, end) for name in _SPAN for end in ("min", "max")]
+    groups = rows.group_by(list(_RUN)).aggregate([*ends, ([], "count_all")])
+    return [Range(*group.values()) for group in groups.to_pylist()]
+
+
+def _joined(one: Range, other: Range) -> Range:
+    return replace(
+        one,
+        first=min(one.first, other.first),
+        last=max(one.last, other.last),
+        since=min(one.since, other.since),
+        until=max(one.until, other.until),
+        rows=one.rows + other.rows,
+    )
 
 
 @contextmanager

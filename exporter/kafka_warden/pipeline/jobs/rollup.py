@@ -12,16 +12,18 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
-from kafka_warden.pipeline import marts
+from kafka_warden.pipeline import marks, marts
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.marts.files import shaped
 from kafka_warden.pipeline.rollup.rollup import Target, roll_up
-from kafka_warden.pipeline.rollup.samples import of_history
+from kafka_warden.pipeline.rollup.samples import of_history, of_tables
 from kafka_warden.pipeline.rollup.stream import kafka_preflight, rows, topic
 from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
 from kafka_warden.pipeline.rollup.stream.topic import Topic
 from kafka_warden.pipeline.rollup.windows import DAY, HOUR
 from kafka_warden.pipeline.session import set_shuffle_partitions
+from kafka_warden.pipeline.store import Store, of_mart
 
 LATE: Final = "24h"
 """The files of an idle sidecar arrive an hour late, those of a disconnected one after it is back."""
@@ -52,10 +54,12 @@ def _add_flags(parser: ArgumentParser) -> None:
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    is_topic = topic.is_topic(parsed.input)
+    is_topic = topic.is_topic(parsed.input or "")
     for flag, given in (("--kafka-properties", parsed.kafka_properties), ("--accept-loss", parsed.accept_loss)):
         if given and not is_topic:
             raise ConfigError(f"{flag}: only valid with --input kafka://HOST:PORT,.../TOPIC")
+    if parsed.store and (parsed.stream or is_topic):
+        raise ConfigError("--stream, or a topic: not valid with --store; run ingest and rollup by a timer")
     if not (parsed.stream or is_topic):
         for name in ("until_done", "every", "late", "checkpoint"):
             if getattr(parsed, name):
@@ -83,7 +87,9 @@ def run(request: Request[Options]) -> None:
         KafkaWardenError: the topic cannot be read, or a batch failed.
     """
     options = request.options
-    if options.streaming is None:
+    if request.store is not None:
+        of_store(request, request.store)
+    elif options.streaming is None:
         batch(request)
     elif options.topic is None:
         files = rows.of_files(request.spark, request.input)
@@ -112,6 +118,25 @@ def batch(request: Request[Options]) -> None:
     roll_up(of_history(request.history), target, request.progress.step)
 
 
+def of_store(request: Request[Options], store: Store) -> None:
+    """Replace the hours that have new rows, or all between `--start` and `--end`.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    store.open()
+    work = marks.begin(store, JOB.name, *request.history.span)
+    if work.hours:
+        set_shuffle_partitions(request.spark, work.rows)
+        target = Target(
+            lambda mart, frame: store.replace(of_mart(mart), shaped(mart, frame), work.windows(), JOB.name, work.run),
+            lambda mart: store.read(of_mart(mart)).where(work.windows()),
+        )
+        roll_up(of_tables(store, work.raw()), target, request.progress.step)
+    marks.finish(store, work)
+    request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters, up to batch {work.done}")
+
+
 def _of_span(minutes: DataFrame, history: History) -> DataFrame:
     """Keep the minutes of the selected hours; a mart may have years of others."""
     first, after = (hour * HOUR for hour in history.hours)
@@ -121,5 +146,10 @@ def _of_span(minutes: DataFrame, history: History) -> DataFrame:
 
 
 JOB: Final = Job(
-    "rollup", "minute and hour marts of replicas, topics, brokers and clusters", _add_flags, _read_flags, run
+    "rollup",
+    "minute and hour marts of replicas, topics, brokers and clusters",
+    _add_flags,
+    _read_flags,
+    run,
+    (frozenset({"store"}), frozenset({"input", "output"})),
 )

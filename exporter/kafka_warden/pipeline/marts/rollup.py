@@ -105,3 +105,4 @@ REPLICAS: Final = {
 }
 CLUSTERS: Final = {grain: _mart("cluster", grain, "cluster", _CLUSTER_WIDE, ()) for grain in GRAINS}
 MARTS: Final = (*CLUSTERS.values(), *BROKERS.values(), *TOPICS.values(), *REPLICAS.values())
+MINUTES: Final = tuple(marts["minute"] for marts in (CLUSTERS, BROKERS, TOPICS, REPLICAS))

@@ -6,7 +6,7 @@ from typing import Final
 from kafka_warden.pipeline.report import limits_plots
 from kafka_warden.pipeline.report.limits import MOST, Forecast, Path, forecasts_of, paths_of
 from kafka_warden.pipeline.report.limits_plots import name_of, writer_of
-from kafka_warden.pipeline.report.numbers import DAY, UNKNOWN, day, plural, share, short
+from kafka_warden.pipeline.report.numbers import DAY, UNKNOWN, count, day, figure, plural, share, short
 from kafka_warden.pipeline.report.parts import Column, Gallery, Part, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 
@@ -114,8 +114,14 @@ def _paths(marts: Marts, forecasts: Sequence[Forecast]) -> list[Part]:
 def _fan(forecast: Forecast, path: Path, place: int, *, several: bool) -> Plot:
     write = writer_of(forecast.what)
     limit = "no limit" if forecast.limit is None else f"the limit of {write(forecast.limit)}"
-    how = f"{write(forecast.now)} now, growing by {write(forecast.growth_per_day)} a day; {limit}: {_left(forecast)}."
+    how = f"{write(forecast.now)} now, growing by {_growth(forecast)} a day; {limit}: {_left(forecast)}."
     return Plot(name_of(forecast, cluster=several), how, limits_plots.fan(forecast, path, f"path-{place}", how))
+
+
+def _growth(forecast: Forecast) -> str:
+    """Write the growth in a day; counts may grow by less than one."""
+    write = writer_of(forecast.what)
+    return (figure if write is count else write)(forecast.growth_per_day)
 
 
 def _listed(forecasts: Sequence[Forecast], in_all: int) -> Table:
@@ -130,7 +136,7 @@ def _listed(forecasts: Sequence[Forecast], in_all: int) -> Table:
 def _row(forecast: Forecast) -> tuple[str, ...]:
     write = writer_of(forecast.what)
     return (
-        short(forecast.cluster_id),
+        short(forecast.cluster_id, 12),
         forecast.subject,
         forecast.what.replace("_", " "),
         _left(forecast),
@@ -139,7 +145,7 @@ def _row(forecast: Forecast) -> tuple[str, ...]:
         _reached(forecast.baseline_day),
         write(forecast.now),
         write(forecast.limit),
-        write(forecast.growth_per_day),
+        _growth(forecast),
         UNKNOWN if forecast.history_days is None else str(forecast.history_days),
         forecast.method or UNKNOWN,
     )

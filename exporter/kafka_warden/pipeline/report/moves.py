@@ -1,5 +1,6 @@
 """Moves for the page, from the marts `moves` and `move_samples`."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
@@ -40,12 +41,20 @@ class Move:
     stuck_seconds: float | None
     causes: Mapping[str, float]
     predicted_seconds: float | None
-    prediction_error: float | None
+    eta_first: float | None
+    eta_error: float | None
 
     @property
     def name(self) -> str:
         """Partition and target."""
         return f"{self.topic}-{self.partition} → {self.broker}"
+
+    @property
+    def rest(self) -> float | None:
+        """Seconds that it took from its first ETA; None where that is unknown, 0 or infinite."""
+        if not self.eta_first or self.eta_error is None or math.isinf(self.eta_first):
+            return None
+        return self.eta_first / (1 + self.eta_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,7 @@ def summed_up(moves: DataFrame) -> Fleet:
     whole = moves.agg(
         F.sum("bytes_copied").alias("bytes"),
         F.count_if(F.col("bytes_copied").isNull()).alias("unknown"),
-        F.percentile(F.abs("prediction_error"), 0.5).alias("error"),
+        F.percentile(F.abs("eta_error"), 0.5).alias("error"),
     ).first()
     assert whole is not None  # noqa: S101  # an aggregate without keys has one row
     found = {row["cause"]: row["s"] for row in causes.orderBy(F.desc("s"), "cause").collect() if row["s"]}
@@ -98,10 +107,10 @@ def longest(moves: DataFrame) -> list[Move]:
 
 
 def chosen(moves: Sequence[Move], most: int) -> list[Move]:
-    """Choose the moves with a plot of their own: the longest stuck, then the worst predicted, then the longest."""
+    """Choose the moves with a plot of their own: the longest stuck, then the worst ETA, then the longest."""
 
     def interest(move: Move) -> tuple[float, float, float]:
-        return (move.stuck_seconds or 0.0, abs(move.prediction_error or 0.0), move.seconds or 0.0)
+        return (move.stuck_seconds or 0.0, abs(move.eta_error or 0.0), move.seconds or 0.0)
 
     return sorted(moves, key=interest, reverse=True)[:most]
 

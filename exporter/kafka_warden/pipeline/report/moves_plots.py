@@ -1,4 +1,4 @@
-"""Plots of moves: predicted against real time, rate against throttle, and both over time."""
+"""Plots of moves: the first ETA against real time, rate against throttle, and both over time."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +19,10 @@ OUTCOMES: Final[Mapping[str, Colour]] = {"completed": BLUE, "running": GREEN, "c
 
 
 def predicted(moves: Sequence[Move]) -> Html:
-    """Draw each completed move's real against its predicted time. `moves`: with both known and above 0."""
-    points = [(move.predicted_seconds or 0.0, move.seconds or 0.0, move) for move in moves]
-    about = f"{len(moves)} moves; on the line a move took what was predicted, above it longer."
-    return _against(points, "predicted", "predicted when it began", "took", duration, ("predicted time", about))
+    """Draw the time that each completed move took from its first ETA. `moves`: with `rest` known."""
+    points = [(move.eta_first or 0.0, move.rest or 0.0, move) for move in moves]
+    about = f"{len(moves)} moves; on the line a move took as long as its first ETA, above it longer."
+    return _against(points, "predicted", "first ETA", "took from then", duration, ("first ETA", about))
 
 
 def throttled(moves: Sequence[Move]) -> Html:

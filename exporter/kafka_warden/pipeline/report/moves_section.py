@@ -26,15 +26,15 @@ _NAME: Final = 28
 """Longest name of a move beside a plot; the table of all moves has full names."""
 
 _PREDICTED: Final = (
-    "Each dot is a completed move. Below the line it was faster than the sidecar's MoveTime at its start, above it"
-    " slower: the throttle was changed meanwhile, more was produced than before, or the move was stuck."
+    "Each dot is a completed move. Below the line it was faster than the sidecar's first ETA of it, above it slower:"
+    " the throttle was changed meanwhile, more was produced than before, or the move was stuck."
 )
 _THROTTLED: Final = (
     "Each dot is a move: its mean rate, and the mean of the lower of its two throttles. A throttle is shared by all"
     " moves of a broker and by in-sync traffic of the listed partitions, so it may also limit a dot below the line."
 )
 _OVER_TIME: Final = (
-    "The moves that were stuck longest, then those with the worst prediction, then the longest."
+    "The moves that were stuck longest, then those with the worst first ETA, then the longest."
     " Shaded: stuck. The dashed line is the lower of the two throttles."
 )
 
@@ -56,7 +56,11 @@ def section(marts: Marts, drawn: int) -> Section:
 
 def _finding(fleet: Fleet) -> str:
     outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in fleet.outcomes.items())
-    error = "" if fleet.median_error is None else f" The median error of predictions is {share(fleet.median_error)}."
+    error = (
+        ""
+        if fleet.median_error is None
+        else f" Half of the first ETAs were off by {share(fleet.median_error)} or less."
+    )
     stuck = sum(fleet.causes.values())
     longest_cause = f", mostly {next(iter(fleet.causes)).replace('_', ' ')}" if stuck else ""
     stood = f" Stuck for {duration(stuck)} in all{longest_cause}." if stuck else " None was stuck."
@@ -74,13 +78,12 @@ def _copied(fleet: Fleet) -> str:
 
 def _against(fleet: Fleet, read: Sequence[Move]) -> list[Part]:
     left_out = f"{more:,} shorter moves are left out of plots and tables." if (more := fleet.count - len(read)) else ""
-    finished = [move for move in read if move.outcome == "completed" and move.predicted_seconds and move.seconds]
-    predictable = [move for move in finished if math.isfinite(move.predicted_seconds or 0.0)]
+    predictable = [move for move in read if move.outcome == "completed" and move.rest]
     limited = [move for move in read if move.rate_mean and move.limit_mean and math.isfinite(move.limit_mean)]
     return [
         _predicted(predictable, left_out)
         if predictable
-        else Said("No completed move had a predicted time, so there is nothing to compare."),
+        else Said("No completed move had an ETA, so there is nothing to compare."),
         _throttles(limited, len(read) - len(limited), left_out)
         if limited
         else Said("No move was throttled and had a known rate."),
@@ -88,14 +91,13 @@ def _against(fleet: Fleet, read: Sequence[Move]) -> list[Part]:
 
 
 def _predicted(moves: Sequence[Move], left_out: str) -> Shown:
-    worst = sorted(moves, key=lambda move: -abs(move.prediction_error or 0.0))
-    columns = (Column("Move"), *numbers("Took", "Predicted", "Error"))
+    worst = sorted(moves, key=lambda move: -abs(move.eta_error or 0.0))
+    columns = (Column("Move"), *numbers("First ETA", "Took from then", "Error"))
     rows = [
-        (short(one.name, _NAME), duration(one.seconds), duration(one.predicted_seconds), share(one.prediction_error))
-        for one in worst
+        (short(one.name, _NAME), duration(one.eta_first), duration(one.rest), share(one.eta_error)) for one in worst
     ]
-    plot = Plot("Predicted against real time", _PREDICTED, moves_plots.predicted(moves))
-    return Shown(plot, Table("Worst predicted first", columns, rows, left_out))
+    plot = Plot("The first ETA against real time", _PREDICTED, moves_plots.predicted(moves))
+    return Shown(plot, Table("Worst ETA first", columns, rows, left_out))
 
 
 def _throttles(moves: Sequence[Move], others: int, left_out: str) -> Shown:
@@ -136,29 +138,28 @@ def _each(marts: Marts, read: Sequence[Move], drawn: int) -> list[Part]:
 
 def _small(move: Move, samples: Samples, place: int) -> Plot:
     took = f"{move.outcome} {'for' if move.outcome == 'running' else 'after'} {duration(move.seconds)}"
-    how = f"{amount_of_bytes(move.bytes_copied)} copied, {took}, predicted {duration(move.predicted_seconds)}."
+    how = f"{amount_of_bytes(move.bytes_copied)} copied, {took}, first ETA {duration(move.eta_first)}."
     return Plot(move.name, how, moves_plots.over_time(move, samples, f"move-{place}"))
 
 
 def _listed(read: Sequence[Move]) -> Table:
-    titles = ("Cluster", "Kind", "Topic", "Partition", "From", "To", "Began (UTC)", "Outcome")
-    amounts = numbers("Took", "Predicted", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
+    titles = ("Cluster", "Kind", "Move", "Began (UTC)", "Outcome")
+    amounts = numbers("From", "Took", "MoveTime", "First ETA", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
     columns = (*map(Column, titles), *amounts, Column("Causes"))
     return Table("All moves, the longest first", columns, [_row(move) for move in read])
 
 
 def _row(move: Move) -> tuple[str, ...]:
     return (
-        short(move.cluster_id),
+        short(move.cluster_id, 12),
         move.kind.replace("_", " "),
-        move.topic,
-        str(move.partition),
-        "unknown" if move.leader is None else str(move.leader),
-        str(move.broker),
+        move.name,
         instant(move.began),
         move.outcome,
+        "unknown" if move.leader is None else str(move.leader),
         duration(move.seconds),
         duration(move.predicted_seconds),
+        duration(move.eta_first),
         amount_of_bytes(move.bytes_copied),
         rate(move.rate_mean),
         rate(move.limit_mean),

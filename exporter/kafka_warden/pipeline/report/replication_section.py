@@ -6,10 +6,10 @@ from typing import Final
 from matplotlib.axes import Axes
 
 from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.pipeline.report.canvas import at, canvas, legend, legend_above, times, units, whole
+from kafka_warden.pipeline.report.canvas import at, canvas, durations, legend, legend_above, times, units, whole
 from kafka_warden.pipeline.report.colours import FAINT, IN_TURN
 from kafka_warden.pipeline.report.html import Html
-from kafka_warden.pipeline.report.numbers import day, figure, plural, share, short
+from kafka_warden.pipeline.report.numbers import day, duration, figure, plural, share, short
 from kafka_warden.pipeline.report.parts import Column, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.replication import STATES, Health, Span, health_of
@@ -23,7 +23,7 @@ _BY_STATE: Final = (
     "Above: under-replicated partitions, the maximum of each cluster and step. Below: the mean number of followers in"
     " each state, all clusters together. Intended moves and problems are different states."
 )
-_BY_TOPIC: Final = "Replica hours of a topic's followers in each state: two replicas for three hours are six."
+_BY_TOPIC: Final = "Time of a topic's followers in each state, added up: two replicas for three hours are six hours."
 
 
 def section(marts: Marts, span: Span | None) -> Section:
@@ -48,19 +48,19 @@ def _finding(health: Health) -> str:
     meant = sum(health.seconds.get(state, 0.0) for state in (ReplicaState.MOVING, ReplicaState.BOOTSTRAPPING))
     worst = max(health.seconds, key=lambda state: health.seconds[state])
     return (
-        f"{figure(total / 3600)} replica hours out of sync in {plural(health.topics_in_all, 'topic')},"
+        f"Followers were out of sync for {duration(total)}, added up, in {plural(health.topics_in_all, 'topic')},"
         f" {share(meant / total)} of it moved or copied on purpose. The most common cause: {worst.replace('_', ' ')}."
     )
 
 
 def _states(health: Health, span: Span) -> Shown:
-    columns = (Column("State"), Column("Why"), *numbers("Replica hours", "Share", "At most"))
+    columns = (Column("State"), Column("Why"), *numbers("Added up", "Share", "At most"))
     total = sum(health.seconds.values())
     rows = [
         (
             state.replace("_", " "),
             STATES[state][1],
-            figure(seconds / 3600),
+            duration(seconds),
             share(seconds / total),
             figure(max(health.states[state])),
         )
@@ -116,12 +116,12 @@ def _lines(axes: Axes, when: Sequence[float], under: Mapping[str, Sequence[int |
 
 def _topics(health: Health) -> Shown:
     several = len({cluster for cluster, _ in health.topics}) > 1
-    columns = (Column("Topic"), Column("Cluster"), *numbers("Replica hours"), Column("Mostly"))
+    columns = (Column("Topic"), Column("Cluster"), *numbers("Added up"), Column("Mostly"))
     rows = [
         (
             short(topic),
             short(cluster, 12),
-            figure(sum(states.values()) / 3600),
+            duration(sum(states.values())),
             max(states, key=states.__getitem__).replace("_", " "),
         )
         for (cluster, topic), states in health.topics.items()
@@ -138,15 +138,16 @@ def _bars(health: Health, *, several: bool) -> Html:
     with canvas(1.0 + 0.27 * len(topics)) as (figure_, [axes]):
         left = [0.0] * len(topics)
         for state in health.seconds:
-            hours = [health.topics[topic].get(state, 0.0) / 3600 for topic in topics]
-            if any(hours):
-                axes.barh(places, hours, 0.66, left, color=STATES[state][0].light, label=state.replace("_", " "), lw=0)
-            left = [so_far + more for so_far, more in zip(left, hours, strict=True)]
+            lasted = [health.topics[topic].get(state, 0.0) for topic in topics]
+            if any(lasted):
+                axes.barh(places, lasted, 0.66, left, color=STATES[state][0].light, label=state.replace("_", " "), lw=0)
+            left = [so_far + more for so_far, more in zip(left, lasted, strict=True)]
         axes.set_yticks(places, names)
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("replica hours")
-        units(axes.xaxis, figure)
+        axes.set_xlabel("time of all followers, added up")
+        units(axes.xaxis, duration)
+        durations(axes.xaxis, 0.0, max(left), logarithmic=False)
         legend(figure_, axes, 6)
         worst = f"The worst is {topics[-1][1]}."
         return inline(figure_, "topics", "Topics by the time that their followers were not in sync", worst)

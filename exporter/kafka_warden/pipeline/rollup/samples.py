@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.history import History, row_key
 from kafka_warden.pipeline.session import shuffle_partitions
+from kafka_warden.pipeline.store import Store, raw
 
 Samples = Mapping[str, DataFrame]
 """Table to its rows without duplicates, with the columns of `COLUMNS`."""
@@ -56,6 +57,11 @@ def of_history(history: History) -> Samples:
     # partitions by their compressed size until the rows of one spill.
     tables["replicas"] = tables["replicas"].repartition(shuffle_partitions(history.spark), *REPLICA)
     return {name: distinct(name, rows) for name, rows in tables.items()}
+
+
+def of_tables(store: Store, where: str) -> Samples:
+    """Read the samples of a store's raw tables, which have each row once. `where`: an SQL condition on their rows."""
+    return {name: narrowed(name, store.read(raw(name)).where(where)) for name in COLUMNS}
 
 
 def narrowed(name: str, rows: DataFrame) -> DataFrame:

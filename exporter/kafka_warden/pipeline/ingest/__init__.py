@@ -1,0 +1,1 @@
+"""Takes each row of the landing zone once into the raw tables of a store (docs/pipeline-store.md)."""

@@ -1,0 +1,94 @@
+"""Decides which landing files a batch takes, from the ranges of their rows. Pure: no files, no Spark."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from kafka_warden.history.parquet.footers import Found, Range
+
+
+class How(StrEnum):
+    """What a batch does with a file."""
+
+    NEW = "new"
+    """No known row is of its ranges: all rows are taken."""
+    MERGE = "merge"
+    """It overlaps another file: rows are taken that no other file has."""
+    DUPLICATE = "duplicate"
+    """The same ranges with as many rows are known: no row is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A file of a batch."""
+
+    file: Found
+    ranges: Sequence[Range]
+    how: How
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Polls between two known ranges of a run that no file has."""
+
+    cluster_id: str
+    run: str
+    first: int
+    last: int
+    """Sequences, inclusive."""
+
+
+Of = tuple[str, str, str]
+"""Table, cluster and run."""
+
+Known = Mapping[Of, Sequence[Range]]
+
+EVERY_POLL: Final = "polls"
+"""The table with one row in each poll, in which a gap of sequences is a loss."""
+
+
+def planned(files: Iterable[tuple[Found, Sequence[Range]]], known: Known) -> list[Planned]:
+    """Decide about every file, in the order of hour and path. `known`: ranges of earlier batches."""
+    seen: defaultdict[Of, dict[Range, int | None]] = defaultdict(dict)
+    for of, ranges in known.items():
+        seen[of] = dict.fromkeys(ranges)
+    decided: list[Planned] = []
+    for file, ranges in files:
+        keys = [(file.table, each.cluster_id, each.run) for each in ranges]
+        if all(each in seen[of] for of, each in zip(keys, ranges, strict=True)):
+            decided.append(Planned(file, ranges, How.DUPLICATE))
+            continue
+        how = How.NEW
+        for of, each in zip(keys, ranges, strict=True):
+            for index in [index for other, index in seen[of].items() if _overlap(each, other)]:
+                how = How.MERGE
+                if index is not None:
+                    # Their order says nothing about which of two files is whole, so both are compared row by row.
+                    decided[index] = Planned(decided[index].file, decided[index].ranges, How.MERGE)
+        for of, each in zip(keys, ranges, strict=True):
+            seen[of][each] = len(decided)
+        decided.append(Planned(file, ranges, how))
+    return decided
+
+
+def gaps(decided: Iterable[Planned], known: Known) -> list[Gap]:
+    """Return the polls that are missing before a new range of a run of which earlier polls are known."""
+    added: defaultdict[Of, set[Range]] = defaultdict(set)
+    for each in decided:
+        if each.file.table == EVERY_POLL and each.how is not How.DUPLICATE:
+            for part in each.ranges:
+                added[each.file.table, part.cluster_id, part.run].add(part)
+    found = []
+    for of, fresh in sorted(added.items()):
+        before: int | None = None
+        for part in sorted({*known.get(of, ()), *fresh}, key=lambda part: part.first):
+            if before is not None and part in fresh and part.first > before + 1:
+                found.append(Gap(*of[1:], before + 1, part.first - 1))
+            before = part.last if before is None else max(before, part.last)
+    return found
+
+
+def _overlap(one: Range, other: Range) -> bool:
+    return one.first <= other.last and other.first <= one.last

@@ -1,0 +1,229 @@
+"""A store: the folder of Delta tables in which jobs keep what lasts (docs/pipeline-store.md).
+
+All of it is DataFrames and SQL, so that it works through Spark Connect.
+"""
+
+import os
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+from pyspark.sql.types import StructType
+
+from kafka_warden.errors import StoreError
+from kafka_warden.history.schema import TABLES, ddl
+from kafka_warden.pipeline.marts.mart import Mart
+from kafka_warden.pipeline.storage import address, literal
+
+VERSION: Final = 1
+"""Grows with any change of the tables that is more than a new column."""
+
+UPGRADES: Final[Mapping[int, Sequence[str]]] = {}
+"""Version to the SQL statements that lead to it from the one before; `{place}` is the store's address."""
+
+PROPERTY: Final = "kafka_warden.store_version"
+
+_ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND"}
+"""Spark's conditions for a table that was never written."""
+
+_PROPERTIES: Final[Mapping[str, str]] = {
+    # Readers outside Spark do not have them all.
+    "delta.enableDeletionVectors": "false",
+    # Of the first columns: cluster, time, batch. Raw tables have 200 others, and each file's log entry would have them.
+    "delta.dataSkippingNumIndexedCols": "8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table of the store."""
+
+    name: str
+    """Path below the store."""
+    ddl: str
+    partition_by: tuple[str, ...] = ("cluster_id", "date")
+
+
+LANDING: Final = StoredTable(
+    "landing",
+    "batch bigint, how string, `table` string, cluster_id string, run string, first bigint, last bigint,"
+    " since double, until double, `rows` bigint, place string, size bigint, writer string, date date",
+    ("date",),
+)
+"""One row per file and run of each batch, with the UTC day of the first row; and the last complete batch (`DONE`)."""
+
+MARKS: Final = StoredTable("marks", "job string, cluster_id string, batch bigint, run bigint, writer string", ())
+"""The last batch that a job has read of each cluster; without a cluster: the last run of the job."""
+
+DONE: Final = "done"
+"""`how` of the only row of `DONE_DAY`, whose batch and all before it are committed to all tables."""
+DONE_DAY: Final = date(1970, 1, 1)
+"""No row of history is of that day, so retention never deletes it."""
+
+
+def raw(name: str) -> StoredTable:
+    """Return the raw table of a table of history."""
+    return _RAW[name]
+
+
+def of_mart(mart: Mart) -> StoredTable:
+    """Return the table of a mart with a date."""
+    return StoredTable(mart.name, mart.ddl)
+
+
+_RAW: Final = {
+    # In front, where columns have statistics.
+    table.name: StoredTable(f"raw/{table.name}", f"date date, batch bigint, {ddl(table)}")
+    for table in TABLES
+}
+
+
+class Store:
+    """One store."""
+
+    def __init__(self, spark: SparkSession, place: Path | str) -> None:
+        self.spark = spark
+        self.place = address(place)
+        self.writer = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        """For messages to another writer."""
+
+    def open(self) -> None:
+        """Check the version of an existing store, and upgrade it.
+
+        Raises:
+            StoreError: there is none, or it is newer than this program.
+        """
+        version = self.version()
+        if version is None:
+            raise StoreError(
+                f"{self.place}: no store; first run kafka-warden pipeline ingest --input LANDING --store ..."
+            )
+        if version > VERSION:
+            raise StoreError(
+                f"{self.place}: a store of version {version}, and this program reads up to {VERSION};"
+                " update kafka-warden"
+            )
+        for step in range(version + 1, VERSION + 1):
+            for statement in UPGRADES[step]:
+                self.spark.sql(statement.format(place=self.place))
+            self.spark.sql(f"ALTER TABLE {self._sql_name(LANDING)} SET TBLPROPERTIES ('{PROPERTY}' = '{step}')")
+
+    def create(self, marts: Sequence[Mart]) -> None:
+        """Open the store, or make it if there is none.
+
+        Raises:
+            StoreError: as `open`; or the folder has `marts` of a kafka-warden that wrote Parquet files.
+        """
+        if self.version() is not None:
+            self.open()
+            return
+        names = ",".join(mart.name for mart in marts)
+        try:
+            self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{{{names}}}").schema  # noqa: B018  # lists
+        except AnalysisException as failure:
+            if failure.getCondition() not in _ABSENT:
+                raise
+        else:
+            raise StoreError(
+                f"{self.place}: it has marts of an older kafka-warden, which are no tables; give --store another"
+                " folder, and run kafka-warden pipeline ingest and then rollup with it"
+            )
+        self._ensure(LANDING, {PROPERTY: str(VERSION)})
+
+    def version(self) -> int | None:
+        """Return the version of the store; `None` if there is none."""
+        try:
+            (detail,) = self.spark.sql(f"DESCRIBE DETAIL {self._sql_name(LANDING)}").select("properties").collect()
+        except AnalysisException as failure:
+            if failure.getCondition() in _ABSENT:
+                return None
+            raise
+        found = (detail[0] or {}).get(PROPERTY)
+        return None if found is None else int(found)
+
+    def read(self, table: StoredTable) -> DataFrame:
+        """Read a table: no rows if it was never written, null in columns that were added later."""
+        wanted = cast("StructType", StructType.fromDDL(table.ddl))
+        try:
+            found = self.spark.read.format("delta").load(self._address(table))
+            names = set(found.columns)
+        except AnalysisException as failure:
+            if failure.getCondition() not in _ABSENT:
+                raise
+            return self.spark.createDataFrame([], wanted)
+        return found.select(
+            *(
+                F.col(field.name) if field.name in names else F.lit(None).cast(field.dataType).alias(field.name)
+                for field in wanted.fields
+            )
+        )
+
+    def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
+        """Add rows in one commit, unless `app` has committed `number` or a higher one to the table."""
+        self._ensure(table)
+        self._writer(table, rows, app, number).mode("append").option("mergeSchema", "true").save(self._address(table))
+
+    def replace(self, table: StoredTable, rows: DataFrame, where: str, app: str, number: int) -> None:
+        """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
+        self._ensure(table)
+        writer = self._writer(table, rows, app, number).mode("overwrite").option("replaceWhere", where)
+        writer.save(self._address(table))
+
+    def compact(self, table: StoredTable, where: str) -> None:
+        """Make one file of each partition that matches a condition, or several of at most 256 MB (`DELTA_SETTINGS`)."""
+        self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()
+
+    def expire(self, table: StoredTable, before: date) -> bool:
+        """Delete the rows of all days before one; return whether there were any. Files go 7 days after their rows."""
+        days = f"date < '{before}' AND date > '{DONE_DAY}'"
+        if self.read(table).where(days).isEmpty():
+            return False
+        self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE {days}").collect()  # noqa: S608  # an address of the user
+        self.spark.sql(f"VACUUM {self._sql_name(table)} RETAIN 168 HOURS").collect()
+        return True
+
+    def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
+        names = cast("StructType", StructType.fromDDL(table.ddl)).names
+        shaped = rows.select(*names)
+        if table.partition_by:
+            # One file for each partition instead of one for each task and partition.
+            shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))
+        return shaped.write.format("delta").option("txnAppId", app).option("txnVersion", number)
+
+    def _ensure(self, table: StoredTable, more: Mapping[str, str] | None = None) -> None:
+        properties = ", ".join(f"'{key}' = '{value}'" for key, value in {**_PROPERTIES, **(more or {})}.items())
+        parts = f"PARTITIONED BY ({', '.join(table.partition_by)})" if table.partition_by else ""
+        self.spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {self._sql_name(table)} ({table.ddl}) USING delta {parts}"
+            f" TBLPROPERTIES ({properties})"
+        )
+
+    def _address(self, table: StoredTable) -> str:
+        return f"{self.place}/{table.name}"
+
+    def _sql_name(self, table: StoredTable) -> str:
+        return f"delta.`{self._address(table).replace('`', '``')}`"
+
+
+def in_list(column: str, values: Iterable[str]) -> str:
+    """Return an SQL condition: the column has one of these texts."""
+    escaped = (value.replace("\\", "\\\\").replace("'", "\\'") for value in sorted(values))
+    listed = ", ".join(f"'{value}'" for value in escaped)
+    return f"{column} IN ({listed})"
+
+
+def day_of(seconds: float) -> date:
+    """Return the UTC day of a Unix time."""
+    return datetime.fromtimestamp(seconds, UTC).date()
+
+
+def unix_time(day: date) -> float:
+    """Return the Unix time at which a UTC day begins."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()

@@ -1,0 +1,116 @@
+"""What a batch does with each landing file, and which hours a job computes again. Without Spark."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_warden.history.parquet.arrow import metadata_of, schema_of
+from kafka_warden.history.parquet.footers import Found, Range, inventory
+from kafka_warden.history.schema import BY_NAME
+from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
+from kafka_warden.pipeline.marks import Work, joined
+from tests.history.places import NOON
+from tests.pipeline.daily import common
+
+NEW, MERGE, DUPLICATE = How.NEW, How.MERGE, How.DUPLICATE
+
+
+def part(first: int, last: int, rows: int = 0, run: str = "run") -> Range:
+    """Rows of one run, one a poll unless said otherwise."""
+    return Range("cluster", run, first, last, NOON + first, NOON + last, rows or last - first + 1)
+
+
+def file(name: str, table: str = "polls") -> Found:
+    """A file of the landing zone."""
+    return Found(f"file:///{name}", f"/{name}", table, int(NOON) // 3600)
+
+
+def decide(*ranges: Range | tuple[Range, ...], known: tuple[Range, ...] = ()) -> list[How]:
+    """What is done with files of these ranges, given those of earlier batches."""
+    files = [(file(f"{index}"), each if isinstance(each, tuple) else (each,)) for index, each in enumerate(ranges)]
+    return [each.how for each in planned(files, {("polls", "cluster", "run"): known})]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "known", "expected"),
+    [
+        ((part(0, 9), part(10, 19)), (), [NEW, NEW]),
+        ((part(0, 9), part(0, 9)), (), [NEW, DUPLICATE]),
+        ((part(0, 9),), (part(0, 9),), [DUPLICATE]),
+        ((part(0, 9),), (part(0, 9, 5),), [MERGE]),
+        ((part(5, 14),), (part(0, 9),), [MERGE]),
+        ((part(0, 9), part(20, 29), part(9, 12)), (), [MERGE, NEW, MERGE]),
+        ((part(0, 9, run="other"),), (part(0, 9),), [NEW]),
+        (((part(0, 9), part(0, 3, run="other")),), (part(0, 9),), [MERGE]),
+        (((part(0, 9), part(0, 3, run="other")), part(0, 3, run="other")), (), [NEW, DUPLICATE]),
+        ((part(0, 30), part(5, 9), part(5, 9)), (), [MERGE, MERGE, DUPLICATE]),
+    ],
+)
+def test_only_overlaps_are_compared_row_by_row(
+    ranges: tuple[Range, ...], known: tuple[Range, ...], expected: list[How]
+) -> None:
+    """Equal ranges with as many rows are duplicates; other overlaps are merged, on both sides within a batch."""
+    assert decide(*ranges, known=known) == expected
+
+
+def test_tables_and_clusters_do_not_overlap() -> None:
+    """The same run and sequences in another table, or of another cluster, are other rows."""
+    other = Range("other", "run", 0, 9, NOON, NOON, 10)
+    files = [(file("a"), [part(0, 9)]), (file("b", "brokers"), [part(0, 9)]), (file("c"), [other])]
+    assert [each.how for each in planned(files, {})] == [NEW, NEW, NEW]
+
+
+def test_missing_polls_are_found_once() -> None:
+    """Before a new file of a known run; not before the first one, not again, and not in tables without all polls."""
+    known = {("polls", "cluster", "run"): [part(0, 9), part(15, 19)]}
+
+    def taken(*ranges: Range, how: How = NEW, table: str = "polls") -> list[Planned]:
+        return [Planned(file("x", table), [each], how) for each in ranges]
+
+    assert gaps(taken(part(25, 29), part(40, 44)), known) == [
+        Gap("cluster", "run", 20, 24),
+        Gap("cluster", "run", 30, 39),
+    ]
+    assert gaps(taken(part(20, 24)), known) == []
+    assert gaps(taken(part(25, 29), how=DUPLICATE), known) == []
+    assert gaps(taken(part(25, 29), table="moves"), {}) == []
+    assert gaps(taken(part(25, 29, run="new")), known) == []
+
+
+def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
+    """By cluster and run, also of row groups with several runs, whose statistics have several."""
+    rows = [{**common(hour, cluster), "run": run} for run, cluster, hour in RUNS]
+    table = BY_NAME["polls"]
+    made = pa.Table.from_pylist(rows, schema_of(table)).replace_schema_metadata(metadata_of(table))
+    place = tmp_path / "polls" / "date=2023-11-14" / "hour=00" / "kafka-warden-a-0-0.parquet"
+    place.parent.mkdir(parents=True)
+    found = {}
+    for size in (1, 2, 100):
+        pq.write_table(made, place, row_group_size=size)
+        listed = inventory(tmp_path)
+        ((_, ranges),) = listed.ranges(listed.files)
+        assert isinstance(ranges, list)
+        found[size] = sorted((each.cluster_id, each.run, each.first, each.last, each.rows) for each in ranges)
+    assert found[1] == found[2] == found[100] == [("one", "a", 0, 3, 3), ("one", "b", 2, 2, 1), ("two", "a", 7, 7, 1)]
+
+
+RUNS = [("a", "one", 0), ("a", "one", 1), ("b", "one", 2), ("a", "one", 3), ("a", "two", 7)]
+
+
+def test_spans_of_hours_are_joined() -> None:
+    """What overlaps or touches is one span of a condition."""
+    assert joined([(5, 6), (1, 2), (2, 3), (8, 9), (5, 7)]) == [(1, 3), (5, 7), (8, 9)]
+
+
+def test_condition_names_clusters_days_and_hours() -> None:
+    """A quote in a cluster's id ends no text, and a span until midnight has one day."""
+    work = Work("rollup", 1, 7, {"a'b\\": [(24, 48)]}, moves_marks=True, rows=0)
+    assert work.count() == 24
+    assert work.windows() == (
+        "((cluster_id IN ('a\\'b\\\\') AND date >= '1970-01-02' AND date <= '1970-01-02'"
+        " AND start >= TIMESTAMP '1970-01-02T00:00:00Z' AND start < TIMESTAMP '1970-01-03T00:00:00Z'))"
+    )
+    assert "time >= 86400D AND time < 172800D" in work.raw()
+    assert work.raw().startswith("batch <= 7 AND ((")
