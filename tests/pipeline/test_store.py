@@ -1,0 +1,258 @@
+"""A store: each row of the landing zone once, and marts that do not depend on the order of calls, nor on kills."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_warden.errors import StoreError, StoreInUseError
+from kafka_warden.history.poll import Poll
+from kafka_warden.pipeline import store as stores
+from kafka_warden.pipeline.jobs.ingest import Options
+from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.store import Store, raw
+from tests.history.places import NOON, rewrite, write
+from tests.pipeline.arrivals import arrive, rolled
+from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rows, take
+
+HOUR = 3600
+
+full = pytest.mark.full_pipeline
+"""A commit takes seconds, and these make hundreds."""
+
+
+@pytest.fixture(scope="module")
+def fleet(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The landing zone of two clusters, with a folder for each sidecar and a file for each hour."""
+    folder = tmp_path_factory.mktemp("landing [1] {a,b}*")
+    write(folder / "one", judged)
+    write(folder / "two", of_cluster(judged[:8], "other"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession, fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The marts of both clusters, as one run over all files makes them."""
+    return rolled(spark, fleet, tmp_path_factory.mktemp("files"))
+
+
+def test_order_of_clusters_and_repeats_change_nothing(
+    spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """One cluster after the other, hour by hour, again, and with a start and an end: the marts of one run over all."""
+    store, landing = tmp_path / "store [1] {a,b}*", tmp_path / "landing"
+    files = sorted(fleet.rglob("kafka-warden-*.parquet"))
+    late = [file for file in files if "one" in file.parts and "hour=23" in file.parts]
+    for file in files:
+        if "two" in file.parts:
+            arrive(file, fleet, landing)
+    take(spark, store, landing)
+    roll_up(spark, store)
+    for file in files:
+        if file not in late:
+            arrive(file, fleet, landing)
+    take(spark, store, landing)
+    roll_up(spark, store)
+    roll_up(spark, store)
+    for file in late:
+        arrive(file, fleet, landing, "copy-")
+    take(spark, store, landing)
+    roll_up(spark, store)
+    assert marts(spark, store) == expected
+    assert rows(spark, store) == landed(spark, fleet)
+    roll_up(spark, store, start=NOON + HOUR, end=NOON + 2 * HOUR)
+    assert marts(spark, store) == expected
+
+
+class KilledError(Exception):
+    """In place of a kill."""
+
+
+def nightly(spark: SparkSession, store: Path, landing: Path) -> None:
+    """What runs each night."""
+    take(spark, store, landing)
+    roll_up(spark, store)
+
+
+def killed_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the commit with this number not happen, nor any later one."""
+    left = iter(range(number))
+    for name in ("append", "replace"):
+        commit = getattr(Store, name)
+
+        def counted(self: Store, *given: Any, commit: Callable[..., None] = commit) -> None:
+            if next(left, None) is None:
+                raise KilledError
+            commit(self, *given)
+
+        monkeypatch.setattr(Store, name, counted)
+
+
+@full
+@pytest.mark.parametrize("number", [1, 2, 9, 12, 16, 20])
+def test_kill_between_two_commits_loses_and_repeats_nothing(
+    spark: SparkSession,
+    fleet: Path,
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """Of ingest (10: plan, eight tables, mark) or of rollup (10: claim, eight marts, mark)."""
+    with monkeypatch.context() as patch:
+        killed_at(number, patch)
+        with pytest.raises(KilledError):
+            nightly(spark, tmp_path, fleet)
+    nightly(spark, tmp_path, fleet)
+    assert marts(spark, tmp_path) == expected
+    assert rows(spark, tmp_path) == landed(spark, fleet)
+
+
+@full
+def test_overlapping_files_are_compared_by_row(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    """A file that had lost rows, was taken, and comes again whole: its other rows are added, to all tables."""
+    store, landing, cut = tmp_path / "store", tmp_path / "landing", tmp_path / "cut"
+    write(landing, judged[:6])
+    write(cut, judged[:6])
+    for file in cut.rglob("*.parquet"):
+        table = pq.ParquetFile(file).read()
+        rewrite(file, table.slice(0, len(table) // 2))
+    take(spark, store, cut)
+    take(spark, store, landing)
+    assert rows(spark, store) == landed(spark, landing)
+
+
+@full
+def test_what_is_wrong_is_reported(
+    spark: SparkSession, judged: list[Poll], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A damaged file, until it is whole; polls that are missing; files that are too old; files that were known."""
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:2], file_rows=1)
+    take(spark, store, landing)
+    write(landing, judged[4:5])
+    write(tmp_path / "whole", judged[5:6])
+    for file in (tmp_path / "whole" / "brokers").rglob("*.parquet"):
+        arrive(file, tmp_path / "whole", landing)
+        damaged = landing / file.relative_to(tmp_path / "whole")
+        damaged.write_bytes(damaged.read_bytes()[:-9])
+        capsys.readouterr()
+        take(spark, store, landing)
+        said = capsys.readouterr().err
+        assert f"NOT TAKEN: file://{damaged}: it is cut off or damaged" in said
+        assert "MISSING: polls 2 to 3 of run run, cluster cluster" in said
+        arrive(file, tmp_path / "whole", landing)
+        take(spark, store, landing)
+        assert "NOT TAKEN" not in capsys.readouterr().err
+    assert rows(spark, store) == landed(spark, landing)
+    take(spark, store, landing, Options())
+    assert "files are older than 30 days, and were not taken" in capsys.readouterr().err
+
+
+@full
+def test_file_that_vanishes_is_reported(
+    spark: SparkSession,
+    judged: list[Poll],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of a batch that was interrupted after its plan: the other files are taken."""
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:2])
+    with monkeypatch.context() as patch:
+        killed_at(1, patch)
+        with pytest.raises(KilledError):
+            take(spark, store, landing)
+    (gone,) = (landing / "replicas").rglob("*.parquet")
+    gone.unlink()
+    take(spark, store, landing)
+    assert f"LOST: file://{gone}: deleted before its rows were taken" in capsys.readouterr().err
+    assert rows(spark, store) == landed(spark, landing)
+
+
+@full
+def test_second_writer_commits_nothing(
+    spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that planned the same batch later stops with the name of the first, and so does a second roll-up."""
+    append = Store.append
+
+    def overtaken(self: Store, *given: Any) -> None:
+        monkeypatch.setattr(Store, "append", append)
+        nightly(spark, tmp_path, fleet)
+        append(self, *given)
+
+    monkeypatch.setattr(Store, "append", overtaken)
+    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} is writing batch 1; run one ingest at a time"):
+        take(spark, tmp_path, fleet)
+    monkeypatch.setattr(Store, "append", overtaken)
+    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs rollup; run one at a time"):
+        roll_up(spark, tmp_path)
+    assert rows(spark, tmp_path) == landed(spark, fleet)
+
+
+@full
+def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    """Raw rows, minutes and the list of files; hours stay, and a roll-up of what is gone changes nothing."""
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged)
+    take(spark, store, landing)
+    roll_up(spark, store)
+    before = marts(spark, store)
+    take(spark, store, landing, Options())
+    assert not any(rows(spark, store).values())
+    roll_up(spark, store, start=NOON, end=NOON + HOUR)
+    after = marts(spark, store)
+    for mart in MARTS:
+        assert after[mart.name] == (before[mart.name] if mart.name.endswith("_hour") else {}), mart.name
+    take(spark, store, landing)
+    assert rows(spark, store) == landed(spark, landing), "the number of a batch is never used again"
+
+
+@full
+def test_store_of_another_version(
+    spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
+) -> None:
+    """A newer one is refused, an older one upgraded once, statement by statement; a missing one says what to run."""
+    with pytest.raises(StoreError, match="no store; first run kafka-warden pipeline ingest"):
+        roll_up(spark, tmp_path)
+    take(spark, tmp_path, fleet)
+    statement = "ALTER TABLE delta.`{place}/raw/polls` ADD COLUMNS (added string)"
+    monkeypatch.setattr(stores, "VERSION", 2)
+    monkeypatch.setattr(stores, "UPGRADES", {2: [statement]})
+    roll_up(spark, tmp_path)
+    roll_up(spark, tmp_path)
+    assert marts(spark, tmp_path) == expected
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match="a store of version 2, and this program reads up to 1"):
+        roll_up(spark, tmp_path)
+
+
+@full
+def test_marts_of_an_older_program_are_refused(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
+    """With what to run; nothing is written among them."""
+    rolled(spark, fleet, tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(StoreError, match="give --store another folder, and run kafka-warden pipeline ingest"):
+        take(spark, tmp_path, fleet)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@full
+def test_tables_are_compacted_by_cluster_and_day(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
+    """One file for each, however many batches brought its rows, and no deletion vectors."""
+    for part in ("one", "two"):
+        for hour in range(22, 24):
+            for file in (fleet / part).rglob(f"hour={hour}/*.parquet"):
+                arrive(file, fleet, tmp_path / "landing")
+            take(spark, tmp_path / "store", tmp_path / "landing")
+    read = Store(spark, tmp_path / "store").read(raw("replicas"))
+    days = read.select("cluster_id", "date").distinct().count()
+    assert len(read.inputFiles()) == days
+    detail = spark.sql(f"DESCRIBE DETAIL delta.`{tmp_path}/store/raw/replicas`").collect()[0]
+    assert detail["partitionColumns"] == ["cluster_id", "date"]
+    assert detail["properties"]["delta.enableDeletionVectors"] == "false"
