@@ -39,6 +39,7 @@ def expected(spark: SparkSession, fleet: Path, tmp_path_factory: pytest.TempPath
     return rolled(spark, fleet, tmp_path_factory.mktemp("files"))
 
 
+@full
 def test_order_of_clusters_and_repeats_change_nothing(
     spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
