@@ -79,7 +79,7 @@ def _renderer(form: str) -> Processor:
         plain = structlog.dev.plain_traceback
         console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
         # It escapes line feeds in values, but not in the event.
-        return lambda *args: console(*args[:2], {**args[2], "event": str(args[2]["event"]).replace("\n", "\\n")})
+        return lambda log, name, event: console(log, name, {**event, "event": str(event["event"]).replace("\n", "\\n")})
     if form == "json":
         return structlog.processors.JSONRenderer(default=_text)
     order = ["time", "level", "logger", "event"]
