@@ -14,7 +14,7 @@ POLLS: Final = 5
 """Until a new sidecar shows all that it can."""
 LOG_DIRS: Final = {
     *(f"log_dir_{what}" for what in ("bytes", "online", "total_bytes", "usable_bytes")),
-    *("broker_replicas_without_log", "broker_stray_replicas"),
+    *("broker_replicas_without_log", "broker_stray_replicas", "topic_bytes"),
 }
 MOVES: Final = {
     *("reassigning_partitions", "reassignment_replicas"),
@@ -76,7 +76,8 @@ def _without(
         page = witness.until(lambda page: page.down() == down, f"just these are down: {down}")
         assert all(page.errors(source, broker, before).keys() == {"authorization"} for source, broker in down)
         assert _settled(witness).down() == down
-        assert names(before) - names(witness.page) == lost
+        gone = names(before) - names(witness.page)
+        assert gone == lost, f"these only on one side: {gone ^ lost}"
         yield set(alerts)
     finally:
         admin.grant(MONITOR, [acl])
