@@ -4,6 +4,7 @@ import json
 import math
 import os
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,24 @@ def test_the_end_of_a_child_has_a_reason(monkeypatch: pytest.MonkeyPatch, progra
     assert child.failed in {None, str(Path(process.__file__).resolve().parents[3])}
     assert child.over
     assert not child.ready
+
+
+@pytest.mark.parametrize("output", ["stdout", "stderr"])
+def test_output_without_a_newline_is_not_kept(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    """A child writes 32 MB in one line: as an answer it is no message, as a warning it is cut off."""
+    monkeypatch.setattr(process, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(process, "_PROGRAM", ("-c", f"import sys; sys.{output}.write('x' * (32 << 20))"))
+    changed = threading.Condition()
+    tracemalloc.start()
+    child = process.ChildProcess(encode(Hello({})), changed, lambda *_: None)
+    try:
+        with changed:
+            assert changed.wait_for(lambda: child.ended is not None, 60)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+        child.end()
+    assert ("not a message" in (child.ended or "")) == (output == "stdout")
 
 
 def test_a_refused_password_is_held_back_for_a_minute() -> None:

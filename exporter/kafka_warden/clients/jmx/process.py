@@ -10,13 +10,20 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _PROGRAM: Final = ("-m", "kafka_warden.clients.jmx.child")
 _PIPE: Final = 1 << 20
 """Bytes that fit into the child's stdin: some 4,000 requests, so a write never waits."""
+
+LONGEST_LINE: Final = 16 << 20
+"""Bytes of one answer; a longer one is no message. The child reads at most 1,000 beans for a pattern."""
+
+_LONGEST_WARNING: Final = 4096
+"""Bytes of stderr that are read at a time."""
 
 _ENVIRONMENT: Final = ("HOME", "JAVA_HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ")
 """All that the child inherits: no secret of the sidecar, and no JAVA_TOOL_OPTIONS for another JVM."""
@@ -115,7 +122,7 @@ class ChildProcess:
             return
         drain = threading.Thread(target=self._drain, name="jmx child stderr", daemon=True)
         drain.start()
-        garbled = self._listen(process.stdout)
+        garbled = self._listen(_lines(process.stdout, LONGEST_LINE))
         code = process.wait()
         drain.join()
         self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
@@ -162,7 +169,8 @@ class ChildProcess:
     def _drain(self) -> None:
         if self._process and self._process.stderr:
             try:
-                self._stderr.extend(line.decode(errors="replace").strip()[:300] for line in self._process.stderr)
+                lines = _lines(self._process.stderr, _LONGEST_WARNING)
+                self._stderr.extend(line.decode(errors="replace").strip()[:300] for line in lines)
             except BaseException:
                 self.kill()  # without a reader it would block at the next warning; the next poll starts another
                 raise
@@ -171,6 +179,11 @@ class ChildProcess:
         with self._changed:
             self.ended = how
             self._changed.notify_all()
+
+
+def _lines(stream: IO[bytes], longest: int) -> Iterable[bytes]:
+    """Read lines until the stream ends; a longer one comes in parts."""
+    return iter(partial(stream.readline, longest), b"")
 
 
 def _never_wait(pipe: int) -> None:
