@@ -147,16 +147,47 @@ def test_a_malformed_reply_is_contained(polled: Polling, request_name: str, rule
     assert polled.down() == {}
 
 
-@pytest.mark.parametrize("value", ["many", "", "1e3"])
+@pytest.mark.parametrize("value", ["many", "", "1e3", "99999999999999999999", "0", "9" * 5000])
 def test_a_value_that_cannot_be_read_is_contained(polled: Polling, value: str) -> None:
-    """The reply is as the protocol says, what it says is not."""
-    polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], config={"segment.bytes": value})
+    """The reply is as the protocol says, what it says is not: it costs the configuration of its topic."""
+    polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], config={"min.insync.replicas": value})
+    snapshot = polled.poll(MINUTE)
+    assert polled.down() == {"configs": "protocol"}
+    assert set(snapshot.offsets_at) == {1, 2, 3}
+
+    polled.brokers.topic("b", [[1, 2]])
+    assert "b" in polled.poll(MINUTE).topic_configs
+    assert polled.down() == {}
+
+
+def test_a_reply_that_no_parser_expects_is_contained(polled: Polling, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of one source, and a line in the log."""
+    monkeypatch.setattr("kafka_warden.sources.quotas.parse_quotas", lambda reply: reply.unknown)
     with capture_logs() as logs:
         snapshot = polled.poll(MINUTE)
-    assert polled.down() == {"configs": "protocol"}
+    assert polled.down() == {"quotas": "protocol"}
     assert "unexpected shape" in logs[0]["event"]
     assert logs[0]["address"].startswith("127.0.0.1:")
     assert set(snapshot.offsets_at) == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("replication.quota.window.num", "-1"),
+        ("replication.quota.window.num", "2147483648"),
+        ("replication.quota.window.size.seconds", "nan"),
+        ("num.replica.fetchers", "1" + "0" * 400),
+        ("leader.replication.throttled.rate", "9223372036854775808"),
+        ("remote.log.manager.copy.quota.window.size.seconds", "inf"),
+    ],
+)
+def test_a_broker_with_a_value_that_kafka_refuses_is_contained(polled: Polling, key: str, value: str) -> None:
+    """It costs the configuration of that broker, and the page stays."""
+    polled.brokers.brokers({"id": 2, "config": {key: value}})
+    snapshot = polled.poll(MINUTE)
+    assert polled.down() == {"configs2": "protocol"}
+    assert snapshot.broker_configs.keys() >= {1, 3}
 
 
 def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Polling) -> None:

@@ -11,7 +11,7 @@ OTHER = {"cleanup.policy": "compact", "inter.broker.protocol.version": "4.1-IV1"
 
 def entries(keys: tuple[str, ...]) -> dict[str, SimpleNamespace]:
     """The answer of a broker for these keys: no value is Kafka's default."""
-    values = {key: OTHER.get(key, "true" if key.endswith(("enable", "disable")) else "7") for key in keys}
+    values = {key: OTHER.get(key, "true" if key.endswith(("enable", "disable")) else "77") for key in keys}
     return {key: SimpleNamespace(value=value, config_source=2, synonyms=()) for key, value in values.items()}
 
 

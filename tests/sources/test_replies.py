@@ -1,6 +1,7 @@
 """The parsers on what real brokers of two versions answered; `record.py` describes how the cluster was prepared."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -252,6 +253,14 @@ def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
         ],
         key=str,
     )
+
+
+def test_values_that_no_quota_has_are_left_out() -> None:
+    """They are unknown; an infinite one limits nothing."""
+    values = {"a": 0.0, "b": -1.0, "c": math.nan, "d": math.inf, "e": -math.inf}
+    part = SimpleNamespace(entity_type="user", entity_name="alice")
+    entry = SimpleNamespace(entity=[part], values=[SimpleNamespace(key=key, value=values[key]) for key in values])
+    assert parse_quotas(SimpleNamespace(entries=[entry])) == (QuotaEntity("alice", None, {"a": 0.0, "d": math.inf}),)
 
 
 def test_the_quorum_has_its_leader_and_where_that_listens(version: str) -> None:

@@ -1,5 +1,6 @@
 """Configuration of brokers and topics: DescribeConfigs, with the synonyms that show where a value comes from."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,8 +13,8 @@ from kafka_warden.model import UNLIMITED, BrokerConfig, ControllerWindow, Limit,
 
 TOPIC: Final = 2
 BROKER: Final = 4
-NOT_LIMITED: Final = (1 << 63) - 1
-"""`Long.MAX_VALUE`, Kafka's value for a rate without a limit."""
+INT, LONG = (1 << 31) - 1, (1 << 63) - 1
+"""Java's largest. `LONG` is Kafka's value for a rate without a limit."""
 
 ORIGINS: Final = {2: Origin.BROKER, 3: Origin.CLUSTER_DEFAULT}
 """ConfigSource DYNAMIC_BROKER_CONFIG and DYNAMIC_DEFAULT_BROKER_CONFIG; brokers ignore other sources of these keys."""
@@ -45,6 +46,20 @@ BROKER_KEYS: Final = (
     "replication.quota.window.size.seconds",
     "inter.broker.protocol.version",
 )
+NUMBERS: Final = {
+    **dict.fromkeys((COPY_QUOTA, FETCH_QUOTA), (1, LONG)),
+    **dict.fromkeys((COPY_WINDOW_SAMPLES, COPY_WINDOW_SECONDS, CONTROLLER_SAMPLES, CONTROLLER_SECONDS), (1, INT)),
+    "replica.lag.time.max.ms": (0, LONG),
+    "replica.fetch.wait.max.ms": (0, INT),
+    "replica.fetch.max.bytes": (0, INT),
+    "replica.fetch.response.max.bytes": (0, INT),
+    "num.replica.fetchers": (1, INT),
+    "replication.quota.window.num": (1, INT),
+    "replication.quota.window.size.seconds": (1, INT),
+    "segment.bytes": (14, INT),
+    "min.insync.replicas": (1, INT),
+}
+"""Least and most of each key that is a number, as Kafka demands; where it demands no least, what is no nonsense."""
 TOPIC_KEYS: Final = (
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
@@ -77,13 +92,19 @@ class TopicAnswer:
 
 
 async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at: float) -> TopicAnswer:
-    """Ask any broker for the configuration of some topics; those that it refuses are left out.
+    """Ask any broker for the configuration of some topics; those that it refuses or garbles are left out.
 
     Raises:
         SourceError: it did not answer.
     """
-    configs, refused = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
-    return TopicAnswer({topic: parse_topic_config(entries) for topic, entries in configs.items()}, refused)
+    answered, refused = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
+    configs = {}
+    for topic, entries in answered.items():
+        try:
+            configs[topic] = parse_topic_config(entries)
+        except ProtocolError as fault:
+            refused = ProtocolError(f"{link.address}: topic {topic}: {fault}")
+    return TopicAnswer(configs, refused)
 
 
 async def read_controller_window(link: BrokerLink, node: int, timeout_at: float) -> ControllerWindow:
@@ -93,8 +114,8 @@ async def read_controller_window(link: BrokerLink, node: int, timeout_at: float)
         SourceError: it did not answer, or may not.
     """
     answer = await _read(link, BROKER, [str(node)], (CONTROLLER_SAMPLES, CONTROLLER_SECONDS), timeout_at)
-    entries = _only(answer, str(node), link.address)
-    return ControllerWindow(int(entries[CONTROLLER_SAMPLES].value), float(entries[CONTROLLER_SECONDS].value))
+    plain = _plain(_only(answer, str(node), link.address))
+    return ControllerWindow(plain[CONTROLLER_SAMPLES], float(plain[CONTROLLER_SECONDS]))
 
 
 Entries = Mapping[str, Any]
@@ -128,6 +149,9 @@ def parse_limit(entries: Entries, key: str) -> Limit:
     """Resolve a dynamic limit: the broker's own value, else the cluster's default, else unlimited.
 
     Values of these keys in server.properties are ignored, as the broker ignores them (kafka-facts 1).
+
+    Raises:
+        ProtocolError: no limit of Kafka's.
     """
     entry = entries.get(key)
     if entry is None:
@@ -136,13 +160,17 @@ def parse_limit(entries: Entries, key: str) -> Limit:
     for source, origin in ORIGINS.items():
         for layer, value in layers:
             if layer == source and value is not None:
-                return Limit(_rate(value), origin)
+                return Limit(_rate(_number(key, value, 0, LONG)), origin)
     return Limit()
 
 
 def parse_broker_config(entries: Entries) -> BrokerConfig:
-    """Read the keys of one broker; missing keys have Kafka's defaults."""
-    plain = {key: entry.value for key, entry in entries.items() if entry.value is not None}
+    """Read the keys of one broker; missing keys have Kafka's defaults.
+
+    Raises:
+        ProtocolError: a number is none, or not one that Kafka accepts.
+    """
+    plain = _plain(entries)
     default = BrokerConfig()
     tiered = plain.get("remote.log.storage.system.enable") == "true"
     return BrokerConfig(
@@ -151,30 +179,34 @@ def parse_broker_config(entries: Entries) -> BrokerConfig:
         remote_fetch_quota=_rate(plain[FETCH_QUOTA]) if tiered and FETCH_QUOTA in plain else None,
         replica_lag_time_max=_seconds(plain, "replica.lag.time.max.ms", default.replica_lag_time_max),
         replica_fetch_wait_max=_seconds(plain, "replica.fetch.wait.max.ms", default.replica_fetch_wait_max),
-        replica_fetch_max_bytes=int(plain.get("replica.fetch.max.bytes", default.replica_fetch_max_bytes)),
-        replica_fetch_response_max_bytes=int(
-            plain.get("replica.fetch.response.max.bytes", default.replica_fetch_response_max_bytes),
+        replica_fetch_max_bytes=plain.get("replica.fetch.max.bytes", default.replica_fetch_max_bytes),
+        replica_fetch_response_max_bytes=plain.get(
+            "replica.fetch.response.max.bytes", default.replica_fetch_response_max_bytes
         ),
-        replica_fetchers=int(plain.get("num.replica.fetchers", default.replica_fetchers)),
-        quota_window_num=int(plain.get("replication.quota.window.num", default.quota_window_num)),
+        replica_fetchers=plain.get("num.replica.fetchers", default.replica_fetchers),
+        quota_window_num=plain.get("replication.quota.window.num", default.quota_window_num),
         quota_window_size=float(plain.get("replication.quota.window.size.seconds", default.quota_window_size)),
-        remote_copy_window=int(plain.get(COPY_WINDOW_SAMPLES, 11)) * float(plain.get(COPY_WINDOW_SECONDS, 1)),
+        remote_copy_window=float(plain.get(COPY_WINDOW_SAMPLES, 11) * plain.get(COPY_WINDOW_SECONDS, 1)),
         kafka_version=plain.get("inter.broker.protocol.version"),
     )
 
 
 def parse_topic_config(entries: Entries) -> TopicConfig:
-    """Read the keys of one topic; missing keys have Kafka's defaults."""
-    plain = {key: entry.value for key, entry in entries.items() if entry.value is not None}
+    """Read the keys of one topic; missing keys have Kafka's defaults.
+
+    Raises:
+        ProtocolError: a number is none, or not one that Kafka accepts.
+    """
+    plain = _plain(entries)
     default = TopicConfig()
     return TopicConfig(
         leader_throttled=plain.get("leader.replication.throttled.replicas", ""),
         follower_throttled=plain.get("follower.replication.throttled.replicas", ""),
         compacted="compact" in plain.get("cleanup.policy", ""),
-        segment_bytes=int(plain.get("segment.bytes", default.segment_bytes)),
+        segment_bytes=plain.get("segment.bytes", default.segment_bytes),
         remote_storage=plain.get("remote.storage.enable") == "true",
         remote_copy_disabled=plain.get("remote.log.copy.disable") == "true",
-        min_insync_replicas=int(plain.get("min.insync.replicas", default.min_insync_replicas)),
+        min_insync_replicas=plain.get("min.insync.replicas", default.min_insync_replicas),
     )
 
 
@@ -185,10 +217,25 @@ def _only(answer: tuple[Mapping[str, Entries], SourceError | None], name: str, a
     return configs[name]
 
 
-def _rate(value: str) -> float:
-    rate = int(value)
-    return UNLIMITED if rate >= NOT_LIMITED else float(rate)
+def _plain(entries: Entries) -> dict[str, Any]:
+    """Values by key without those that are null: numbers for the keys of `NUMBERS`, else texts."""
+    return {
+        key: _number(key, entry.value, *NUMBERS[key]) if key in NUMBERS else entry.value
+        for key, entry in entries.items()
+        if entry.value is not None
+    }
 
 
-def _seconds(plain: Mapping[str, str], key: str, default: float) -> float:
-    return int(plain[key]) / 1000 if key in plain else default
+def _number(key: str, value: str, least: int, most: int) -> int:
+    with contextlib.suppress(ValueError):
+        if least <= (number := int(value)) <= most:
+            return number
+    raise ProtocolError(f"{key}: expected a number from {least} to {most}, got {value[:40]!r}")
+
+
+def _rate(rate: int) -> float:
+    return UNLIMITED if rate == LONG else float(rate)
+
+
+def _seconds(plain: Mapping[str, int], key: str, default: float) -> float:
+    return plain[key] / 1000 if key in plain else default

@@ -2,7 +2,7 @@
 
 import random
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -23,9 +23,10 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES, build
 from kafka_warden.model import Parameters
 from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.sources.configs import BROKER_KEYS, TOPIC_KEYS
 from kafka_warden.state import StateFile
 from tests import scene
-from tests.support.fuzz.wire import FLOATS, INTS, WORDS, number
+from tests.support.fuzz.wire import FLOATS, INTS, NUMBERS, WORDS, number
 from tests.support.scripted import VirtualClock
 from tests.support.scripted.description import Broker, Description, Topic
 from tests.support.scripted.encoder import Encoder, Request
@@ -38,6 +39,8 @@ INTERVAL: Final = 61.0
 """Seconds: every question is due in every poll."""
 CHANGED: Final = 0.2
 """Share of the replies with absurd values."""
+SET: Final = 0.1
+"""Share of the keys of brokers and topics whose values may be absurd in a whole case."""
 SETTINGS: Final = PollerSettings(interval=INTERVAL, deadline=5.0)
 
 
@@ -60,7 +63,7 @@ class Polls:
     def check(self, data: bytes) -> None:
         """Poll a few times, with history and state file."""
         chance, clock = random.Random(data), VirtualClock()
-        encoder = Encoder(_cluster(), SimpleNamespace(now=lambda: clock.monotonic() - 900.0))  # type: ignore[arg-type]  # has what is used
+        encoder = Encoder(_cluster(chance), SimpleNamespace(now=lambda: clock.monotonic() - 900.0))  # type: ignore[arg-type]  # has what is used
         file = Path(self._folder.name, "state")
         file.unlink(missing_ok=True)
 
@@ -154,15 +157,28 @@ class _Frames:
         """Nothing to close."""
 
 
-def _cluster() -> Description:
+def _numbers(chance: random.Random, keys: Sequence[str]) -> dict[str, str]:
+    return {key: chance.choice(NUMBERS) for key in keys if chance.random() < SET}
+
+
+def _cluster(chance: random.Random) -> Description:
     cluster = Description()
-    cluster.brokers = {broker: Broker(broker, broker, str(broker)) for broker in BROKERS}
+    cluster.brokers = {
+        broker: Broker(broker, broker, str(broker), config=_numbers(chance, BROKER_KEYS)) for broker in BROKERS
+    }
     cluster.controllers = {100: Broker(100, 100, "100")}
     lists = {"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "0:1"}
     cluster.add_topics(
         [
             Topic("a", [[1, 2, 3], [2, 3, 1]], end=100, rate=10.0, lag={2: 5}, config=lists),
-            Topic("b", [[3, 1], [1, 2, 3]], isr=[[3], [1, 2]], end=10**6, moves={1: {"adding": [3], "removing": [2]}}),
+            Topic(
+                "b",
+                [[3, 1], [1, 2, 3]],
+                isr=[[3], [1, 2]],
+                end=10**6,
+                moves={1: {"adding": [3], "removing": [2]}},
+                config=_numbers(chance, TOPIC_KEYS),
+            ),
             Topic("c", [[2, 1]], end=50, rate=1.0, tiered=20, config={"remote.storage.enable": "true"}),
         ]
     )

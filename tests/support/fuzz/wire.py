@@ -8,9 +8,15 @@ from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 INTS: Final = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
 FLOATS: Final = (0.0, -0.0, 1.0, -1.0, 11.5, 1e308, float("inf"), float("-inf"), float("nan"))
+NUMBERS: Final = (
+    *("-1", "0", "1", "5", "1000", "2147483647", "2147483648", "9223372036854775807", "9" * 20, "1" + "0" * 400),
+    *("9" * 5000, "1.0", "1e308", "nan", "inf", "many", ""),
+)
+"""Values of a configuration: numbers that Kafka accepts for some keys, and others."""
 WORDS: Final = (
     *("a", "b", "1", "2", "", "user", "client-id", "controller_mutation_rate", "__cluster_metadata", "NONCE"),
-    *("true", "1000", "-1", "1e400", "9" * 400, "many", "0:1,1:2", "*", "localhost"),
+    *NUMBERS,
+    *("true", "1e400", "0:1,1:2", "*", "localhost"),
     *("\0\n\x1b[31m\u202e", "\U0001f4a3"),
     *("leader.replication.throttled.rate", "replica.lag.time.max.ms", "replication.quota.window.size.seconds"),
     *("segment.bytes", "min.insync.replicas", "leader.replication.throttled.replicas", "cleanup.policy", "/data"),
