@@ -45,8 +45,21 @@ def test_a_fifo_is_not_a_state(file: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"\x80", b'{"a": 1', b"[" * 100_000],
-    ids=["empty", "half", "list", "raw", "cut", "deep"],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\x80",
+        b'{"a": 1',
+        b"[" * 100_000,
+        b'{"a": NaN}',
+        b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": -1e300}',
+        b'{"a": 9223372036854775808}',
+        b'{"a": %s}' % (b"9" * 5000),
+    ],
+    ids=["empty", "half", "list", "raw", "cut", "deep", "nan", "infinity", "inf", "far", "wide", "digits"],
 )
 def test_a_damaged_file_costs_one_warning(file: Path, content: bytes) -> None:
     """It is left alone until the next save replaces it."""

@@ -10,7 +10,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +22,8 @@ from kafka_warden.settings.strict import read_file
 
 log = structlog.get_logger(__name__)
 
-LARGEST: Final = 256 << 20
-"""Bytes: ten times what 200,000 partitions need when all of them are behind. A larger file is not a state file."""
+LARGEST: Final = 64 << 20
+"""Bytes: more than twice what 200,000 partitions need when all are behind. A larger file is not a state file."""
 
 TEMPORARY: Final = ".tmp"
 
@@ -75,7 +76,8 @@ class StateFile:
         if len(raw) > LARGEST:
             raise StateError(f"it is larger than {LARGEST} bytes")
         try:
-            document = json.loads(raw)
+            decimals, integers = partial(_bounded, float), partial(_bounded, int)
+            document = json.loads(raw, parse_float=decimals, parse_int=integers, parse_constant=decimals)
         except (ValueError, RecursionError) as problem:
             raise StateError(f"it is damaged: {problem}") from problem
         if not isinstance(document, dict):
@@ -95,3 +97,11 @@ class StateFile:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
             raise
+
+
+def _bounded(kind: Callable[[str], float], text: str) -> float:
+    """Read a number; JSON has no infinity and no NaN, and 64 bits hold all that is written here."""
+    number = kind(text)
+    if not abs(number) < 2**63:
+        raise ValueError(f"the number {text[:20]}")
+    return number

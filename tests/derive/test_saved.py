@@ -183,6 +183,15 @@ def test_what_cannot_be_used_is_refused(change: Mapping[str, Any], why: str) -> 
         from_document({**to_document(memory, seen), **change}, seen)
 
 
+def test_a_time_before_1970_is_damage() -> None:
+    """No age is older than Kafka."""
+    seen = lagging(clock=10.0, time=EPOCH + 10)
+    document = json.loads(json.dumps(to_document(polled(seen)[0], seen)))
+    document["replicas"][0]["out_since"] = -1.0
+    with pytest.raises(StateError, match="damaged"):
+        from_document(document, seen)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

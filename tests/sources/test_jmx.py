@@ -50,7 +50,7 @@ def test_units(version: str) -> None:
 
 
 def test_what_is_no_number_is_absent() -> None:
-    """NaN, text, truth values and silence give no number; zero and infinity do; the time is the answer's."""
+    """Text, truth values, silence and what is not finite give no number; zero does; the time is the answer's."""
     names = {bean.name: (bean.object_name, bean.attribute) for bean in BEANS if bean.where == "broker"}
     raw = RawBeans(
         at=12.5,
@@ -60,6 +60,7 @@ def test_what_is_no_number_is_absent() -> None:
             names["bytes_out_total"]: True,
             names["isr_shrinks_total"]: 0,
             names["remote_copy_byte_rate"]: math.inf,
+            names["build_remote_log_aux_state_errors_total"]: -math.inf,
             names["remote_fetch_throttle_time_max"]: 1500.0,
             ("kafka.server:type=Unknown", "Value"): 1.0,
         },
@@ -68,17 +69,18 @@ def test_what_is_no_number_is_absent() -> None:
     assert beans.at == 12.5
     assert beans.values == {
         "isr_shrinks_total": 0.0,
-        "remote_copy_byte_rate": math.inf,
         "remote_fetch_throttle_time_max": 1.5,
     }
     assert beans.mutations == ()
 
 
 def test_clients_without_a_number_are_left_out() -> None:
-    """A bean that has only NaN, or only attributes that were not asked for, is no row."""
+    """A bean that has no finite number, or only attributes that were not asked for, is no row."""
     rows = (
         BeanRow("kafka.server:type=ControllerMutation", {"queue-size": 0.0}),
-        BeanRow("kafka.server:type=ControllerMutation,client-id=quiet", {"throttle-time": math.nan}),
+        BeanRow(
+            "kafka.server:type=ControllerMutation,client-id=quiet", {"throttle-time": math.nan, "tokens": math.inf}
+        ),
         BeanRow("kafka.server:type=ControllerMutation,client-id=busy", {"tokens": -5.0, "throttle-time": 250.0}),
         BeanRow("kafka.server:type=ControllerMutation,user=CN%3Dx", {"tokens": 55.0}),
     )

@@ -30,13 +30,13 @@ QUESTIONS: Final[Mapping[Kind, Question]] = {"broker": _question("broker"), "con
 def parse_beans(reply: RawBeans) -> ProcessBeans:
     """The numbers of one process under their short names, in base units.
 
-    Values that are absent there, NaN or not a number are absent here. Infinity, and tokens of a client without a quota
-    (some 1e20), stay as they are.
+    Values that are absent there, not a number or not finite are absent here. Tokens of a client without a quota (some
+    1e20) stay as they are.
     """
-    found = ((bean, _number(reply.values.get((bean.object_name, bean.attribute)))) for bean in BEANS)
+    found = ((bean, _number(reply.values.get((bean.object_name, bean.attribute)), bean.factor)) for bean in BEANS)
     return ProcessBeans(
         at=reply.at,
-        values={bean.name: value * bean.factor for bean, value in found if value is not None},
+        values={bean.name: value for bean, value in found if value is not None},
         mutations=_clients(MUTATIONS, reply.rows),
         requests=_clients(REQUESTS, reply.rows),
         left_out=reply.left_out,
@@ -46,11 +46,9 @@ def parse_beans(reply: RawBeans) -> ProcessBeans:
 def _clients(kind: ClientBeans, rows: Mapping[str, Iterable[BeanRow]]) -> tuple[ClientBean, ...]:
     clients = []
     for row in rows.get(kind.pattern, ()):
-        numbers = (
-            (attribute, _number(value)) for attribute, value in row.values.items() if attribute in kind.attributes
-        )
-        named = ((kind.attributes[attribute], number) for attribute, number in numbers if number is not None)
-        values = {name: number * factor for (name, factor), number in named}
+        named = ((*kind.attributes[name], value) for name, value in row.values.items() if name in kind.attributes)
+        numbers = ((name, _number(value, factor)) for name, factor, value in named)
+        values = {name: number for name, number in numbers if number is not None}
         if values:
             tags = properties(row.name)
             user = tags.get("user")
@@ -58,10 +56,11 @@ def _clients(kind: ClientBeans, rows: Mapping[str, Iterable[BeanRow]]) -> tuple[
     return tuple(clients)
 
 
-def _number(value: Scalar | None) -> float | None:
-    if value is None or isinstance(value, str | bool) or math.isnan(value):
+def _number(value: Scalar | None, factor: float) -> float | None:
+    if value is None or isinstance(value, str | bool):
         return None
-    return float(value)
+    number = value * factor
+    return number if math.isfinite(number) else None
 
 
 _PROPERTY = re.compile(r'([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|$)', re.DOTALL)

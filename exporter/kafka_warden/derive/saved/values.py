@@ -24,9 +24,17 @@ class Clock:
         return None if at != at else self._zero + at  # noqa: PLR0124  # NaN is the one value that is not itself
 
     def read(self, time: float | None) -> float:
-        """Convert Unix seconds into monotonic seconds, which may lie before the start of this process."""
+        """Convert Unix seconds into monotonic seconds, which may lie before the start of this process.
+
+        Raises:
+            ValueError: it is before 1970.
+        """
+        if time is None:
+            return np.nan
+        if not time >= 0:
+            raise ValueError(f"the time {time}")
         # The wall clock may have been set back since: no condition started later than now.
-        return np.nan if time is None else min(float(time) - self._zero, self._now)
+        return min(float(time) - self._zero, self._now)
 
     def column(self, rows: Sequence[Row], name: str) -> Floats:
         """Read one column of a table."""
