@@ -17,7 +17,7 @@ import structlog
 
 from kafka_warden.config import Config
 from kafka_warden.cycle import Cycle
-from kafka_warden.lifecycle import Signals, notify
+from kafka_warden.lifecycle import Signals, notify, raise_descriptor_limit
 from kafka_warden.log import configure
 from kafka_warden.memory import use_one_arena
 from kafka_warden.parts import build, figures, make_history, make_jmx, poller_settings
@@ -62,6 +62,7 @@ def run(config: Config, load: Callable[[], Config], file: FileWatch) -> NoReturn
     """
     configure(config.log.level, config.log.format)
     tune_interpreter()
+    raise_descriptor_limit()
     signals = Signals()
     threading.excepthook = _log_failure
     sidecar = Sidecar(config, load, file, signals)

@@ -2,6 +2,7 @@
 
 import os
 import queue
+import resource
 import signal
 import socket
 import threading
@@ -12,6 +13,17 @@ from typing import Final
 
 STOP_WITHIN: Final = 4.0
 """Seconds until the process ends itself while it stops: less than the time limits of Kubernetes and systemd."""
+
+DESCRIPTORS: Final = 65_536
+"""File descriptors that a process with many brokers may need."""
+
+
+def raise_descriptor_limit() -> None:
+    """Raise the limit of file descriptors as far as the system lets it: shells and systemd give 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class Signals:

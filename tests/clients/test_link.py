@@ -161,6 +161,45 @@ def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
         thread.join(REAL_DEADLINE)
 
 
+def test_silent_name_servers_take_no_thread_from_names_that_were_found(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that was found before is looked up at once, while others hang in all threads for new names."""
+    release, real = threading.Event(), socket.getaddrinfo
+
+    def getaddrinfo(host: str, *arguments: Any, **options: Any) -> Any:
+        if host.startswith("hangs") and not options.get("flags"):
+            release.wait(REAL_DEADLINE)
+        return real(host, *arguments, **options)
+
+    async def ask_all() -> list[Any]:
+        until = client.clock.monotonic() + 1.0
+        return await asyncio.gather(*(link.ask(METADATA, until) for link in links), return_exceptions=True)
+
+    assert client.ask(client.link(host="localhost")) == CLUSTER
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(client.clock, "busy", lambda: False)  # the clock does not wait for these threads
+    links = [client.link(host=f"hangs{number}.example") for number in range(RESOLVERS)]
+    client.network.run(ask_all)
+    monkeypatch.undo()
+    assert client.ask(client.link(host="localhost")) == CLUSTER
+    release.set()
+    for thread in threading.enumerate():
+        if thread.name == "resolve":
+            thread.join(REAL_DEADLINE)
+
+
+def test_more_brokers_than_descriptors_cost_connections_only(client: Client) -> None:
+    """Open connections stay. A broker that gets none is not unreachable: nothing is known of it."""
+    link = client.link()
+    assert client.ask(link) == CLUSTER
+    client.network.descriptors = 0
+    assert client.ask(link) == CLUSTER
+    with pytest.raises(RefusedError, match="no file descriptor is left") as raised:
+        client.ask(client.link(2))
+    assert raised.value.reached is None
+
+
 @pytest.mark.parametrize(
     ("port", "message"),
     [(70_000, "refused the connection"), (-1, "does not resolve .*DNS"), (1 << 70, "does not resolve")],

@@ -79,6 +79,14 @@ def test_an_active_controller_that_no_listener_answers_for_is_one_failure(config
     assert (Source.CONFIGS, "100") not in configured.poller.status
 
 
+def test_a_new_controller_is_asked_at_once(polled: Polling) -> None:
+    """Of the former one nothing is kept, and it is asked again when it comes back."""
+    for active in (101, 102, 101):
+        polled.brokers.do("controllers", controllers=[{"id": active}])
+        assert window_of(polled.poll()) == 11
+        assert polled.poller._state.answers.windows.keys() == {active}
+
+
 def test_one_outcome_for_all_questions_of_a_poll(polled: Polling) -> None:
     """Durations are summed, one failure is enough, and it is counted once."""
     state, clock = polled.poller._state, polled.clock.monotonic()

@@ -43,3 +43,12 @@ def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
     """They cannot answer for the metadata."""
     brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
     assert list(made().metadata_candidates(brokers, 1).values()) == [3, None]
+
+
+def test_controllers_that_are_no_longer_asked_keep_no_connection() -> None:
+    """Whoever names another controller in every reply gets one connection, not one for each."""
+    links = made()
+    kept, dropped = links.controller("a", 1), links.controller("b", 1)
+    links.keep_controllers([("a", 1)])
+    assert links.controller("a", 1) is kept
+    assert links.controller("b", 1) is not dropped

@@ -20,11 +20,12 @@ from kafka.protocol.admin import (
 from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
+from kafka_warden.errors import ProtocolError
 from kafka_warden.model import UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.configs import parse_broker_config, parse_configs, parse_topic_config
 from kafka_warden.sources.log_dirs import parse_log_dirs
-from kafka_warden.sources.metadata import Layout, parse_fenced, parse_metadata
+from kafka_warden.sources.metadata import MOST_BROKERS, Layout, parse_brokers, parse_fenced, parse_metadata
 from kafka_warden.sources.offsets import parse_offsets
 from kafka_warden.sources.quorum import parse_quorum
 from kafka_warden.sources.quotas import parse_quotas
@@ -273,3 +274,11 @@ def test_the_quorum_has_its_leader_and_where_that_listens(version: str) -> None:
     assert quorum.controllers == {int(node): address for node, address in known(version)["controllers"].items()}
     assert max(ends.values()) == ends[101] >= quorum.high_watermark > 0
     assert all(replica.last_caught_up_time for replica in quorum.replicas if replica.node in {1, 2, 101})
+
+
+def test_more_brokers_than_any_cluster_has_are_refused() -> None:
+    """Each would get a connection."""
+    nodes = [SimpleNamespace(node_id=number, host="h", port=9092, rack=None) for number in range(MOST_BROKERS + 1)]
+    assert len(parse_brokers(nodes[1:])) == MOST_BROKERS
+    with pytest.raises(ProtocolError, match="10001 brokers"):
+        parse_brokers(nodes)

@@ -65,7 +65,7 @@ class LastAnswers:
     window: ControllerWindow | None = None
     """As configured, for controllers that cannot be read."""
     windows: dict[int, ControllerWindow] = field(default_factory=dict)
-    """By node id, as each answered when it was the active controller."""
+    """By node id, as the last active controller that was read answered."""
     broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
     refused_topics: frozenset[str] | set[str] = frozenset()

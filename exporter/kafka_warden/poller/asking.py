@@ -53,6 +53,8 @@ class PollerState:
     """Listeners of controllers as configured, for clusters whose DescribeQuorum does not name them."""
     lead: int | None = None
     """The broker that answered the last question for the metadata."""
+    window_of: int | None = None
+    """The controller that was the active one when `slow_due` last heard of its quota window."""
 
     def forget(self, broker: int) -> None:
         """Drop what belongs to a broker that the cluster no longer knows."""

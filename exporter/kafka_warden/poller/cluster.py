@@ -190,14 +190,20 @@ class ClusterQuestions:
     async def _controller_window(self) -> None:
         """Ask the active controller on its own listener. Of several configured ones only it answers for its id."""
         state, quorum = self.context.state, self.context.state.answers.quorum
-        if quorum is None or not state.slow_due.due(("window", quorum.leader), self.context.clock):
+        if quorum is None:
+            return
+        if quorum.leader != state.window_of:
+            state.window_of = quorum.leader
+            state.slow_due.forget("window")
+        if not state.slow_due.due("window", self.context.clock):
             return
         node, started = quorum.leader, self.context.now()
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.
-        state.slow_due.done(("window", node), self.context.clock)
+        state.slow_due.done("window", self.context.clock)
 
-        faults = []
-        for host, port in self._controller_addresses(quorum):
+        faults, addresses = [], self._controller_addresses(quorum)
+        state.links.keep_controllers(addresses)
+        for host, port in addresses:
             answer = await self.context.attempt(
                 state.links.controller(host, port),
                 lambda link, until: read_controller_window(link, node, until),
@@ -205,7 +211,7 @@ class ClusterQuestions:
             )
             if not isinstance(answer, SourceError):
                 self.context.note(Source.CONFIGS, str(node), started, answer)
-                state.answers.windows[node] = answer
+                state.answers.windows = {node: answer}
                 return
             faults.append(answer)
         if faults:

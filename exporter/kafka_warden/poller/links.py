@@ -1,6 +1,6 @@
 """The links of a poll: one per known broker and controller, and one per bootstrap address until brokers are known."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from kafka_warden.clients.kafka.link import BrokerLink
@@ -84,9 +84,16 @@ class Links:
 
     def forget(self, broker: int) -> None:
         """Close the link of a broker that is no longer known."""
+        self._failed.pop(f"broker {broker}", None)
         link = self._links.pop(f"broker {broker}", None)
         if link is not None:
             link.close()
+
+    def keep_controllers(self, addresses: Collection[tuple[str, int]]) -> None:
+        """Close the links of all controllers but these."""
+        kept = {f"controller {host}:{port}" for host, port in addresses}
+        for key in [key for key in self._links if key.startswith("controller") and key not in kept]:
+            self._links.pop(key).close()
 
     def take_throttle_times(self) -> dict[int, float]:
         """Return, by broker, the longest pause that it asked for since the previous call, or what is left. Seconds."""
@@ -105,6 +112,7 @@ class Links:
         """Remember that a password was refused, or that one was accepted."""
         if isinstance(fault, AuthenticationError):
             if self.refused(link, clock) is None:
+                self._refused = {where: refusal for where, refusal in self._refused.items() if clock < refusal.until}
                 self._refused[link.address] = _Refusal(fault, clock + AUTHENTICATION_PAUSE)
         elif fault is None:
             self._refused.pop(link.address, None)

@@ -10,11 +10,15 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
+from kafka_warden.errors import ProtocolError
 from kafka_warden.formulas.rows import Keys
 from kafka_warden.model import Bools, Broker, Ints
 from kafka_warden.sources.metadata_columns import leader_rows, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)
+MOST_BROKERS: Final = 10_000
+"""Each is connected to. The largest clusters have some hundred brokers."""
+
 FENCED_BROKERS: Final = 2
 """First version of DescribeCluster that reports fenced brokers (Kafka 4.0)."""
 
@@ -100,12 +104,18 @@ async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:
 
 
 def parse_fenced(reply: Any) -> dict[int, Broker]:
-    """Turn a DescribeClusterResponse into its fenced brokers."""
-    return {
-        broker.broker_id: Broker(broker.broker_id, broker.host, broker.port, broker.rack, fenced=True)
-        for broker in reply.brokers
-        if broker.is_fenced
-    }
+    """Turn a DescribeClusterResponse into its fenced brokers.
+
+    Raises:
+        ProtocolError: there are more brokers than any cluster has.
+    """
+    return _bounded(
+        {
+            broker.broker_id: Broker(broker.broker_id, broker.host, broker.port, broker.rack, fenced=True)
+            for broker in reply.brokers
+            if broker.is_fenced
+        }
+    )
 
 
 def parse_metadata(reply: Any) -> Layout:
@@ -138,5 +148,15 @@ def parse_metadata(reply: Any) -> Layout:
 
 
 def parse_brokers(nodes: Iterable[Any]) -> dict[int, Broker]:
-    """Turn the brokers of a MetadataResponse, which are those that are not fenced, into those of the model."""
-    return {node.node_id: Broker(node.node_id, node.host, node.port, node.rack) for node in nodes}
+    """Turn the brokers of a MetadataResponse, which are those that are not fenced, into those of the model.
+
+    Raises:
+        ProtocolError: there are more than any cluster has.
+    """
+    return _bounded({node.node_id: Broker(node.node_id, node.host, node.port, node.rack) for node in nodes})
+
+
+def _bounded(brokers: dict[int, Broker]) -> dict[int, Broker]:
+    if len(brokers) > MOST_BROKERS:
+        raise ProtocolError(f"the reply names {len(brokers)} brokers; {MOST_BROKERS} are read at most")
+    return brokers

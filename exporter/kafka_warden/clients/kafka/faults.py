@@ -1,5 +1,6 @@
 """The classes of `kafka_warden.errors` for what the socket, the TLS library and Kafka's error codes report."""
 
+import errno
 import socket
 import ssl
 
@@ -46,6 +47,11 @@ def connect_fault(failure: Exception | None, address: str) -> SourceError:
     """Name what kept a TCP connection from being made."""
     if isinstance(failure, TimeoutError):
         return ConnectTimeoutError(f"{address} did not accept a connection in time; is a firewall dropping packets?")
+    if isinstance(failure, OSError) and failure.errno in {errno.EMFILE, errno.ENFILE}:
+        why = "no file descriptor is left; raise the limit (ulimit -n, LimitNOFILE)"
+        fault: SourceError = RefusedError(f"{address} is not connected to: {why}")
+        fault.reached = None
+        return fault
     return RefusedError(f"{address} refused the connection ({failure}); is the process running and the port right?")
 
 

@@ -1,7 +1,9 @@
 """The link to one broker or controller: a connection, made when it is needed and again after a failure."""
 
 import asyncio
+import errno
 import math
+import os
 import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -249,7 +251,7 @@ class BrokerLink:
             # Each its share of the time, or one family whose packets are dropped would take it all.
             until = self.now() + (timeout_at - self.now()) / left
             try:
-                return await _connect(address, until)
+                return await self._connect(address, until)
             except Exception as fault:  # noqa: BLE001  # the next address may do
                 failure = fault
         try:
@@ -257,17 +259,20 @@ class BrokerLink:
         finally:
             del failure  # it refers to this frame by its traceback, and would stay until Python looks for cycles
 
-
-async def _connect(address: Any, timeout_at: float) -> socket.socket:
-    family, kind, protocol, _, where = address
-    connecting = socket.socket(family, kind, protocol)
-    try:
-        connecting.settimeout(0)
-        connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connecting.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        async with asyncio.timeout_at(timeout_at):
-            await asyncio.get_running_loop().sock_connect(connecting, where)
-    except BaseException:
-        connecting.close()
-        raise
-    return connecting
+    async def _connect(self, address: Any, timeout_at: float) -> socket.socket:
+        family, kind, protocol, _, where = address
+        connecting = socket.socket(family, kind, protocol)
+        # The lowest free number is given out: this many are in use.
+        if connecting.fileno() >= self._network.descriptors:
+            connecting.close()
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        try:
+            connecting.settimeout(0)
+            connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connecting.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            async with asyncio.timeout_at(timeout_at):
+                await asyncio.get_running_loop().sock_connect(connecting, where)
+        except BaseException:
+            connecting.close()
+            raise
+        return connecting

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import math
+import resource
 import socket
 import threading
 from collections.abc import Callable, Coroutine
@@ -15,10 +17,16 @@ from kafka_warden.errors import PollAbandonedError
 T = TypeVar("T")
 
 RESOLVERS: Final = 4
-"""Names that are looked up at a time: getaddrinfo blocks for as long as the resolver likes."""
+"""Names that are looked up at a time, of those that were found before and of the others: getaddrinfo may block long."""
+
+NAMES: Final = 10_000
+"""Names that are remembered."""
 
 HASHERS: Final = 2
 """Passwords that are hashed at a time."""
+
+DESCRIPTORS: Final = 0.75
+"""Share of the process's file descriptors for connections to brokers: the page and its files need some, too."""
 
 STOP_WITHIN: Final = 1.0
 """Seconds to wait for the loop's thread at the end."""
@@ -29,8 +37,14 @@ class Network:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or SystemClock()
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.descriptors = math.inf if limit == resource.RLIM_INFINITY else limit * DESCRIPTORS
+        """No connection gets a file descriptor of this number or above."""
         self._loop = self.clock.new_event_loop()
-        self._resolvers = DaemonThreads(RESOLVERS, "resolve")
+        self._resolvers = {found: DaemonThreads(RESOLVERS, "resolve") for found in (True, False)}
+        self._found: set[str] = set()
+        self._lookups: dict[str, int] = {}
+        """By name that was not found yet, how often it was looked up."""
         self._hashers = DaemonThreads(HASHERS, "hash")
         self._thread = threading.Thread(target=self._run_loop, name="network", daemon=True)
         self._thread.start()
@@ -55,13 +69,28 @@ class Network:
     async def resolve(self, host: str, port: int) -> list[Any]:
         """Return the addresses of a name, as `socket.getaddrinfo` does. The caller limits the time.
 
+        Names whose name server is silent take no thread from those that were found before, and new names go first.
+
         Raises:
             OSError: the name does not resolve.
         """
         try:
             return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
         except socket.gaierror:
-            return await self._resolvers.run(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            return await self._look_up(host, port)
+
+    async def _look_up(self, host: str, port: int) -> list[Any]:
+        def look_up() -> list[Any]:
+            self._lookups[host] = self._lookups.get(host, 0) + 1
+            return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+        if len(self._lookups) + len(self._found) > NAMES:
+            self._lookups.clear()
+            self._found.clear()
+        found = await self._resolvers[host in self._found].run(look_up, self._lookups.get(host, 0))
+        self._found.add(host)
+        self._lookups.pop(host, None)
+        return found
 
     async def hash(self, work: Callable[[], bytes]) -> bytes:
         """Compute a password hash without holding up the loop."""

@@ -1,0 +1,58 @@
+"""Blocking calls on daemon threads: how many run, and which one is next."""
+
+import asyncio
+import threading
+
+from kafka_warden.daemon_threads import DaemonThreads
+
+RANKS = (3, 1, 2, 1)
+IN_ORDER = ["1: 1", "3: 1", "2: 2", "0: 3"]
+
+
+async def order(cancelled: int | None) -> list[str]:
+    """Start a call that blocks the only thread, then one of each rank, then let it go."""
+    threads, held, ran = DaemonThreads(1, "test"), threading.Event(), list[str]()
+    first = asyncio.create_task(threads.run(held.wait))
+    await asyncio.sleep(0)
+    calls = [
+        asyncio.create_task(threads.run(lambda text=f"{number}: {rank}": ran.append(text), rank))  # type: ignore[misc]
+        for number, rank in enumerate(RANKS)
+    ]
+    await asyncio.sleep(0)
+    if cancelled is not None:
+        calls[cancelled].cancel()
+    held.set()
+    await asyncio.gather(first, *calls, return_exceptions=True)
+    await threads.run(lambda: ran.append("last"))
+    return ran
+
+
+def test_the_lowest_rank_is_next_and_the_first_of_these() -> None:
+    """Whatever came before it."""
+    assert asyncio.run(order(None)) == [*IN_ORDER, "last"]
+
+
+def test_a_caller_that_gives_up_takes_no_thread() -> None:
+    """The next one runs, and no thread is lost."""
+    assert asyncio.run(order(1)) == [*IN_ORDER[1:], "last"]
+
+
+def test_a_turn_that_comes_with_the_cancellation_is_passed_on() -> None:
+    """The caller is cancelled after its turn came and before it woke up."""
+
+    async def late() -> list[str]:
+        threads, held, ran = DaemonThreads(1, "test"), threading.Event(), list[str]()
+        first = asyncio.create_task(threads.run(held.wait))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(threads.run(lambda: ran.append("second")))
+        await asyncio.sleep(0)
+        (turn,) = threads._waiting
+        turn.add_done_callback(lambda _: second.cancel())
+        third = asyncio.create_task(threads.run(lambda: ran.append("third")))
+        await asyncio.sleep(0)
+        held.set()
+        await asyncio.gather(first, second, third, return_exceptions=True)
+        await threads.run(lambda: ran.append("last"))
+        return ran
+
+    assert asyncio.run(asyncio.wait_for(late(), 10)) in (["third", "last"], ["second", "third", "last"])
