@@ -161,32 +161,33 @@ def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
         thread.join(REAL_DEADLINE)
 
 
-def test_silent_name_servers_take_no_thread_from_names_that_were_found(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silent_name_servers_take_no_thread_from_names_that_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that was found before is looked up at once, while others hang in all threads for new names."""
-    release, real = threading.Event(), socket.getaddrinfo
+    release, real, network = threading.Event(), socket.getaddrinfo, Network()
 
     def getaddrinfo(host: str, *arguments: Any, **options: Any) -> Any:
         if host.startswith("hangs") and not options.get("flags"):
             release.wait(REAL_DEADLINE)
         return real(host, *arguments, **options)
 
-    async def ask_all() -> list[Any]:
-        until = client.clock.monotonic() + 1.0
-        return await asyncio.gather(*(link.ask(METADATA, until) for link in links), return_exceptions=True)
+    async def look_up(*hosts: str) -> list[Any]:
+        lookups = [asyncio.create_task(network.resolve(host, 1)) for host in hosts]
+        await asyncio.wait(lookups, timeout=0 if len(lookups) > 1 else None)
+        return lookups
 
-    assert client.ask(client.link(host="localhost")) == CLUSTER
+    def hanging() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "resolve"]
+
+    network.run(lambda: look_up("localhost"))
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    monkeypatch.setattr(client.clock, "busy", lambda: False)  # the clock does not wait for these threads
-    links = [client.link(host=f"hangs{number}.example") for number in range(RESOLVERS)]
-    client.network.run(ask_all)
-    monkeypatch.undo()
-    assert client.ask(client.link(host="localhost")) == CLUSTER
+    network.run(lambda: look_up(*(f"hangs{number}.example" for number in range(RESOLVERS + 1))))
+    (found,) = network.run(lambda: look_up("localhost"))
+    assert found.result()
+    assert len(hanging()) >= RESOLVERS
     release.set()
-    for thread in threading.enumerate():
-        if thread.name == "resolve":
-            thread.join(REAL_DEADLINE)
+    for thread in hanging():
+        thread.join(REAL_DEADLINE)
+    network.close()
 
 
 def test_more_brokers_than_descriptors_cost_connections_only(client: Client) -> None:

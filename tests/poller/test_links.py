@@ -46,7 +46,7 @@ def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
 
 
 def test_controllers_that_are_no_longer_asked_keep_no_connection() -> None:
-    """Whoever names another controller in every reply gets one connection, not one for each."""
+    """A broker that names another controller in every reply causes one connection, not one for each."""
     links = made()
     kept, dropped = links.controller("a", 1), links.controller("b", 1)
     links.keep_controllers([("a", 1)])

@@ -54,7 +54,7 @@ class PollerState:
     lead: int | None = None
     """The broker that answered the last question for the metadata."""
     window_of: int | None = None
-    """The controller that was the active one when `slow_due` last heard of its quota window."""
+    """The active controller when the quota window was asked for last."""
 
     def forget(self, broker: int) -> None:
         """Drop what belongs to a broker that the cluster no longer knows."""
