@@ -3,6 +3,7 @@
 import itertools
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ WITHIN = 0.05
 SPAN = 20.0
 """Seconds over which rates are compared: what lies between the two readings of one poll is small beside it."""
 POLLS = 8
+CADENCES = ("60s", "4s", "100ms")
+"""How often log dirs are asked."""
 MEBIBYTE = 1 << 20
 RETENTION = {"segment.bytes": MEBIBYTE, "retention.bytes": MEBIBYTE}
 
@@ -61,18 +64,16 @@ def test_the_rates_of_a_brokers_partitions_add_up_to_its_own_count(cluster: Clus
     Between two answers of log dirs that are 4 s apart a log grows by more than what is deleted from it: it is then that
     its growth looks like what was written, and is not.
     """
-    cadences: dict[str, list[Page]] = {"60s": [], "4s": [], "100ms": []}
     with producing(cluster), ExitStack() as stack:
         sidecars = {
             every: stack.enter_context(Sidecar(configuration(cluster, poll={"log_dirs": every}), tmp_path / every))
-            for every in cadences
+            for every in CADENCES
         }
         for sidecar in sidecars.values():
             sidecar.wait(lambda page: not page.down() and len(_rates(page)) >= 11)
-        before, until = _starts(cluster), time.monotonic() + SPAN
-        while time.monotonic() < until:
-            for every, sidecar in sidecars.items():
-                cadences[every].append(sidecar.whole_page())
+        before = _starts(cluster)
+        with ThreadPoolExecutor(len(sidecars)) as readers:
+            cadences = dict(zip(sidecars, readers.map(_pages, sidecars.values()), strict=True))
         deleted = {partition: start - before[partition] for partition, start in _starts(cluster).items()}
 
     print(f"records deleted meanwhile: {deleted}")
@@ -99,6 +100,12 @@ def test_a_topic_made_meanwhile_has_its_rate_at_once(cluster: Cluster, tmp_path:
     seen = [page.get("partition_bytes_in_per_second", topic="fresh", partition=0) or 0.0 for page in pages[3:]]
     print(f"the bean {(counts[-1] - counts[2]) / seconds:.0f} B/s, the pages {[round(value) for value in seen]}")
     assert sum(seen) / len(seen) == pytest.approx((counts[-1] - counts[2]) / seconds, rel=3 * WITHIN)
+
+
+def _pages(sidecar: Sidecar) -> list[Page]:
+    """Every poll's page of the span: a rate holds for one poll only, so a poll that is left out is a guess."""
+    until = time.monotonic() + SPAN
+    return [page for page in sidecar.pages_until(lambda _: time.monotonic() > until) if not page.down()]
 
 
 def _by_partition(pages: list[Page], leaders: dict[tuple[str, str], int], broker: int) -> float:
