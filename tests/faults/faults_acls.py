@@ -42,9 +42,9 @@ REFUSED: Final = fired("KafkaWardenAccessRefused")
 
 
 def without_describe_of_cluster(witness: Witness) -> Iterator[set[Fired]]:
-    """No log directories, no moves, no quorum."""
+    """No log directories, no moves, no quorum; and no request that the controller answers."""
     down = {*_each("log_dirs", witness.cluster.broker_ids), ("reassignments", ""), ("quorum", "")}
-    lost = LOG_DIRS | MOVES | QUORUM
+    lost = LOG_DIRS | MOVES | QUORUM | {"controller_reachable"}
     yield from _without(witness, ("cluster", CLUSTER_NAME, "describe"), down, lost, REFUSED)
 
 
