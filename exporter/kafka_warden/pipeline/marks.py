@@ -8,11 +8,9 @@ from typing import Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import StoreInUseError
 from kafka_warden.pipeline.ingest.plan import How
-from kafka_warden.pipeline.store import DONE, LANDING, MARKS, Store, in_list
-
-HOUR: Final = 3600
+from kafka_warden.pipeline.rollup.windows import HOUR
+from kafka_warden.pipeline.store import DONE, LANDING, MARKS, Store, day_of, in_list
 
 LARGEST: Final = "replicas"
 
@@ -59,12 +57,8 @@ def begin(store: Store, job: str, start: float, end: float) -> Work:
     marks: list[Any] = store.read(MARKS).where(F.col("job") == job).collect()
     run = max((row["run"] for row in marks), default=0) + 1
     claim = store.spark.createDataFrame([(job, None, None, run, store.writer)], MARKS.ddl)
-    store.append(MARKS, claim, f"{job} begins", run)
-    # Delta ignored it if another process began this run.
     mine = (F.col("job") == job) & (F.col("run") == run)
-    writers: list[Any] = store.read(MARKS).where(mine).select("writer").distinct().collect()
-    if (store.writer,) not in map(tuple, writers):
-        raise StoreInUseError(f"{store.place}: {writers[0][0]} runs {job}; run one at a time")
+    store.claim(MARKS, claim, mine, f"{job} begins", run, f"runs {job}; run one at a time")
     before = {row["cluster_id"]: row["batch"] for row in marks if row["cluster_id"] is not None}
     complete: list[Any] = store.read(LANDING).where(F.col("how") == DONE).select("batch").collect()
     done = complete[0][0] if complete else 0
@@ -109,16 +103,13 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 def _where(hours: Mapping[str, Sequence[Span]], column: str, moment: Callable[[int], str]) -> str:
     # Delta's replaceWhere fails on BETWEEN.
     parts = [
-        f"({in_list('cluster_id', [cluster])} AND date >= '{_day(first)}' AND date <= '{_day(after - 1)}'"
+        f"({in_list('cluster_id', [cluster])}"
+        f" AND date >= '{day_of(first * HOUR)}' AND date <= '{day_of((after - 1) * HOUR)}'"
         f" AND {column} >= {moment(first)} AND {column} < {moment(after)})"
         for cluster, spans in hours.items()
         for first, after in spans
     ]
     return f"({' OR '.join(parts)})"
-
-
-def _day(hour: int) -> str:
-    return f"{datetime.fromtimestamp(hour * HOUR, UTC):%Y-%m-%d}"
 
 
 def _timestamp(hour: int) -> str:

@@ -13,11 +13,11 @@ from typing import Any, Final, cast
 from uuid import uuid4
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
 
-from kafka_warden.errors import StoreError
+from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.schema import TABLES, ddl
 from kafka_warden.pipeline.marts.mart import Mart
 from kafka_warden.pipeline.storage import address, literal
@@ -175,6 +175,18 @@ class Store:
         self._ensure(table)
         writer = self._writer(table, rows, app, number).mode("overwrite").option("replaceWhere", where)
         writer.save(self._address(table))
+
+    def claim(self, table: StoredTable, rows: DataFrame, mine: Column, app: str, number: int, work: str) -> None:
+        """Append this writer's rows, which match the condition `mine`, unless another writer has committed `number`.
+
+        Raises:
+            StoreInUseError: another writer has; with its name and `work`, what it does.
+        """
+        self.append(table, rows, app, number)
+        # Delta ignores the second commit of a number.
+        writers: list[Any] = self.read(table).where(mine).select("writer").distinct().collect()
+        if (self.writer,) not in map(tuple, writers):
+            raise StoreInUseError(f"{self.place}: {writers[0][0]} {work}")
 
     def compact(self, table: StoredTable, where: str) -> None:
         """Make one file of each partition that matches a condition, or several of at most 256 MB (`DELTA_SETTINGS`)."""
