@@ -41,6 +41,10 @@ _PROPERTIES: Final[Mapping[str, str]] = {
 }
 
 
+PARTITIONS: Final = ("cluster_id", "date")
+"""Columns by which tables are partitioned, as far as they have them."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTable:
     """A table of the store."""
@@ -48,7 +52,7 @@ class StoredTable:
     name: str
     """Path below the store."""
     ddl: str
-    partition_by: tuple[str, ...] = ("cluster_id", "date")
+    partition_by: tuple[str, ...] = PARTITIONS
 
 
 LANDING: Final = StoredTable(
@@ -74,8 +78,8 @@ def raw(name: str) -> StoredTable:
 
 
 def of_mart(mart: Mart) -> StoredTable:
-    """Return the table of a mart with a date."""
-    return StoredTable(mart.name, mart.ddl)
+    """Return the table of a mart."""
+    return StoredTable(mart.name, mart.ddl, tuple(name for name in PARTITIONS if name in mart.names))
 
 
 _RAW: Final = {
@@ -148,8 +152,18 @@ class Store:
         found = (detail[0] or {}).get(PROPERTY)
         return None if found is None else int(found)
 
+    def done(self) -> int:
+        """Return the last complete batch; 0 if there is none."""
+        rows: list[Any] = self.read(LANDING).where(F.col("how") == DONE).select("batch").collect()
+        return rows[0][0] if rows else 0
+
     def read(self, table: StoredTable) -> DataFrame:
         """Read a table: no rows if it was never written, null in columns that were added later."""
+        found = self.find(table)
+        return self.spark.createDataFrame([], table.ddl) if found is None else found
+
+    def find(self, table: StoredTable) -> DataFrame | None:
+        """Read a table as `read` does; `None` if it was never written."""
         wanted = cast("StructType", StructType.fromDDL(table.ddl))
         try:
             found = self.spark.read.format("delta").load(self._address(table))
@@ -157,7 +171,7 @@ class Store:
         except AnalysisException as failure:
             if failure.getCondition() not in _ABSENT:
                 raise
-            return self.spark.createDataFrame([], wanted)
+            return None
         return found.select(
             *(
                 F.col(field.name) if field.name in names else F.lit(None).cast(field.dataType).alias(field.name)
@@ -168,7 +182,7 @@ class Store:
     def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
         """Add rows in one commit, unless `app` has committed `number` or a higher one to the table."""
         self._ensure(table)
-        self._writer(table, rows, app, number).mode("append").option("mergeSchema", "true").save(self._address(table))
+        self._writer(table, rows, app, number).mode("append").save(self._address(table))
 
     def replace(self, table: StoredTable, rows: DataFrame, where: str, app: str, number: int) -> None:
         """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
@@ -207,7 +221,8 @@ class Store:
         if table.partition_by:
             # One file for each partition instead of one for each task and partition.
             shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))
-        return shaped.write.format("delta").option("txnAppId", app).option("txnVersion", number)
+        writer = shaped.write.format("delta").option("mergeSchema", "true")
+        return writer.option("txnAppId", app).option("txnVersion", number)
 
     def _ensure(self, table: StoredTable, more: Mapping[str, str] | None = None) -> None:
         properties = ", ".join(f"'{key}' = '{value}'" for key, value in {**_PROPERTIES, **(more or {})}.items())

@@ -23,9 +23,9 @@ from kafka_warden.history.schema import BY_NAME, TABLES, ddl
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import Gap, How, Known, Planned, gaps, planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.rollup.windows import DAY
 from kafka_warden.pipeline.storage import literal
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
+from kafka_warden.pipeline.timeline import DAY
 
 APP: Final = "ingest"
 """Delta's application id of the commits of batches."""
