@@ -70,7 +70,7 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
     take(spark, tmp_path / "once", tmp_path / "all")
     once = computed(spark, tmp_path / "once")
     (long,) = (row for row in once["moves"] if (row["topic"], row["kind"]) == ("done", "reassignment"))
-    assert (long["ended"].date() - long["began"].date()).days == 3
+    assert (long["ended"].date() - long["began"].date()).days >= 3
     assert nightly == once
     assert computed(spark, tmp_path / "nightly") == once
 
