@@ -83,7 +83,13 @@ class Sidecar:
     def __init__(self, config: Config, load: Callable[[], Config], file: FileWatch, signals: Signals) -> None:
         self._file = file
         self._signals = signals
-        self._poller = Poller(poller_settings(config), config.kafka.settings, make_jmx(config))
+        self._poller = Poller(
+            poller_settings(config),
+            config.kafka.settings,
+            make_jmx(config),
+            # A broker that died is not fenced yet then: it was no controlled shutdown.
+            lost=lambda: self._timer.hasten(),  # noqa: PLW0108  # it is made below
+        )
         self._history = make_history(config)
         state = StateFile(config.state.path)
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, build(), state, self._history)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 from kafka.protocol.admin import DeleteTopicsRequest
 
+from kafka_warden.clients.kafka.link import LASTING
 from kafka_warden.clients.kafka.network import RESOLVERS, Network
 from kafka_warden.clients.kafka.requests import DescribeQuorumRequest
 from kafka_warden.errors import (
@@ -44,6 +45,33 @@ def test_questions_asked_at_once_share_one_connection(client: Client) -> None:
 
     assert [reply.cluster_id for reply in client.network.run(ask_at_once)] == [CLUSTER] * 5
     assert client.connections() == 1
+
+
+def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
+    """Not of a new or idle one, and not when this end closes it."""
+    link, losses = client.link(), list[float]()
+    link._lost = lambda: losses.append(client.clock.monotonic())
+
+    def lose() -> None:
+        client.brokers.do("disconnect", broker=1)
+        wait_until(lambda: not link.connected)
+
+    client.ask(link)
+    client.clock.advance(LASTING - 1.0)
+    lose()
+    client.ask(link)
+    client.clock.advance(LASTING)
+    client.close()
+    client.ask(link)
+    client.clock.advance(LASTING)
+    lose()
+    assert not losses
+    client.ask(link)
+    client.clock.advance(LASTING)
+    client.ask(link)
+    client.clock.advance(0.5 * LASTING)
+    lose()
+    assert losses == [client.clock.monotonic()]
 
 
 def test_a_question_after_its_deadline_is_not_asked(client: Client) -> None:

@@ -10,7 +10,7 @@ from apscheduler.schedulers import base as scheduler_module
 from apscheduler.triggers import interval
 from structlog.testing import capture_logs
 
-from kafka_warden.timer import Timer
+from kafka_warden.timer import SOON, Timer
 from sandbox import wait_for
 from tests.support.scripted import VirtualClock
 
@@ -112,6 +112,33 @@ def test_old_numbers_are_removed_between_polls(clock: VirtualClock) -> None:
         calls.watchdog_looked()
     assert calls.polls == 1
     assert {entry["log_level"] for entry in logs} == {"error"}
+
+
+def test_the_next_poll_is_hastened(clock: VirtualClock) -> None:
+    """It starts a second later, and the schedule goes on from it. One poll in an interval starts early."""
+    calls = Calls()
+    timer = Timer(calls.poll, calls.expire, 30.0, clock)
+    timer.start()
+
+    def due() -> float:
+        return float(timer._scheduler.get_job("poll").next_run_time.timestamp()) - clock.time()
+
+    try:
+        wait_for(lambda: calls.polls == 1 and due() == pytest.approx(30.0), WITHIN)
+        timer.hasten()
+        assert due() == pytest.approx(SOON)
+        clock.advance(0.5 * SOON)
+        timer.hasten()
+        assert due() == pytest.approx(0.5 * SOON)
+        clock.advance(SOON)
+        timer._scheduler.wakeup()
+        wait_for(lambda: calls.polls == 2 and due() == pytest.approx(30.0 - 0.5 * SOON), WITHIN)
+        timer.hasten()
+        assert due() > SOON
+    finally:
+        timer.stop()
+        timer.join(WITHIN)
+    timer.hasten()
 
 
 @pytest.mark.parametrize(("interval", "most"), [(10.0, 60.0), (30.0, 90.0)])

@@ -1,6 +1,6 @@
 """The links of a poll: one per known broker and controller, and one per bootstrap address until brokers are known."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kafka_warden.clients.kafka.link import BrokerLink
@@ -28,6 +28,8 @@ class Links:
 
     network: Network
     settings: KafkaClientSettings
+    lost: Callable[[], None] = lambda: None
+    """Called on the network's loop when a connection to a broker is lost between two polls: `BrokerLink`."""
     closed: bool = False
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
@@ -117,7 +119,7 @@ class Links:
         if link is None or (link.host, link.port) != (host, port):
             if link is not None:
                 link.close()
-            link = self._links[key] = BrokerLink(self.network, self.settings, host, port)
+            link = self._links[key] = BrokerLink(self.network, self.settings, host, port, self.lost)
         return link
 
     def _close_all(self) -> None:

@@ -1,7 +1,7 @@
 """One poll: from the first request to a `Snapshot`. It evaluates nothing."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -64,6 +64,7 @@ class Poller:
         kafka: KafkaClientSettings,
         jmx: JmxQuestions | None,
         clock: Clock | None = None,
+        lost: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self.jmx = jmx
@@ -71,7 +72,7 @@ class Poller:
         self._clock = self._network.clock
         self._state = PollerState(
             self._network,
-            Links(self._network, kafka),
+            Links(self._network, kafka, lost),
             LastAnswers(window=settings.controller_window),
             StatusBook(),
             log_dirs_due=Cadence(settings.log_dirs),

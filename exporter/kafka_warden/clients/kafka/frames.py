@@ -1,6 +1,7 @@
 """Frames of the Kafka protocol over one TCP or TLS connection: a length of four bytes and as many bytes of message."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 from kafka_warden.errors import ProtocolError, SourceError, TooLargeError
@@ -21,12 +22,13 @@ class Frames(asyncio.Protocol):
     together with the end of the stream is returned: a broker that refuses a password sends the reason and closes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lost: Callable[[], None] = lambda: None) -> None:
         self.limit = SMALL
         """Bytes that a frame may have."""
         self._buffer = bytearray()
         self._reply: asyncio.Future[bytes] | None = None
         self._transport: asyncio.Transport | None = None
+        self._lost = lost
 
     @property
     def connected(self) -> bool:
@@ -60,10 +62,11 @@ class Frames(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail the exchange that is under way; asyncio calls it."""
+        """Fail the exchange that is under way, and call `lost`; asyncio calls it."""
         self._transport = None
         self._buffer = bytearray()
         self._fail(exc or ConnectionLostError())
+        self._lost()
 
     def data_received(self, data: bytes) -> None:
         """Collect bytes until the frame is complete; asyncio calls it."""

@@ -4,7 +4,8 @@ import asyncio
 import math
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
@@ -14,11 +15,24 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, SourceError, UnsupportedError
 
+LASTING: Final = 60.0
+"""Seconds. A connection that is younger, or idle for longer, may be closed without the end of its broker."""
+
 
 class BrokerLink:
-    """Asks one question at a time; others wait for their turn. Use it on the network's loop only."""
+    """Asks one question at a time; others wait for their turn. Use it on the network's loop only.
 
-    def __init__(self, network: Network, settings: KafkaClientSettings, host: str, port: int) -> None:
+    `lost` is called when the broker closes a connection that lasted, between two questions.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        settings: KafkaClientSettings,
+        host: str,
+        port: int,
+        lost: Callable[[], None] = lambda: None,
+    ) -> None:
         self._network = network
         self._settings = settings
         self.host = host
@@ -26,6 +40,8 @@ class BrokerLink:
         self.answered_at = -math.inf
         """Monotonic time of the last reply of any kind."""
         self._connection: Connection | None = None
+        self._lost = lost
+        self._lasting_from = math.inf
         self._turn = asyncio.Lock()
         self._resolved = False
         """Whether the name was ever found."""
@@ -157,6 +173,7 @@ class BrokerLink:
             return self._connection
         self.close()
         self._connection = await self._open(timeout_at, self._log_in)
+        self._lasting_from = self.now() + LASTING
         return self._connection
 
     async def _open(
@@ -179,7 +196,10 @@ class BrokerLink:
         """Make a connection of a socket: TLS, API versions, login where it is wanted."""
         try:
             _, frames = await asyncio.get_running_loop().create_connection(
-                Frames, sock=plain, ssl=context, server_hostname=self.host if context is not None else None
+                partial(Frames, self._note_loss),
+                sock=plain,
+                ssl=context,
+                server_hostname=self.host if context is not None else None,
             )
         except BaseException:
             plain.close()
@@ -195,6 +215,13 @@ class BrokerLink:
             connection.close()
             raise
         return connection
+
+    def _note_loss(self) -> None:
+        # Of this end's own closing nothing is left here: `close` forgets the connection first.
+        if self._connection is not None and not self.connected and not self.busy:
+            lasted, self._lasting_from = self.now() >= self._lasting_from, math.inf
+            if lasted and self.now() < self.answered_at + LASTING:
+                self._lost()
 
     async def _log_in(self, connection: Connection) -> None:
         self._log_in_at = None
