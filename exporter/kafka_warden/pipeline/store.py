@@ -128,18 +128,21 @@ class Store:
         if self.version() is not None:
             self.open()
             return
-        names = ",".join(mart.name for mart in marts)
-        try:
-            self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{{{names}}}").schema  # noqa: B018  # lists
-        except AnalysisException as failure:
-            if failure.getCondition() not in _ABSENT:
-                raise
-        else:
+        if any(map(self._is_parquet, marts)):
             raise StoreError(
                 f"{self.place}: it has marts of an older kafka-warden, which are no tables; give --store another"
                 " folder, and run kafka-warden pipeline ingest and then rollup with it"
             )
         self._ensure(LANDING, {PROPERTY: str(VERSION)})
+
+    def _is_parquet(self, mart: Mart) -> bool:
+        try:
+            self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{mart.name}").schema  # noqa: B018  # lists
+        except AnalysisException as failure:
+            if failure.getCondition() not in _ABSENT:
+                raise
+            return False
+        return True
 
     def version(self) -> int | None:
         """Return the version of the store; `None` if there is none."""
