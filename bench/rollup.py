@@ -2,7 +2,7 @@
 
 A history in bulk of one cluster is generated for each size (docs/fleet.md): 10,005 partitions with three replicas, 10 s
 between two polls. Each run is a process of its own, `local[2]` with 4 GB. Spark's event log has the spilled bytes.
-DuckDB makes the same eight marts; all have to be alike.
+DuckDB makes the same nine marts; all have to be alike.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The roll-up in SQL of DuckDB, to compare with the job: all eight marts of a history in bulk.
+"""The roll-up in SQL of DuckDB, to compare with the job: all nine marts of a history in bulk.
 
 Such a history has neither limits nor quotas (docs/fleet.md): the columns of both are null, as the job's are.
 """
@@ -91,6 +91,9 @@ _CLUSTER_POLLS: Final = """
     )
     SELECT cluster_id, run, sequence, time, listed.brokers, polls.partitions AS counted,
            polls.rows['partitions'] AS partitions, polls.rows['replicas'] AS replicas, sums.bytes_in,
+           polls.parameters.max_partitions AS partitions_limit,
+           polls.parameters.max_broker_partitions AS broker_limit,
+           polls.parameters.network_bytes_per_second AS network,
            CASE WHEN polls.under_replicated_known THEN sums.under_replicated::BIGINT END AS under_replicated
     FROM polls LEFT JOIN listed USING (cluster_id, run, sequence) LEFT JOIN sums USING (cluster_id, run, sequence)"""
 
@@ -114,7 +117,10 @@ _CLUSTER: Final = """
     SELECT cluster_id, start_of(time, {seconds}) AS start, count(*) AS polls, max(brokers) AS brokers_max,
            max(partitions) AS partitions_max, max(replicas) AS replicas_max, max(counted) AS counted_max,
            max(under_replicated) AS under_replicated_max, avg(bytes_in) AS bytes_in_mean,
-           max(bytes_in) AS bytes_in_max, NULL::DOUBLE AS mutation_tokens_min
+           max(bytes_in) AS bytes_in_max, NULL::DOUBLE AS mutation_tokens_min,
+           arg_max_null(partitions_limit, (time, run, sequence)) AS partitions_limit_last,
+           arg_max_null(broker_limit, (time, run, sequence)) AS broker_limit_last,
+           arg_max_null(network, (time, run, sequence)) AS network_last
     FROM cluster_polls GROUP BY ALL"""
 
 _BROKER: Final = """
@@ -141,6 +147,16 @@ _TOPIC: Final = """
         FROM replica_polls GROUP BY ALL
     ) USING (cluster_id, start, topic)"""
 
+_LOG_DIR: Final = """
+    SELECT cluster_id, start_of(time, 3600) AS start, broker, dir.path AS log_dir, count(*) AS polls,
+           max(CASE WHEN whole THEN dir.total_bytes - dir.usable_bytes ELSE dir.bytes END)::DOUBLE AS used_bytes_max,
+           arg_max_null(CASE WHEN whole THEN dir.total_bytes END, (time, run, sequence))::DOUBLE AS total_bytes_last
+    FROM (
+        SELECT *, coalesce(dir.total_bytes >= 0 AND dir.usable_bytes >= 0, false) AS whole
+        FROM (SELECT cluster_id, run, sequence, time, broker, unnest(log_dirs) AS dir FROM brokers) WHERE dir.online
+    )
+    GROUP BY ALL"""
+
 _PUT: Final = """
     COPY (
         SELECT *, strftime(start, '%Y-%m-%d') AS date, date_part('hour', start)::INT AS hour FROM ({windows})
@@ -166,6 +182,7 @@ def statements(history: Path, marts: Path) -> Iterator[str]:
         for subject, windows in (("topic", _TOPIC), ("cluster", _CLUSTER), ("broker", _BROKER)):
             made = windows.format(seconds=seconds, sides=sides)
             yield _PUT.format(mart=f"{subject}_{grain}", windows=made, marts=marts)
+    yield _PUT.format(mart="log_dir_hour", windows=_LOG_DIR, marts=marts)
 
 
 def _withheld(*values: str) -> str:

@@ -16,6 +16,7 @@ from kafka_warden.pipeline.jobs import ingest, rollup
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
+from kafka_warden.pipeline.stored_history import StoredHistory
 from tests.history.replay import polls
 from tests.pipeline.arrivals import by_key
 
@@ -27,8 +28,9 @@ def request(
     spark: SparkSession, store: Path, landing: Path, options: Any, start: float = 0.0, end: float = math.inf
 ) -> Request[Any]:
     """A run of a job on a store."""
-    history = History(spark, landing, start, end)
-    return Request(spark, history, landing, "", options, Progress(spark.sparkContext), Store(spark, store))
+    made = Store(spark, store)
+    history = StoredHistory(made, start, end)
+    return Request(spark, history, landing, store, options, Progress(spark.sparkContext), made)
 
 
 def take(spark: SparkSession, store: Path, landing: Path, options: ingest.Options = ALWAYS) -> None:

@@ -33,13 +33,13 @@ def run(*arguments: object, venv: Path | None = None, **environment: str) -> "su
 
 
 def test_commands_are_valid() -> None:
-    """Every job is run, once; the parsers take all the flags, and what is read is there."""
+    """Every job is run; the parsers take all the flags, and what is read is there."""
     jobs: list[str] = []
     for given in commands("pipeline"):
         arguments = [*given, "--output", "out"]
         parsed = parser(arguments).parse_args(arguments)
         jobs += parsed.job.split(",")
-    assert jobs == ["rollup", "moves", "backtest", "forecast", "plan", "report"]
+    assert jobs == ["rollup", "forecast", "rollup", "moves", "backtest", "plan", "report"]
     (generated,) = commands('"$programs/python" -m fleet')
     assert fleet_parser().parse_args(generated).preset == "growth"
     assert (ROOT / "fleet/recorded/move.json").is_file()

@@ -1,24 +1,31 @@
 """The job `forecast`: from raw rows to days."""
 
 import math
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs.forecast import JOB
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
-from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.marts import Mart
+from kafka_warden.pipeline.marts.files import shaped
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
+from kafka_warden.pipeline.marts.rollup import BROKERS, CLUSTERS, LOG_DIR_HOURS
+from kafka_warden.pipeline.rollup.rollup import Target, roll_up
+from kafka_warden.pipeline.rollup.samples import of_history
+from kafka_warden.pipeline.store import Store, of_mart
 from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
-from tests.support.spark_jobs import request
+from tests.pipeline.stored import request
 
 GB = 10**9
+HOURS = (CLUSTERS["hour"], BROKERS["hour"], LOG_DIR_HOURS)
 DAYS = 30
 START = datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
 
@@ -48,16 +55,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory, folder: Path, spark: SparkSession) -> Path:
-    """The marts of it."""
-    made = tmp_path_factory.mktemp("marts")
-    JOB.run(request(spark, folder, made, Options()))
+    """A store with its hours and forecasts, and without raw rows."""
+    made = tmp_path_factory.mktemp("store")
+    rolled(spark, folder, made)
+    JOB.run(request(spark, made, Path(), Options()))
     return made
+
+
+def rolled(spark: SparkSession, folder: Path, place: Path) -> Store:
+    """A store with the hours of a history that forecasts read."""
+    store = Store(spark, place)
+    store.create(())
+
+    def put(mart: Mart, frame: DataFrame) -> None:
+        if mart in HOURS:
+            store.append(of_mart(mart), shaped(mart, frame), "test", 1)
+
+    target = Target(put, lambda mart: spark.createDataFrame([], mart.ddl))
+    roll_up(of_history(History(spark, folder)), target, lambda _: nullcontext())
+    return store
+
+
+def days(store: Store) -> DataFrame:
+    """The series of a store."""
+    return series(lambda mart: store.read(of_mart(mart)), Options())
+
+
+def table(spark: SparkSession, place: Path, mart: Mart) -> DataFrame:
+    """A mart of a store."""
+    return Store(spark, place).read(of_mart(mart))
 
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession, output: Path) -> dict[tuple[str, str], Row]:
     """Subject and what to the forecast."""
-    return {(row.subject, row.what): row for row in read(spark, FORECASTS, output).collect()}
+    return {(row.subject, row.what): row for row in table(spark, output, FORECASTS).collect()}
 
 
 def test_everything_that_grows_has_a_row(rows: dict[tuple[str, str], Row]) -> None:
@@ -113,18 +145,18 @@ def test_what_cannot_be_said_is_null(rows: dict[tuple[str, str], Row]) -> None:
 def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> None:
     """30 days that were seen, 90 with a band around the median."""
     where = "what = 'partitions'"
-    path = read(spark, FORECAST_PATHS, output).where(where).orderBy("day").collect()
+    path = table(spark, output, FORECAST_PATHS).where(where).orderBy("day").collect()
 
     assert [row.day for row in path] == [START + timedelta(days=day) for day in range(DAYS + 90)]
     assert [row.seen for row in path[:DAYS]] == [1000.0 + 10 * day for day in range(DAYS)]
     assert all(row.seen is None and row.low <= row.median <= row.high for row in path[DAYS:])
 
 
-def test_given_limits_win(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_given_limits_win(spark: SparkSession, output: Path, rows: dict[tuple[str, str], Row]) -> None:
     """Those of the flags, over those that the history has."""
     options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
-    JOB.run(request(spark, folder, tmp_path, options))
-    found = {(row.subject, row.what): row for row in read(spark, FORECASTS, tmp_path).collect()}
+    JOB.run(request(spark, output, Path(), options))
+    found = {(row.subject, row.what): row for row in table(spark, output, FORECASTS).collect()}
 
     assert found["cluster", "partitions"].limit == 1320
     assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", START + timedelta(days=29))
@@ -138,9 +170,9 @@ def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, tmp_path: P
     limits = {"max_partitions": 1500.0, "network_bytes_per_second": 1e6}
     hours = range(0, 20 * 24 + 12, 6)
     write_table(tmp_path / "history", "polls", [poll(hour, 1000 + 10 * (hour // 24), limits) for hour in hours])
-    days = series(History(spark, tmp_path / "history"), Options()).orderBy("day").collect()
+    found = days(rolled(spark, tmp_path / "history", tmp_path / "store")).orderBy("day").collect()
 
-    assert [row.value for row in days] == [1000.0 + 10 * day for day in range(20)] + [None]
+    assert [row.value for row in found] == [1000.0 + 10 * day for day in range(20)] + [None]
 
 
 def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, tmp_path: Path) -> None:
@@ -154,9 +186,10 @@ def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, t
     ]
     write_table(tmp_path / "history", "partitions", rows)
     write_table(tmp_path / "history", "polls", [{**poll(0, 2, {}, rows=2), **each} for each in later])
-    days = series(History(spark, tmp_path / "history"), Options()).where("what = 'bytes_in'").collect()
+    write_table(tmp_path / "history", "brokers", [{**broker(0, 1, 1, {}), **each} for each in later])
+    found = days(rolled(spark, tmp_path / "history", tmp_path / "store")).where("what = 'bytes_in'").collect()
 
-    assert sorted((row.subject, row.value) for row in days) == [("1", 200.0), ("cluster", 200.0)]
+    assert sorted((row.subject, row.value) for row in found) == [("1", 200.0), ("cluster", 200.0)]
 
 
 def flags(*given: str) -> Any:

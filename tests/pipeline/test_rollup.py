@@ -47,6 +47,34 @@ def test_cluster_has_every_poll_once(rolled_up: dict[str, Any], judged: list[Pol
     assert {row["polls"] for row in rolled_up["cluster_minute"].values()} == {1}
 
 
+def test_cluster_has_the_limits_of_its_last_poll(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
+    """Those of the sidecar's settings; forecasts read them."""
+    for hour in range(HOURS):
+        row, last = window(rolled_up, "cluster_hour", hour), in_hour(judged, hour)[-1].parameters
+        found = (row["partitions_limit_last"], row["broker_limit_last"], row["network_last"])
+        assert found == (last.max_partitions, last.max_broker_partitions, last.network_bytes_per_second)
+
+
+def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
+    """Its size less what is usable, or else its logs; directories that are offline are left out."""
+    found: dict[Any, Any] = {}
+    for poll in judged:
+        hour = poll.snapshot.time // 3600
+        for each in (each for each in poll.snapshot.log_dirs if each.online):
+            whole = each.total_bytes >= 0 and each.usable_bytes >= 0
+            used, size = (each.total_bytes - each.usable_bytes, each.total_bytes) if whole else (each.bytes, None)
+            key = (hour, each.broker, each.path)
+            found[key] = (max(used, found.get(key, (0, 0))[0]), size)
+    assert found
+    assert {
+        (row["start"].timestamp() // 3600, row["broker"], row["log_dir"]): (
+            row["used_bytes_max"],
+            row["total_bytes_last"],
+        )
+        for row in rolled_up["log_dir_hour"].values()
+    } == found
+
+
 def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any]) -> None:
     """A partition without a leader has no rate: neither its topic nor the cluster has one, and other topics do."""
     assert window(rolled_up, "cluster_hour", 1)["bytes_in_max"] is None

@@ -19,6 +19,7 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store
+from kafka_warden.pipeline.stored_history import StoredHistory
 
 JOBS: Final = ("ingest", "rollup", "moves", "backtest", "forecast", "plan", "report")
 """Each is a module or package of `kafka_warden.pipeline.jobs`, in the usual order of running them."""
@@ -70,12 +71,14 @@ def _jars(parsed: argparse.Namespace) -> str | None:
 
 
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:
-    history = History(spark, parsed.input, parsed.start, parsed.end)
-    progress = Progress(spark.sparkContext)
+    span = (parsed.start, parsed.end)
     store = None if parsed.store is None else Store(spark, parsed.store)
+    history = History(spark, parsed.input, *span) if store is None else StoredHistory(store, *span)
+    places = (parsed.input or parsed.store, parsed.output or parsed.store)
+    progress = Progress(spark.sparkContext)
     for job, options in chosen:
         try:
-            code = job.run(Request(spark, history, parsed.input, parsed.output, options, progress, store))
+            code = job.run(Request(spark, history, *places, options, progress, store))
         except (PySparkException, Py4JError) as failure:
             raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
         if code:

@@ -22,9 +22,9 @@ class Request(Generic[O]):
     spark: SparkSession
     history: History
     input: Path | str
-    """The folder of history; of `ingest`, the landing zone."""
+    """The folder of history; of `ingest`, the landing zone. Without one, the store."""
     output: Path | str
-    """The folder of marts."""
+    """The folder of marts, and of the report. Without one, the store."""
     options: O
     """A frozen dataclass of the job."""
     progress: Progress
@@ -45,5 +45,5 @@ class Job(Generic[O]):
     """Returns the options; raises `ConfigError` for unusable values."""
     run: Callable[[Request[Any]], int | None]
     """Runs the job; returns its exit code, None for 0."""
-    places: Sequence[frozenset[str]] = (frozenset({"input", "output"}),)
+    places: Sequence[frozenset[str]] = (frozenset({"store"}), frozenset({"input", "output"}))
     """The flags of which the job requires all of one set. With `store`, it uses the tables of a store."""

@@ -1,20 +1,28 @@
 """What a job still has to do: the hours that have rows of batches that it has not read."""
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import StoreInUseError
-from kafka_warden.pipeline.ingest.plan import How
-from kafka_warden.pipeline.store import DONE, LANDING, MARKS, Store, in_list
-
-HOUR: Final = 3600
+from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
+from kafka_warden.pipeline.marts.files import shaped
+from kafka_warden.pipeline.marts.mart import Mart
+from kafka_warden.pipeline.rollup.windows import HOUR
+from kafka_warden.pipeline.store import DONE_DAY, LANDING, MARKS, Store, day_of, in_list, of_mart
+from kafka_warden.pipeline.timeline import DAY
 
 LARGEST: Final = "replicas"
+
+MARGIN: Final = 24 + 6
+"""Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
+and runs preferred, over less than six hours."""
 
 Span = tuple[int, int]
 """The first hour and the one after the last, counted since 1970."""
@@ -49,30 +57,41 @@ class Work:
         return _where(self.hours, "start", _timestamp)
 
 
-def begin(store: Store, job: str, start: float, end: float) -> Work:
-    """Find the hours that a job has to compute: those with new rows, or with a start or an end (Unix s) all between.
+@contextmanager
+def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -> Iterator[Work]:
+    """Find the hours that a job has to compute, and commit its marks after the block, which writes all its data.
+
+    These are the hours with new rows, or with a start or an end (Unix s) all between.
 
     Raises:
+        StoreError: the store cannot be used.
         StoreInUseError: another process has begun the same run.
     """
-    chosen = start > 0.0 or end != float("inf")
+    store.open()
+    work = _begin(store, job, start, end)
+    yield work
+    _finish(store, work)
+
+
+def replace(store: Store, work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
+    """Replace the rows of a mart that match an SQL condition. Arguments as of `Store.replace` and `marts.write`."""
+    store.replace(of_mart(mart), shaped(mart, frame), where, work.job, work.run)
+
+
+def _begin(store: Store, job: str, start: float, end: float) -> Work:
+    chosen = start > 0.0 or end != math.inf
     marks: list[Any] = store.read(MARKS).where(F.col("job") == job).collect()
     run = max((row["run"] for row in marks), default=0) + 1
     claim = store.spark.createDataFrame([(job, None, None, run, store.writer)], MARKS.ddl)
-    store.append(MARKS, claim, f"{job} begins", run)
-    # Delta ignored it if another process began this run.
     mine = (F.col("job") == job) & (F.col("run") == run)
-    writers: list[Any] = store.read(MARKS).where(mine).select("writer").distinct().collect()
-    if (store.writer,) not in map(tuple, writers):
-        raise StoreInUseError(f"{store.place}: {writers[0][0]} runs {job}; run one at a time")
+    store.claim(MARKS, claim, mine, f"{job} begins", run, f"runs {job}; run one at a time")
     before = {row["cluster_id"]: row["batch"] for row in marks if row["cluster_id"] is not None}
-    complete: list[Any] = store.read(LANDING).where(F.col("how") == DONE).select("batch").collect()
-    done = complete[0][0] if complete else 0
+    done = store.done()
     taken = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE) & (F.col("batch") <= done))
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
     replicas = F.sum(F.when(F.col("table") == LARGEST, F.col("rows")))
     found: list[Any] = taken.groupBy("cluster_id", "batch", *ends).agg(replicas).collect()
-    limits = (start // HOUR, -(-end // HOUR) if chosen and end != float("inf") else end)
+    limits = (start // HOUR, -(-end // HOUR) if end != math.inf else end)
     hours, rows = defaultdict(list), 0
     for cluster, batch, since, until, part in found:
         if chosen or batch > before.get(cluster, 0):
@@ -83,8 +102,7 @@ def begin(store: Store, job: str, start: float, end: float) -> Work:
     return Work(job, run, done, {cluster: joined(spans) for cluster, spans in sorted(hours.items())}, not chosen, rows)
 
 
-def finish(store: Store, work: Work) -> None:
-    """Commit the marks of a run, after all its data."""
+def _finish(store: Store, work: Work) -> None:
     marks: list[Any] = store.read(MARKS).where((F.col("job") == work.job) & F.col("cluster_id").isNotNull()).collect()
     batches = {row["cluster_id"]: row["batch"] for row in marks}
     if work.moves_marks:
@@ -93,6 +111,45 @@ def finish(store: Store, work: Work) -> None:
     rows.append((work.job, None, None, work.run, store.writer))
     where = in_list("job", [work.job])
     store.replace(MARKS, store.spark.createDataFrame(rows, MARKS.ddl), where, work.job, work.run)
+
+
+@dataclass(frozen=True, slots=True)
+class Unended:
+    """What may have changed in a mart whose rows have a `began` and an `ended`, and the raw rows that it depends on."""
+
+    clusters: Mapping[str, tuple[int, date]]
+    """Cluster to an hour, counted since 1970: rows that ended before it stay. And the first day of raw rows."""
+
+    def raw(self, table: str) -> str:
+        """Return the SQL condition on rows of a raw table. Of polls all are read: the oldest run is preferred."""
+        return _any(
+            f"{in_list('cluster_id', [cluster])} AND date >= '{DONE_DAY if table == EVERY_POLL else day}'"
+            for cluster, (_, day) in self.clusters.items()
+        )
+
+    def rows(self, mart: Mart, also: str = "false") -> str:
+        """Return the SQL condition on rows of a mart. `also`: a condition on other rows of these clusters."""
+        return _any(
+            f"{in_list('cluster_id', [cluster])} AND (ended IS NULL OR ended >= {_timestamp(hour)} OR {also})"
+            + (f" AND date >= '{day}'" if "date" in mart.names else "")
+            for cluster, (hour, day) in self.clusters.items()
+        )
+
+    def replace(self, store: Store, work: Work, mart: Mart, frame: DataFrame, also: str = "false") -> None:
+        """Replace these rows of a mart. Others of `frame` are dropped: some of their raw rows were not read."""
+        where = self.rows(mart, also)
+        replace(store, work, mart, frame.where(where), where)
+
+
+def unended(store: Store, mart: Mart, work: Work) -> Unended:
+    """Find what new rows may change: all that had not ended `MARGIN` before the first hour with new rows."""
+    since = {cluster: spans[0][0] - MARGIN for cluster, spans in work.hours.items()}
+    changed = Unended({cluster: (hour, DONE_DAY) for cluster, hour in since.items()}).rows(mart)
+    began = F.floor(F.unix_seconds(F.min("began")) / HOUR)
+    rows: list[Any] = store.read(of_mart(mart)).where(changed).groupBy("cluster_id").agg(began).collect()
+    first = since | {cluster: min(since[cluster], hour) for cluster, hour in rows}
+    # One day more: what looks back, looks back for less.
+    return Unended({cluster: (since[cluster], day_of(hour * HOUR - DAY)) for cluster, hour in first.items()})
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
@@ -108,17 +165,17 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 def _where(hours: Mapping[str, Sequence[Span]], column: str, moment: Callable[[int], str]) -> str:
     # Delta's replaceWhere fails on BETWEEN.
-    parts = [
-        f"({in_list('cluster_id', [cluster])} AND date >= '{_day(first)}' AND date <= '{_day(after - 1)}'"
-        f" AND {column} >= {moment(first)} AND {column} < {moment(after)})"
+    return _any(
+        f"{in_list('cluster_id', [cluster])}"
+        f" AND date >= '{day_of(first * HOUR)}' AND date <= '{day_of((after - 1) * HOUR)}'"
+        f" AND {column} >= {moment(first)} AND {column} < {moment(after)}"
         for cluster, spans in hours.items()
         for first, after in spans
-    ]
-    return f"({' OR '.join(parts)})"
+    )
 
 
-def _day(hour: int) -> str:
-    return f"{datetime.fromtimestamp(hour * HOUR, UTC):%Y-%m-%d}"
+def _any(conditions: Iterable[str]) -> str:
+    return f"({' OR '.join(f'({each})' for each in conditions)})"
 
 
 def _timestamp(hour: int) -> str:

@@ -13,11 +13,11 @@ from typing import Any, Final, cast
 from uuid import uuid4
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
 
-from kafka_warden.errors import StoreError
+from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.schema import TABLES, ddl
 from kafka_warden.pipeline.marts.mart import Mart
 from kafka_warden.pipeline.storage import address, literal
@@ -41,6 +41,10 @@ _PROPERTIES: Final[Mapping[str, str]] = {
 }
 
 
+PARTITIONS: Final = ("cluster_id", "date")
+"""Columns by which tables are partitioned, as far as they have them."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTable:
     """A table of the store."""
@@ -48,7 +52,7 @@ class StoredTable:
     name: str
     """Path below the store."""
     ddl: str
-    partition_by: tuple[str, ...] = ("cluster_id", "date")
+    partition_by: tuple[str, ...] = PARTITIONS
 
 
 LANDING: Final = StoredTable(
@@ -74,8 +78,8 @@ def raw(name: str) -> StoredTable:
 
 
 def of_mart(mart: Mart) -> StoredTable:
-    """Return the table of a mart with a date."""
-    return StoredTable(mart.name, mart.ddl)
+    """Return the table of a mart."""
+    return StoredTable(mart.name, mart.ddl, tuple(name for name in PARTITIONS if name in mart.names))
 
 
 _RAW: Final = {
@@ -124,18 +128,21 @@ class Store:
         if self.version() is not None:
             self.open()
             return
-        names = ",".join(mart.name for mart in marts)
-        try:
-            self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{{{names}}}").schema  # noqa: B018  # lists
-        except AnalysisException as failure:
-            if failure.getCondition() not in _ABSENT:
-                raise
-        else:
+        if any(map(self._is_parquet, marts)):
             raise StoreError(
                 f"{self.place}: it has marts of an older kafka-warden, which are no tables; give --store another"
                 " folder, and run kafka-warden pipeline ingest and then rollup with it"
             )
         self._ensure(LANDING, {PROPERTY: str(VERSION)})
+
+    def _is_parquet(self, mart: Mart) -> bool:
+        try:
+            self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{mart.name}").schema  # noqa: B018  # lists
+        except AnalysisException as failure:
+            if failure.getCondition() not in _ABSENT:
+                raise
+            return False
+        return True
 
     def version(self) -> int | None:
         """Return the version of the store; `None` if there is none."""
@@ -148,8 +155,18 @@ class Store:
         found = (detail[0] or {}).get(PROPERTY)
         return None if found is None else int(found)
 
+    def done(self) -> int:
+        """Return the last complete batch; 0 if there is none."""
+        rows: list[Any] = self.read(LANDING).where(F.col("how") == DONE).select("batch").collect()
+        return rows[0][0] if rows else 0
+
     def read(self, table: StoredTable) -> DataFrame:
         """Read a table: no rows if it was never written, null in columns that were added later."""
+        found = self.find(table)
+        return self.spark.createDataFrame([], table.ddl) if found is None else found
+
+    def find(self, table: StoredTable) -> DataFrame | None:
+        """Read a table as `read` does; `None` if it was never written."""
         wanted = cast("StructType", StructType.fromDDL(table.ddl))
         try:
             found = self.spark.read.format("delta").load(self._address(table))
@@ -157,7 +174,7 @@ class Store:
         except AnalysisException as failure:
             if failure.getCondition() not in _ABSENT:
                 raise
-            return self.spark.createDataFrame([], wanted)
+            return None
         return found.select(
             *(
                 F.col(field.name) if field.name in names else F.lit(None).cast(field.dataType).alias(field.name)
@@ -168,13 +185,25 @@ class Store:
     def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
         """Add rows in one commit, unless `app` has committed `number` or a higher one to the table."""
         self._ensure(table)
-        self._writer(table, rows, app, number).mode("append").option("mergeSchema", "true").save(self._address(table))
+        self._writer(table, rows, app, number).mode("append").save(self._address(table))
 
     def replace(self, table: StoredTable, rows: DataFrame, where: str, app: str, number: int) -> None:
         """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
         self._ensure(table)
         writer = self._writer(table, rows, app, number).mode("overwrite").option("replaceWhere", where)
         writer.save(self._address(table))
+
+    def claim(self, table: StoredTable, rows: DataFrame, mine: Column, app: str, number: int, work: str) -> None:
+        """Append this writer's rows, which match the condition `mine`, unless another writer has committed `number`.
+
+        Raises:
+            StoreInUseError: another writer has; with its name and `work`, what it does.
+        """
+        self.append(table, rows, app, number)
+        # Delta ignores the second commit of a number.
+        writers: list[Any] = self.read(table).where(mine).select("writer").distinct().collect()
+        if (self.writer,) not in map(tuple, writers):
+            raise StoreInUseError(f"{self.place}: {writers[0][0]} {work}")
 
     def compact(self, table: StoredTable, where: str) -> None:
         """Make one file of each partition that matches a condition, or several of at most 256 MB (`DELTA_SETTINGS`)."""
@@ -195,7 +224,8 @@ class Store:
         if table.partition_by:
             # One file for each partition instead of one for each task and partition.
             shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))
-        return shaped.write.format("delta").option("txnAppId", app).option("txnVersion", number)
+        writer = shaped.write.format("delta").option("mergeSchema", "true")
+        return writer.option("txnAppId", app).option("txnVersion", number)
 
     def _ensure(self, table: StoredTable, more: Mapping[str, str] | None = None) -> None:
         properties = ", ".join(f"'{key}' = '{value}'" for key, value in {**_PROPERTIES, **(more or {})}.items())

@@ -13,25 +13,32 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.formulas import samples
 from kafka_warden.pipeline.ops import COLUMNS
 
+DAY: Final = 86400
+
 POLL: Final = ("cluster_id", "run", "sequence")
 """The key of a poll."""
 
 
 def timeline(polls: DataFrame) -> DataFrame:
-    """Add `at` (Unix s) and `silent_after` (s) to rows of the table `polls`, each once."""
-    between = F.col("clock") - F.lag("clock").over(Window.partitionBy("cluster_id", "run").orderBy("sequence"))
+    """Add `at` (Unix s) and `silent_after` (s) to rows of the table `polls`, each once.
+
+    Wall and monotonic clock are compared by days of a run, by the monotonic clock: later days change no earlier time.
+    """
+    part = ("cluster_id", "run", "day")
+    dated = polls.withColumn("day", F.floor(F.col("clock") / DAY))
+    between = F.col("clock") - F.lag("clock").over(Window.partitionBy(*part).orderBy("sequence"))
     runs = (
-        polls.select("cluster_id", "run", (F.col("time") - F.col("clock")).alias("off"), between.alias("between"))
-        .groupBy("cluster_id", "run")
+        dated.select(*part, (F.col("time") - F.col("clock")).alias("off"), between.alias("between"))
+        .groupBy(*part)
         .agg(F.median("off").alias("offset"), F.median("between").alias("usual"))
     )
     interval = F.col("parameters.poll_interval")
     at = samples.steady_time(COLUMNS, F.col("time"), F.col("clock"), F.col("offset"))
     silent_after = samples.silence(COLUMNS, F.coalesce("usual", interval), interval)
     return (
-        polls.join(F.broadcast(runs), ["cluster_id", "run"])
+        dated.join(F.broadcast(runs), list(part))
         .withColumns({"at": at, "silent_after": silent_after})
-        .drop("offset", "usual")
+        .drop("offset", "usual", "day")
     )
 
 

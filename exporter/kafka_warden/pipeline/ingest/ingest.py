@@ -17,15 +17,15 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import HistoryFileError, StoreInUseError
+from kafka_warden.errors import HistoryFileError
 from kafka_warden.history.parquet.footers import Found, Inventory, Range
 from kafka_warden.history.schema import BY_NAME, TABLES, ddl
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import Gap, How, Known, Planned, gaps, planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.rollup.windows import DAY
 from kafka_warden.pipeline.storage import literal
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
+from kafka_warden.pipeline.timeline import DAY
 
 APP: Final = "ingest"
 """Delta's application id of the commits of batches."""
@@ -128,11 +128,8 @@ def _plan(store: Store, batch: int, decided: Sequence[Planned]) -> None:
             span = (part.cluster_id, part.run, part.first, part.last, part.since, part.until, part.rows)
             file = (each.file.place, each.file.size, store.writer, day_of(part.since))
             rows.append((batch, str(each.how), each.file.table, *span, *file))
-    store.append(LANDING, store.spark.createDataFrame(rows, LANDING.ddl), f"{APP} plan", batch)
-    # Delta ignores the plan if another process has committed one for this batch.
-    writers: list[Any] = store.read(LANDING).where(F.col("batch") == batch).select("writer").distinct().collect()
-    if (store.writer,) not in map(tuple, writers):
-        raise StoreInUseError(f"{store.place}: {writers[0][0]} is writing batch {batch}; run one ingest at a time")
+    plan, work = store.spark.createDataFrame(rows, LANDING.ddl), f"is writing batch {batch}; run one ingest at a time"
+    store.claim(LANDING, plan, F.col("batch") == batch, f"{APP} plan", batch, work)
 
 
 def _write(store: Store, batch: int, listed: set[str], progress: Progress, *, again: bool = False) -> list[str]:

@@ -1,5 +1,6 @@
 """`kafka-warden pipeline backtest`: when each rule would have fired over a history, and whether it was right."""
 
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.samples import SILENT_AFTER
+from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.backtest import truth
 from kafka_warden.pipeline.backtest.alarms import alarms
 from kafka_warden.pipeline.backtest.rules import Trial, read_what_if, trials
@@ -20,10 +22,14 @@ from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.ops import yes
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.store import Store, in_list, of_mart
+from kafka_warden.pipeline.stored_history import StoredHistory
 from kafka_warden.pipeline.timeline import POLL, informative_polls, moment, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _OF: Final = ("cluster_id", "known_by")
+ALL_TIME: Final = (1.0, math.inf)
+"""Start and end (Unix s) of what raw rows may have."""
 _TRIAL: Final = (
     "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, wanted double,"
     " keep_seconds double, shows_after double, known_by string, detects array<string>"
@@ -41,14 +47,19 @@ class Options:
 
 
 def run(request: Request[Options]) -> None:
-    """Write the marts `alarms` and `rules`."""
-    set_shuffle_partitions(request.spark, request.history.rows("replicas"))
+    """Write the marts `alarms` and `rules`.
+
+    Raises:
+        StoreError: the store cannot be used.
+        TruthError: as `truth.faults`.
+    """
     asked = trials(request.options.what_if)
     folder = request.options.truth or truth.find(request.input)
     happened = None if folder is None else truth.faults(request.spark, folder)
     trial_frame = trial_rows(request.spark, asked)
-    interval = (F.max("silent_after") / SILENT_AFTER).alias("interval")
-    clusters = timeline(request.history.table("polls")).groupBy("cluster_id").agg(interval)
+    if request.store is not None:
+        _of_store(request, request.store, asked, trial_frame, happened)
+        return
     with (
         persisted(fired(request.history, asked, trial_frame)) as found,
         persisted(labelled(found, trial_frame, happened)) as marked,
@@ -56,7 +67,36 @@ def run(request: Request[Options]) -> None:
         with request.progress.step("backtest: alarms"):
             write(ALARMS, _shown(marked, trial_frame), request.output)
         with request.progress.step("backtest: rules"):
-            write(RULES, scores(marked, trial_frame, clusters, happened), request.output)
+            write(RULES, scores(marked, trial_frame, _clusters(request.history), happened), request.output)
+
+
+def _of_store(
+    request: Request[Options], store: Store, asked: Sequence[Trial], trial_frame: DataFrame, happened: DataFrame | None
+) -> None:
+    """Replace the alarms that may have changed, and all scores of their clusters.
+
+    Alarms of what-ifs are kept until the next run, which computes none or those of all raw rows.
+    """
+    span = ALL_TIME if request.options.what_if else request.history.span
+    with marks.working(store, JOB.name, *span) as work:
+        if work.hours:
+            again = marks.unended(store, ALARMS, work)
+            history = StoredHistory(store, only=again.raw, done=work.done)
+            found = labelled(fired(history, asked, trial_frame), trial_frame, happened)
+            with request.progress.step("backtest: alarms"):
+                again.replace(store, work, ALARMS, _shown(found, trial_frame), "what_if")
+            mine = in_list("cluster_id", work.hours)
+            with request.progress.step("backtest: rules"):
+                marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+                rules = scores(marked, trial_frame, _clusters(history), happened)
+                marks.replace(store, work, RULES, rules, mine)
+    request.progress.say(f"backtest: of {len(work.hours)} clusters, up to batch {work.done}")
+
+
+def _clusters(history: History) -> DataFrame:
+    """Return `cluster_id` and `interval` (s) of polls."""
+    interval = (F.max("silent_after") / SILENT_AFTER).alias("interval")
+    return timeline(history.table("polls")).groupBy("cluster_id").agg(interval)
 
 
 def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
@@ -71,6 +111,7 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
 
 def fired(history: History, asked: Sequence[Trial], trial_frame: DataFrame) -> DataFrame:
     """Return when each trial's condition held: `backtest.alarms.alarms`."""
+    set_shuffle_partitions(history.spark, history.rows("replicas"))
     timed = (
         signals(history, asked)
         .join(F.broadcast(trial_frame.select("trial", "wanted", "keep_seconds", "known_by")), "trial")
@@ -106,6 +147,15 @@ def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:
         .withColumn("subject", subject)
         .withColumns({name: moment(name) for name in _MOMENTS})
     )
+
+
+def _stored(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
+    """Return rows of the mart as `_shown` got them: with `trial`, and with the columns of the subject."""
+    trial = F.broadcast(trial_frame.select("trial", "rule", "threshold", "what_if")).alias("trial")
+    same = [F.col(f"alarm.{name}").eqNullSafe(F.col(f"trial.{name}")) for name in ("rule", "threshold", "what_if")]
+    subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
+    times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
+    return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})
 
 
 def _add_flags(parser: ArgumentParser) -> None:

@@ -12,7 +12,8 @@ from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.ingest.ingest import Summary, compact, ingest
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts.rollup import MARTS, MINUTES
+from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
+from kafka_warden.pipeline.marts.rollup import MINUTES
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import LANDING, of_mart, raw, unix_time
 
@@ -41,7 +42,7 @@ def run(request: Request[Options]) -> None:
     """
     store, options = request.store, request.options
     assert store is not None  # noqa: S101  # `places`
-    store.create(MARTS)
+    store.create([mart for job in (rollup, moves, backtest, forecast, plan) for mart in job.MARTS])
     today = datetime.now(UTC).date()
     oldest = today - timedelta(days=options.keep_raw)
     listed = inventory(request.input)

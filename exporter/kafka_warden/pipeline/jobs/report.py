@@ -1,4 +1,4 @@
-"""The job `report`: one HTML page from the marts of the other jobs. It reads the output folder, not the history."""
+"""The job `report`: one HTML page from the marts of the other jobs. It reads no history."""
 
 import argparse
 import shlex
@@ -16,6 +16,7 @@ from kafka_warden.pipeline.marts import backtest, forecast, moves, read, rollup
 from kafka_warden.pipeline.report.build import build
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.saving import save
+from kafka_warden.pipeline.store import of_mart
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +37,27 @@ MOST_DRAWN: Final = 60
 
 
 def run(request: Request[Options]) -> None:
-    """Write the page to the folder of the marts.
+    """Write the page to the folder of the marts, or of the store.
 
     Raises:
         MartError: the page cannot be written.
+        StoreError: the store cannot be used.
     """
-    options = request.options
+    options, store = request.options, request.store
+    if store is not None:
+        store.open()
 
     def find(name: str) -> DataFrame | None:
+        if store is not None:
+            return store.find(of_mart(MARTS[name]))
         with suppress(MartError):
             return read(request.spark, MARTS[name], request.output)
         return None
 
     def command(job: str) -> str:
         places = ["--input", str(request.input), "--output", str(request.output)]
+        if store is not None:
+            places = ["--store", str(request.input)]
         return shlex.join(["kafka-warden", "pipeline", job, *places])
 
     version = "unknown"

@@ -6,22 +6,18 @@ from pathlib import Path
 from typing import Final
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import marks, marts
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts.files import shaped
 from kafka_warden.pipeline.rollup.rollup import Target, roll_up
 from kafka_warden.pipeline.rollup.samples import of_history, of_tables
 from kafka_warden.pipeline.rollup.stream import kafka_preflight, rows, topic
 from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
 from kafka_warden.pipeline.rollup.stream.topic import Topic
-from kafka_warden.pipeline.rollup.windows import DAY, HOUR
+from kafka_warden.pipeline.rollup.windows import within
 from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.pipeline.store import Store, of_mart
 
@@ -112,7 +108,7 @@ def batch(request: Request[Options]) -> None:
     write = marts.write if request.history.whole else marts.write_parts
     target = Target(
         lambda mart, frame: write(mart, frame, request.output),
-        lambda mart: _of_span(marts.read(request.spark, mart, request.output), request.history),
+        lambda mart: within(marts.read(request.spark, mart, request.output), *request.history.hours),
     )
     set_shuffle_partitions(request.spark, request.history.rows("replicas"))
     roll_up(of_history(request.history), target, request.progress.step)
@@ -124,25 +120,15 @@ def of_store(request: Request[Options], store: Store) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    store.open()
-    work = marks.begin(store, JOB.name, *request.history.span)
-    if work.hours:
-        set_shuffle_partitions(request.spark, work.rows)
-        target = Target(
-            lambda mart, frame: store.replace(of_mart(mart), shaped(mart, frame), work.windows(), JOB.name, work.run),
-            lambda mart: store.read(of_mart(mart)).where(work.windows()),
-        )
-        roll_up(of_tables(store, work.raw()), target, request.progress.step)
-    marks.finish(store, work)
+    with marks.working(store, JOB.name, *request.history.span) as work:
+        if work.hours:
+            set_shuffle_partitions(request.spark, work.rows)
+            target = Target(
+                lambda mart, frame: marks.replace(store, work, mart, frame, work.windows()),
+                lambda mart: store.read(of_mart(mart)).where(work.windows()),
+            )
+            roll_up(of_tables(store, work.raw()), target, request.progress.step)
     request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters, up to batch {work.done}")
-
-
-def _of_span(minutes: DataFrame, history: History) -> DataFrame:
-    """Keep the minutes of the selected hours; a mart may have years of others."""
-    first, after = (hour * HOUR for hour in history.hours)
-    # A day is a folder, so Spark opens no others.
-    begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
-    return minutes.where((day > first - DAY) & (day < after) & (begins >= first) & (begins < after))
 
 
 JOB: Final = Job(
@@ -151,5 +137,4 @@ JOB: Final = Job(
     _add_flags,
     _read_flags,
     run,
-    (frozenset({"store"}), frozenset({"input", "output"})),
 )

@@ -57,6 +57,7 @@ MOVE_SAMPLES: Final = Mart(
         Field("time", "timestamp", "", "of the poll"),
         *_OF[1:],
         Field("began", "timestamp", "", "as in `moves`"),
+        Field("ended", "timestamp", "", "as in `moves`"),
         Field("remaining_bytes", "double", "bytes", "bytes to copy"),
         Field("progress", "double", "ratio", "copied share; of `reassignment` only"),
         Field("rate", "double", "bytes/s", "copy rate"),
@@ -67,6 +68,7 @@ MOVE_SAMPLES: Final = Mart(
         Field("eta", "double", "s", "until it is done; infinite: never"),
         Field("stalled", "double", "s", "since its last progress"),
         Field("stuck", "string", "", "the cause while it is stuck"),
+        Field("date", "date", "UTC", "day of `time`"),
     ),
     (*_KEY, "time"),
 )

@@ -1,4 +1,4 @@
-"""Marts of the job `rollup`: eight, for replicas, topics, brokers and clusters by minute and by hour."""
+"""Marts of the job `rollup`: replicas, topics, brokers and clusters by minute and by hour, log directories by hour."""
 
 from typing import Final
 
@@ -84,6 +84,17 @@ _CLUSTER_WIDE: Final = (
     Field("bytes_in_mean", "double", "bytes/s", "into all partitions, mean"),
     Field("bytes_in_max", "double", "bytes/s", "into all partitions, maximum"),
     Field("mutation_tokens_min", "double", "", "lowest tokens (KIP-599's K) of a client; infinite without quotas"),
+    Field("partitions_limit_last", "double", "", "limit of its partitions in the last poll; infinite if there is none"),
+    Field("broker_limit_last", "double", "", "limit of each broker's replicas in the last poll; infinite without one"),
+    Field("network_last", "double", "bytes/s", "capacity of one broker's network in the last poll; null if unknown"),
+)
+
+_LOG_DIR: Final = (
+    Field("broker", "int", "", "broker id"),
+    Field("log_dir", "string", "", "log directory, while it is online"),
+    Field("polls", "bigint", "", "polls with its size"),
+    Field("used_bytes_max", "double", "bytes", "used on its volume, maximum; of its logs if the volume is unknown"),
+    Field("total_bytes_last", "double", "bytes", "size of its volume in the last poll; null if unknown"),
 )
 
 
@@ -104,5 +115,6 @@ REPLICAS: Final = {
     for grain in GRAINS
 }
 CLUSTERS: Final = {grain: _mart("cluster", grain, "cluster", _CLUSTER_WIDE, ()) for grain in GRAINS}
-MARTS: Final = (*CLUSTERS.values(), *BROKERS.values(), *TOPICS.values(), *REPLICAS.values())
+LOG_DIR_HOURS: Final = _mart("log_dir", "hour", "log directory", _LOG_DIR, ("broker", "log_dir"))
+MARTS: Final = (*CLUSTERS.values(), *BROKERS.values(), *TOPICS.values(), *REPLICAS.values(), LOG_DIR_HOURS)
 MINUTES: Final = tuple(marts["minute"] for marts in (CLUSTERS, BROKERS, TOPICS, REPLICAS))

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.ops import no
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
-from kafka_warden.pipeline.rollup.windows import Grain, by_window, mean_and_max, sum_or_null
+from kafka_warden.pipeline.rollup.windows import Grain, by_window, last, mean_and_max, sum_or_null
 
 KEY: Final = ("cluster_id", "start")
 
@@ -20,6 +20,9 @@ def cluster_polls(samples: Samples, partitions: DataFrame) -> DataFrame:
         F.col("rows")["partitions"].alias("partitions"),
         F.col("rows")["replicas"].alias("replicas"),
         "under_replicated_known",
+        F.col("parameters.max_partitions").alias("partitions_limit"),
+        F.col("parameters.max_broker_partitions").alias("broker_limit"),
+        F.col("parameters.network_bytes_per_second").alias("network"),
     )
     listed = ~F.coalesce(F.col("gone"), no())
     brokers = samples["brokers"].groupBy(*POLL).agg(F.count_if(listed).alias("brokers"))
@@ -43,4 +46,5 @@ def windows(polls: DataFrame, grain: Grain) -> DataFrame:
         *(F.max(name).alias(f"{name}_max") for name in maxima),
         *mean_and_max("bytes_in"),
         F.min("mutation_tokens").alias("mutation_tokens_min"),
+        *(last(F.col(name)).alias(f"{name}_last") for name in ("partitions_limit", "broker_limit", "network")),
     )

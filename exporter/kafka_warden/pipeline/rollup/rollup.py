@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts import rollup as marts
-from kafka_warden.pipeline.rollup import brokers, cluster, replicas, topics
+from kafka_warden.pipeline.rollup import brokers, cluster, log_dirs, replicas, topics
 from kafka_warden.pipeline.rollup.samples import Samples
 from kafka_warden.pipeline.rollup.windows import Grain, with_folders
 from kafka_warden.pipeline.session import persisted
@@ -45,3 +45,5 @@ def roll_up(samples: Samples, target: Target, step: Callable[[str], AbstractCont
     with step("brokers"), persisted(brokers.broker_polls(samples)) as of_brokers:
         for grain in Grain:
             put(marts.BROKERS[grain], brokers.windows(of_brokers, grain))
+    with step("log directories"):
+        put(marts.LOG_DIR_HOURS, log_dirs.windows(samples["brokers"], Grain.HOUR))

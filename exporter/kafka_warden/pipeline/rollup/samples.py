@@ -27,12 +27,13 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "brokers": (
         *("broker", "gone", "replicas", "leaders", "counted", "lag_messages", "lag_bytes", "out_of_sync"),
+        "log_dirs",
         *("leader_floor", "leader_headroom", "leader_load", "leader_catch_up"),
         *("follower_floor", "follower_headroom", "follower_load", "follower_catch_up"),
     ),
     "configs": ("kind", "broker", "topic", "topic_id", "broker_config"),
     "quotas": ("kind", "process", "node", "user", "client_id", "tokens"),
-    "polls": ("partitions", "under_replicated_known", "min_isr_known", "rows"),
+    "polls": ("partitions", "under_replicated_known", "min_isr_known", "rows", "parameters"),
 }
 """Table to its columns besides `POLL`, including its key."""
 

@@ -9,9 +9,9 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.ops import no, yes
 from kafka_warden.pipeline.rollup.samples import POLL
+from kafka_warden.pipeline.timeline import DAY
 
 HOUR: Final = 3600
-DAY: Final = 86400
 
 
 class Grain(StrEnum):
@@ -40,6 +40,15 @@ def with_folders(marts: DataFrame) -> DataFrame:
             "date": F.date_from_unix_date(F.floor(seconds / DAY).cast("int")),
             "hour": F.pmod(F.floor(seconds / HOUR), F.lit(24)).cast("int"),
         }
+    )
+
+
+def within(marts: DataFrame, first: float, after: float) -> DataFrame:
+    """Keep the windows of some hours (counted since 1970) of a mart with dates."""
+    begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
+    # A day is a folder, so Spark opens no others.
+    return marts.where(
+        (day > first * HOUR - DAY) & (day < after * HOUR) & (begins >= first * HOUR) & (begins < after * HOUR)
     )
 
 

@@ -4,28 +4,56 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from pyspark.sql import DataFrame
+
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
+from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.forecast.fold import forecast_series, forecasts, paths
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
-from kafka_warden.pipeline.marts import write
+from kafka_warden.pipeline.marts import Mart, read, write
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.rollup.windows import within
+from kafka_warden.pipeline.session import persisted
+from kafka_warden.pipeline.store import of_mart
 
+ALL: Final = "cluster_id IS NOT NULL"
+"""SQL condition on the rows that are replaced: forecasts depend on options, so those of all clusters are new."""
 MOST_DAYS: Final = 366
 """The longest horizon: beyond it, intervals are too wide to use."""
 
 
 def run(request: Request[Options]) -> None:
-    """Write the marts `forecasts` and `forecast_paths`."""
-    options = request.options
-    set_shuffle_partitions(request.spark, request.history.rows("replicas"))
-    with persisted(forecast_series(series(request.history, options), options)) as rows:
+    """Write the marts `forecasts` and `forecast_paths` of all clusters, from the marts by hour.
+
+    Raises:
+        MartError: there are no such marts.
+        StoreError: the store cannot be used.
+    """
+    store = request.store
+    if store is None:
+        spark, output = request.spark, request.output
+        _forecast(request, lambda mart: read(spark, mart, output), lambda mart, frame: write(mart, frame, output))
+        return
+    with marks.working(store, JOB.name) as work:
+        _forecast(
+            request,
+            lambda mart: store.read(of_mart(mart)),
+            lambda mart, frame: marks.replace(store, work, mart, frame, ALL),
+        )
+
+
+def _forecast(
+    request: Request[Options], hours: Callable[[Mart], DataFrame], put: Callable[[Mart, DataFrame], None]
+) -> None:
+    options, span = request.options, request.history.hours
+    days = series(lambda mart: within(hours(mart), *span), options)
+    with persisted(forecast_series(days, options)) as rows:
         with request.progress.step("forecast: days to limits"):
-            write(FORECASTS, forecasts(rows, options), request.output)
+            put(FORECASTS, forecasts(rows, options))
         with request.progress.step("forecast: paths"):
-            write(FORECAST_PATHS, paths(rows), request.output)
+            put(FORECAST_PATHS, paths(rows))
 
 
 def _add_flags(command: ArgumentParser) -> None:

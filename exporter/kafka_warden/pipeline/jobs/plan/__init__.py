@@ -11,12 +11,14 @@ from typing import Any, Final
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, ReassignmentError
+from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
 from kafka_warden.pipeline.jobs.plan.rows import row
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.session import set_shuffle_partitions
+from kafka_warden.pipeline.store import in_list
 from kafka_warden.plan.files import read_targets, write_rollback
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
@@ -68,8 +70,11 @@ def run(request: Request[Options]) -> int:
         ConfigError: the options do not fit the history.
         ReassignmentError: the file cannot be planned.
         IncompleteError: the history has no complete poll.
+        StoreError: the store cannot be used.
     """
     options = request.options
+    if request.store is not None:
+        request.store.open()
     targets = read_targets(options.reassignment)
     set_shuffle_partitions(request.spark, request.history.rows("replicas"))
     with request.progress.step("plan: the last poll"):
@@ -92,7 +97,12 @@ def run(request: Request[Options]) -> int:
     documents = [move_document(plan, one, where) for one, plan in plans]
     file, share = options.reassignment, options.percentile
     rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
-    write(PLANS, request.spark.createDataFrame(rows, PLANS.ddl), request.output)
+    frame, store = request.spark.createDataFrame(rows, PLANS.ddl), request.store
+    if store is None:
+        write(PLANS, frame, request.output)
+    else:
+        with marks.working(store, JOB.name) as work:
+            marks.replace(store, work, PLANS, frame, in_list("cluster_id", [str(found.snapshot.cluster_id)]))
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 

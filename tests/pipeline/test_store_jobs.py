@@ -1,0 +1,94 @@
+"""Jobs on a store: nightly runs give what one run over all gives; plans and the report are of its tables."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_warden.history.parquet.footers import inventory
+from kafka_warden.history.poll import Poll
+from kafka_warden.model import Parameters
+from kafka_warden.pipeline.ingest.ingest import ingest
+from kafka_warden.pipeline.jobs import backtest, moves, plan, report
+from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
+from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.marts.plan import PLANS
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.store import Store, of_mart
+from tests.building import EPOCH
+from tests.history.places import write
+from tests.history.replay import polls
+from tests.pipeline.stored import request
+from tests.pipeline.test_moves import FIRST, SECOND, seen
+from tests.pipeline.test_plan import MOVE, history
+
+pytestmark = [pytest.mark.full_pipeline, pytest.mark.timeout(1800)]
+
+SLOWER: Final = 2200.0
+"""One poll in six hours: the move of `done` lasts over three midnights."""
+NIGHTS: Final = (range(85), range(85, 230))
+"""Clocks of the polls that each night finds."""
+
+
+def of_night(night: range) -> list[list[Poll]]:
+    """The polls of a night, by run."""
+    found = []
+    for run, clocks in (("one", FIRST), ("two", SECOND)):
+        slow = [replace(seen(clock), clock=clock * SLOWER, time=EPOCH + clock * SLOWER) for clock in clocks]
+        mine = polls(slow, Parameters(), run)
+        found.append([poll for poll in mine if poll.snapshot.clock / SLOWER in night])
+    return [each for each in found if each]
+
+
+def take(spark: SparkSession, place: Path, landing: Path) -> None:
+    """Ingest, without compaction."""
+    store = Store(spark, place)
+    store.create(())
+    ingest(store, inventory(landing), Progress(spark.sparkContext))
+
+
+def computed(spark: SparkSession, place: Path) -> dict[str, list[Any]]:
+    """Run both jobs; the rows of their marts."""
+    moves.JOB.run(request(spark, place, Path(), None))
+    backtest.JOB.run(request(spark, place, place, backtest.Options()))
+    store = Store(spark, place)
+    rows = {mart.name: store.read(of_mart(mart)).collect() for mart in (MOVES, MOVE_SAMPLES, ALARMS, RULES)}
+    return {name: sorted((row.asDict() for row in found), key=repr) for name, found in rows.items()}
+
+
+def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
+    """A move over three midnights, one that goes on, and moves that ended; and a night without new rows."""
+    for number, night in enumerate(NIGHTS):
+        for part in of_night(night):
+            for folder in (f"night-{number}", "all"):
+                write(tmp_path / folder / f"{number}-{part[0].run}", part)
+        take(spark, tmp_path / "nightly", tmp_path / f"night-{number}")
+        nightly = computed(spark, tmp_path / "nightly")
+    take(spark, tmp_path / "once", tmp_path / "all")
+    once = computed(spark, tmp_path / "once")
+    (long,) = (row for row in once["moves"] if (row["topic"], row["kind"]) == ("done", "reassignment"))
+    assert (long["ended"].date() - long["began"].date()).days >= 3
+    assert nightly == once
+    assert computed(spark, tmp_path / "nightly") == once
+
+
+def test_plan_and_report_are_of_the_store(spark: SparkSession, tmp_path: Path) -> None:
+    """A plan is a table, replaced by the next one of its cluster; the report names the command for what is missing."""
+    place, move = tmp_path / "store", tmp_path / "move.json"
+    move.write_text(json.dumps(MOVE))
+    history(tmp_path / "landing")
+    take(spark, place, tmp_path / "landing")
+    for _ in range(2):
+        assert plan.JOB.run(request(spark, place, place, plan.Options(move))) == 0
+    rows = Store(spark, place).read(of_mart(PLANS)).collect()
+    assert sorted((row["cluster_id"], row["percentile"]) for row in rows) == [
+        ("cluster", each) for each in (50, 95, 99)
+    ]
+    moves.JOB.run(request(spark, place, place, None))
+    report.JOB.run(request(spark, place, place, report.Options()))
+    page = (place / "report.html").read_text()
+    assert f"kafka-warden pipeline rollup --store {place}" in page
+    assert "kafka-warden pipeline moves" not in page
