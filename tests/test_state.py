@@ -111,8 +111,8 @@ def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.Tem
     assert len(names) == 3
 
 
-def test_temporary_files_of_a_killed_process_are_removed(file: Path) -> None:
-    """At the start. Other files beside it stay, and so does the state when they cannot be removed."""
+def test_temporary_files_of_a_killed_process_are_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the start. Other files beside it stay. One that cannot be removed costs neither the state nor the rest."""
     StateFile(file).save(DOCUMENT)
     own = [file.with_name(f".{file.name}.{name}") for name in ("x3_kl8ab.tmp", "1234")]
     others = [file.with_name(name) for name in (f".{file.name}.backup", ".other.state.x3_kl8ab.tmp")]
@@ -120,8 +120,18 @@ def test_temporary_files_of_a_killed_process_are_removed(file: Path) -> None:
         path.write_text("{")
     assert StateFile(file).load() == DOCUMENT
     assert sorted(file.parent.iterdir()) == sorted([file, *others])
-    own[0].mkdir()
+
+    for path in own:
+        path.write_text("{")
+    unlink = Path.unlink
+
+    def fail_once(path: Path) -> None:
+        monkeypatch.setattr(Path, "unlink", unlink)
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "unlink", fail_once)
     assert StateFile(file).load() == DOCUMENT
+    assert sum(path.exists() for path in own) == 1
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

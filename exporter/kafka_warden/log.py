@@ -77,7 +77,9 @@ def _renderer(form: str) -> Processor:
     if form == "console":
         # Not structlog's own traceback, which shows local variables: they may be secret.
         plain = structlog.dev.plain_traceback
-        return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
+        console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
+        # It escapes line feeds in values, but not in the event.
+        return lambda log, name, event: console(log, name, {**event, "event": str(event["event"]).replace("\n", "\\n")})
     if form == "json":
         return structlog.processors.JSONRenderer(default=_text)
     order = ["time", "level", "logger", "event"]

@@ -53,9 +53,18 @@ class Reloader:
         """Read the configuration on another thread; if that reads now, once more after it."""
         with self._lock:
             self._requested = True
-            if not self._reading:
-                self._reading = True
+            if self._reading:
+                return
+            try:
                 threading.Thread(target=self._read, name="reload", daemon=True).start()
+            except RuntimeError:
+                self._requested = False
+                self._reads += 1
+                read = self._reads
+            else:
+                self._reading = True
+                return
+        self._refuse(read, ConfigError("no thread can start to read it; reload again"))
 
     def _next(self) -> int | None:
         """Return the number of the next read, or `None` without a request."""

@@ -43,7 +43,8 @@ class StateFile:
         leftover = re.compile(rf"{re.escape(self._prefix)}([a-z0-9_]{{8}}\{TEMPORARY}|\d+)")
         with contextlib.suppress(OSError):
             for path in filter(lambda path: leftover.fullmatch(path.name), self._path.parent.iterdir()):
-                path.unlink()
+                with contextlib.suppress(OSError):
+                    path.unlink()
         try:
             return self._read()
         except FileNotFoundError:

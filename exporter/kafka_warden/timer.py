@@ -5,6 +5,7 @@ The watchdog starts a poll when none has started for two intervals.
 """
 
 import datetime as dt
+import math
 import threading
 from collections.abc import Callable
 from typing import Any, Final
@@ -43,6 +44,7 @@ class Timer:
         self.interval = interval
         self._clock = clock or SystemClock()
         self._note_end()
+        self._hastened_at = -math.inf
         self._stopping = threading.Event()
         self._running = threading.Lock()
         self._change: Callable[[], None] | None = None
@@ -82,9 +84,16 @@ class Timer:
             self._scheduler.reschedule_job("poll", trigger="interval", seconds=interval)
 
     def hasten(self) -> None:
-        """Start the next poll `SOON`, unless one is under way. Safe in every thread."""
+        """Start the next poll `SOON`, once in an interval and unless one is under way. Safe in every thread."""
         job, soon = self._scheduler.get_job("poll"), self._wall_time() + dt.timedelta(seconds=SOON)
-        if job is not None and job.next_run_time > soon and not self._running.locked():
+        now = self._clock.monotonic()
+        if (
+            job is not None
+            and job.next_run_time > soon
+            and now >= self._hastened_at + self.interval
+            and not self._running.locked()
+        ):
+            self._hastened_at = now
             job.modify(next_run_time=soon)
 
     def late(self, interval: float) -> str | None:

@@ -1,5 +1,6 @@
 """The JMX child as a process: it is replaced, ends at once and with its parent, and reports what is missing."""
 
+import ctypes
 import os
 import re
 import signal
@@ -45,6 +46,23 @@ def test_a_killed_child_costs_one_poll(session: JmxSession, servers: Servers) ->
     wait_for(lambda: session.pid is None, what="its end was noticed")
     assert number(ask(session, servers[0].target())["one"]) == 1
     assert session.pid not in {None, child}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("name", ["jmx child", "jmx child stderr"])
+def test_a_child_whose_thread_has_ended_is_replaced(session: JmxSession, servers: Servers, name: str) -> None:
+    """The one that reads its answers, and the one that reads its stderr: a child blocks when that is full."""
+    ask(session, servers[0].target())
+    child = known(session.pid)
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == name)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(known(thread.ident)), ctypes.py_object(SystemExit))
+    # The exception reaches a thread when it has something to read.
+    Path(f"/proc/{child}/fd/2").write_text("a warning\n", encoding="ascii")
+    ask(session, servers[0].target())
+
+    wait_for(lambda: session.pid is None, what="its end was noticed")
+    assert number(ask(session, servers[0].target())["one"]) == 1
+    assert not _alive(child)
 
 
 def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: Servers) -> None:

@@ -48,7 +48,7 @@ def test_questions_asked_at_once_share_one_connection(client: Client) -> None:
 
 
 def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
-    """Not of a new one, and not when this end closes it."""
+    """Not of a new or idle one, and not when this end closes it."""
     link, losses = client.link(), list[float]()
     link._lost = lambda: losses.append(client.clock.monotonic())
 
@@ -64,7 +64,12 @@ def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
     client.close()
     client.ask(link)
     client.clock.advance(LASTING)
+    lose()
     assert not losses
+    client.ask(link)
+    client.clock.advance(LASTING)
+    client.ask(link)
+    client.clock.advance(0.5 * LASTING)
     lose()
     assert losses == [client.clock.monotonic()]
 

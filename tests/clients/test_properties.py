@@ -126,6 +126,7 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         ({"sasl.username": "u"}, "no effect with security.protocol PLAINTEXT; set that to SASL_SSL"),
         ({"ssl.ca.location": "/ca.pem"}, "set that to SSL or SASL_SSL"),
         ({"security.protocol": "SSL", "ssl.ca.location": "/missing.pem"}, "/missing.pem: cannot read"),
+        ({"security.protocol": "SSL", "ssl.ca.location": "/dev/zero"}, "/dev/zero: not a regular file"),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/missing.jks"}, "cannot read '/missing.jks'"),
         ({"security.protocol": "SSL", "ssl.truststore.type": "JKS"}, "expected PEM, got 'JKS'; convert"),
         ({"security.protocol": "SSL", "ssl.key.location": "/key.pem"}, "set kafka.ssl.certificate.location, too"),

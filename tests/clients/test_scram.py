@@ -64,6 +64,13 @@ def test_too_few_and_too_many_iterations_are_refused(iterations: int) -> None:
         final(client(), SERVER_FIRST.replace(b"4096", str(iterations).encode()))
 
 
+@pytest.mark.parametrize("salt", [b"s=", b"x="])
+def test_an_empty_salt_is_refused(salt: bytes) -> None:
+    """One table of hashes would do for all users."""
+    with pytest.raises(AuthenticationError, match="salt is empty"):
+        final(client(), b"r=" + NONCE.encode() + b"more," + salt + b",i=4096")
+
+
 @pytest.mark.parametrize("nonce", [b"r=other", b"r=" + NONCE.encode()])
 def test_a_nonce_that_does_not_continue_ours_is_refused(nonce: bytes) -> None:
     """An old exchange that is played again, or a server without a nonce of its own."""
@@ -88,10 +95,12 @@ def test_a_wrong_signature_is_an_authentication_error() -> None:
         (SERVER_FIRST.replace(b",i=4096", b""), "is not a number"),
         (SERVER_FIRST.replace(b"4096", "\u0664\u0660\u0669\u0666".encode()), "is not a number"),
         (SERVER_FIRST.replace(b"4096", b"9" * 5000), "is not a number"),
+        (b"m=ext," + SERVER_FIRST, "extension that is not supported"),
+        (SERVER_FIRST + b",i=4096", "has a value twice"),
         (SERVER_FIRST.replace(b"W22", b"***"), "^the broker's SCRAM message has a value that is not base 64$"),
     ],
 )
 def test_a_message_that_is_no_scram_is_a_protocol_error(message: bytes, says: str) -> None:
-    """Not UTF-8, no number, no base 64."""
+    """Not UTF-8, no number, no base 64, an extension, a value twice."""
     with pytest.raises(ProtocolError, match=says):
         final(client(), message)

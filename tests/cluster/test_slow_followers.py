@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
 
 LEADER, BROKER = 1, 2
 RECORD = 10_000
-RATE = 2_500_000
+FAST, SLOW = 2_500_000, 200_000
+"""Bytes a second. A fetch takes one record: a busy machine has 20 of them a second, and not always 250."""
 LOOK_BACK = 1.25
 """Quota windows that a look back spans at most: what lies longer back is kept four times a window."""
 SETTINGS = SMALL
@@ -30,7 +31,7 @@ def test_slow_while_it_advances_and_never_catches_up(own: Cluster, tmp_path: Pat
     limits = Limits.of(own)
     own.admin.create_topic("outrun", assignment={0: [LEADER, BROKER]})
 
-    with _produced(own, "outrun"), Sidecar(configuration(own), tmp_path) as sidecar:
+    with _produced(own, "outrun", FAST), Sidecar(configuration(own), tmp_path) as sidecar:
         follower = Follower(sidecar, "outrun", BROKER)
         _seen_for(follower, limits.window)
         began = time.time()
@@ -59,7 +60,7 @@ def test_stuck_while_it_stands_still(own: Cluster, tmp_path: Path) -> None:
     limits = Limits.of(own)
     own.admin.create_topic("hung", assignment={0: [LEADER, BROKER]})
 
-    with _produced(own, "hung"), Sidecar(configuration(own), tmp_path) as sidecar:
+    with _produced(own, "hung", SLOW), Sidecar(configuration(own), tmp_path) as sidecar:
         follower = Follower(sidecar, "hung", BROKER)
         _seen_for(follower, limits.window)
         own.pause(BROKER)
@@ -142,9 +143,9 @@ def test_leader_unavailable_while_the_leader_hangs(own: Cluster, tmp_path: Path)
     assert count_by_state(over.page, BROKER) == {}
 
 
-def _produced(cluster: Cluster, topic: str) -> AbstractContextManager[object]:
+def _produced(cluster: Cluster, topic: str, rate: int) -> AbstractContextManager[object]:
     """Records all the time, one a batch, so that a small fetch takes few of them."""
-    return cluster.load.background(topic, RATE, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0)
+    return cluster.load.background(topic, rate, record_size=RECORD, acks=1, batch_size=RECORD, linger_ms=0)
 
 
 def _seen_for(follower: Follower, seconds: float) -> Page:

@@ -47,6 +47,20 @@ def test_logfmt_is_one_line_whatever_is_in_it(capsys: pytest.CaptureFixture[str]
     assert "odd_key=1" in lines[0]
 
 
+def test_no_text_forges_a_line_of_the_console(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither an event nor a value, nested ones and those of libraries included."""
+    log.configure("info", "console")
+    forged = "a\r\n2026 [error] b\x1b[31m"
+
+    structlog.get_logger("x").info(forged, topic=forged, nested=[{forged: forged}])
+    logging.getLogger("y").warning("from %s", forged)
+
+    shown = capsys.readouterr().err
+    assert len(shown.splitlines()) == shown.count("\n") == 2
+    assert "\x1b" not in shown
+    assert shown.count(r"a\r\n2026") == 2
+
+
 @pytest.mark.parametrize("form", log.FORMATS)
 def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.CaptureFixture[str], form: str) -> None:
     """The traceback has no values of variables, since they may be secret."""

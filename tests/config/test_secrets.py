@@ -94,6 +94,18 @@ def test_scrub_replaces_a_secret_however_it_is_written(canary: str) -> None:
     assert secret.reveal() == canary
 
 
+def test_the_forms_of_a_secret_are_made_once_and_live_as_long_as_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every value in the log is searched for them."""
+    value = "only-in-this-test"
+    secret = Secret(value)
+    encoded = base64.b64encode(value.encode()).decode()
+    monkeypatch.setattr(base64, "b64encode", None)
+
+    assert scrub(encoded).startswith(REDACTED)
+    del secret
+    assert scrub(f"{value} {encoded}") == f"{value} {encoded}"
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

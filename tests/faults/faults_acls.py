@@ -45,7 +45,7 @@ def without_describe_of_cluster(witness: Witness) -> Iterator[set[Fired]]:
     """No log directories, no moves, no quorum."""
     down = {*_each("log_dirs", witness.cluster.broker_ids), ("reassignments", ""), ("quorum", "")}
     lost = LOG_DIRS | MOVES | QUORUM
-    yield from _without(witness, ("cluster", CLUSTER_NAME, "describe"), down, lost, REFUSED, fired("KafkaWardenBlind"))
+    yield from _without(witness, ("cluster", CLUSTER_NAME, "describe"), down, lost, REFUSED)
 
 
 def without_configs_of_cluster(witness: Witness) -> Iterator[set[Fired]]:
@@ -62,9 +62,7 @@ def without_describe_of_topics(witness: Witness) -> Iterator[set[Fired]]:
 
 def without_configs_of_topics(witness: Witness) -> Iterator[set[Fired]]:
     """No throttled lists and no min.insync.replicas."""
-    yield from _without(
-        witness, ("topic", "*", "describe_configs"), {("configs", "")}, LISTS, REFUSED, fired("KafkaWardenBlind")
-    )
+    yield from _without(witness, ("topic", "*", "describe_configs"), {("configs", "")}, LISTS, REFUSED)
 
 
 def _without(

@@ -138,7 +138,8 @@ def names(page: Page) -> set[str]:
 
 def no_numbers(page: Page) -> bool:
     """Whether a page has nothing about brokers, topics and partitions: what is not known is absent, and not 0."""
-    return not any(name.startswith(("broker_", "cluster_", "partition", "replica", "under_")) for name in page.names())
+    known = page.names() - {"cluster_reachable"}
+    return not any(name.startswith(("broker_", "cluster_", "partition", "replica", "under_")) for name in known)
 
 
 def _only(page: Page, broker: int) -> bool:

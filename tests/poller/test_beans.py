@@ -162,17 +162,17 @@ def test_a_process_that_does_not_answer_is_down(watched: Watched) -> None:
 
 
 def test_processes_are_asked_where_the_plan_says() -> None:
-    """A broker without an address of its own at its host, one without a host not at all; some are named."""
-    hosts = frozenset({"d.example"})
+    """A broker without an address of its own at its host, one without a host not at all; case does not count."""
+    hosts = frozenset({"D.example"})
     plan = JmxPlan(9999, {2: ("jmx.example", 1)}, {"101": ("controller.example", 2)}, "user", hosts=hosts)
     questions = JmxQuestions(plan, Session())  # type: ignore[arg-type]  # has what is used of a session
-    brokers = (Broker(1, "a.example", 9092), Broker(2, "b", 9092), Broker(3, "", 0), Broker(4, "d.example", 9092))
+    brokers = (Broker(1, "a.example", 9092), Broker(2, "b", 9092), Broker(3, "", 0), Broker(4, "d.Example", 9092))
     asked = questions.start({broker.id: broker for broker in brokers}, 0.0)
     questions.close()
     assert asked is not None
     assert {(each.key, each.host, each.port, each.kind, each.user, each.named) for each in asked.targets} == {
         ("broker 1", "a.example", 9999, "broker", "user", False),
         ("broker 2", "jmx.example", 1, "broker", "user", True),
-        ("broker 4", "d.example", 9999, "broker", "user", True),
+        ("broker 4", "d.Example", 9999, "broker", "user", True),
         ("controller 101", "controller.example", 2, "controller", "user", True),
     }

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -213,6 +214,19 @@ def test_a_read_that_hangs_is_shown_and_makes_no_further_thread(
     wait_for(lambda: not reloading.reloader._reading, SLOW_MACHINE)
     assert (shown, threads) == ("the new configuration is being read, or waits for the next poll", ["reload"])
     assert len(reads) == 2
+
+
+def test_a_reload_without_a_thread_to_spare_is_refused(reloading: Reloading, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process goes on, and the next reload works."""
+    reloading.load(poll={"interval": "7s"})
+    with capture_logs() as logs, monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        reloading.reloader.start()
+    assert [(entry["log_level"], entry["exc_info"]) for entry in logs] == [("warning", None)]
+    assert reloading.problem() == "the new configuration is not used: no thread can start to read it; reload again"
+
+    reloading.reload()
+    assert ([config.poll.interval for config in reloading.used], reloading.problem()) == ([7.0], None)
 
 
 def test_a_change_during_a_reload_keeps_jmx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

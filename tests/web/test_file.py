@@ -87,6 +87,10 @@ _MISTAKES = (
     ("http_server_config: {headers: {X-Frame-Options: allow}}", "expected deny or sameorigin, got 'allow'"),
     ('http_server_config: {headers: {Content-Security-Policy: "a\\r\\nX: b"}}', "expected printable ASCII"),
     ("basic_auth_users: {u: canary-password}", "basic_auth_users.u: expected a bcrypt hash; make one with: htpasswd"),
+    (
+        f"basic_auth_users: {{u: {HASH.replace('$10$', '$17$')}}}",
+        "basic_auth_users.u: bcrypt cost 17 is above 16; use: ht",
+    ),
     (f"basic_auth_users: {{'a:b': {HASH}}}", "has no colon"),
     ("basic_auth_users: {u: !!bool maybe}", "not valid YAML"),
     ("basic_auth_users: [u]", "basic_auth_users: expected keys and values below it"),

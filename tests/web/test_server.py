@@ -67,6 +67,14 @@ def test_other_methods_are_not_allowed(served: Served, method: str, path: str) -
     assert answer.headers["allow"] == "GET, HEAD"
 
 
+@pytest.mark.parametrize(("target", "body"), [("http://x/metrics?a=b", PAGE.text), ("HTTPS://x:1/metrics", PAGE.text)])
+def test_a_target_in_absolute_form_is_served_by_its_path(served: Served, target: str, body: bytes) -> None:
+    """RFC 9112 3.2.2. A host alone is `/`."""
+    assert (served.get(target).status, served.get(target).body) == (200, body)
+    assert b"<h1>kafka-warden</h1>" in served.get("http://x").body
+    assert served.get("http:///metrics").status == served.get("/http://x/metrics").status == 404
+
+
 @pytest.mark.parametrize(
     "path", ["/metric", "/metrics/", "/-/reload", "/config", "/..", "//metrics", "/%2e%2e/etc/passwd"]
 )

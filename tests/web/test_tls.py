@@ -251,6 +251,7 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
     os.mkfifo(tmp_path / "fifo")
     for settings, message in (
         ("cert_file: missing.pem, key_file: server.key", r"cannot read '.*missing\.pem': No such file"),
+        ("cert_file: ., key_file: server.key", r"cannot read '.*': Is a directory"),
         ("cert_file: server.pem, key_file: locked.key", "unusable, expected PEM"),
         ("cert_file: server.key, key_file: server.key", "unusable, expected PEM"),
         ("cert_file: fifo, key_file: server.key", r"cannot read '.*fifo': not a regular file"),

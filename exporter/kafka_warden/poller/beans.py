@@ -101,9 +101,13 @@ class JmxQuestions:
         named = dict(plan.brokers or {})
         if plan.port is not None:
             named = {broker.id: (broker.host, plan.port) for broker in brokers.values() if broker.host} | named
+        hosts = {host.lower() for host in plan.hosts}
         targets = [
             self._target(
-                f"broker {broker}", address, "broker", named=broker in (plan.brokers or ()) or address[0] in plan.hosts
+                f"broker {broker}",
+                address,
+                "broker",
+                named=broker in (plan.brokers or ()) or address[0].lower() in hosts,
             )
             for broker, address in named.items()
         ]

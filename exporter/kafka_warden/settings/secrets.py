@@ -31,15 +31,20 @@ _known: weakref.WeakValueDictionary[int, "Secret"] = weakref.WeakValueDictionary
 class Secret:
     """A text that only `reveal` shows: not `str`, `repr`, `format`, `vars`, pickling or an f-string."""
 
-    __slots__ = ("__weakref__", "_value")
+    __slots__ = ("__weakref__", "_forms", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._forms = tuple({form for form in _forms(value) if len(form) >= _SHORTEST_SCRUBBED})
         _known[id(self)] = self
 
     def reveal(self) -> str:
         """Return the value itself, for the one call that needs it."""
         return self._value
+
+    def found_in(self, text: str) -> Iterator[str]:
+        """Yield the forms of the value that `text` contains, without very short ones."""
+        return (form for form in self._forms if form in text)
 
     def read(self) -> "Secret":
         """Return itself: a secret from the environment is used like one from a file."""
@@ -186,18 +191,13 @@ def file_status(path: Path) -> FileStatus | None:
 
 def scrub(text: str) -> str:
     """Replace every secret that is in memory by `<redacted>`, also as Python, JSON and base 64 write it."""
-    for value in _known_values():
-        if value in text:
-            text = text.replace(value, REDACTED)
-    return text
-
-
-def _known_values() -> Iterator[str]:
     # A list made in one step: other threads make secrets meanwhile.
     secrets = [reference() for reference in _known.valuerefs()]
-    values = {form for secret in secrets if secret is not None for form in _forms(secret.reveal())}
+    found = {form for secret in secrets if secret is not None for form in secret.found_in(text)}
     # Longest first: a password may contain another one.
-    yield from sorted((value for value in values if len(value) >= _SHORTEST_SCRUBBED), key=len, reverse=True)
+    for form in sorted(found, key=len, reverse=True):
+        text = text.replace(form, REDACTED)
+    return text
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -96,6 +96,11 @@ def open_now(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
+def special_file(paths: Iterable[Path]) -> Path | None:
+    """Return the first path that is neither a file nor a directory, nor missing. OpenSSL waits for a FIFO's writer."""
+    return next((path for path in paths if path.exists() and not (path.is_file() or path.is_dir())), None)
+
+
 def read_file(path: Path, most: int = -1) -> bytes:
     """Read a regular file, or its first `most` bytes. Another kind, such as a FIFO, could block for ever.
 

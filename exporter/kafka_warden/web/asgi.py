@@ -1,6 +1,7 @@
 """The ASGI application that hypercorn runs: rate limit, authentication, then the site."""
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final
@@ -18,6 +19,8 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _VERSIONS: Final = ("1.0", "1.1")
 _PIECE: Final = 256 * 1024
+_ORIGIN: Final = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
+"""Start of a request target in absolute form, which RFC 9112 3.2.2 makes servers accept."""
 
 
 class Application:
@@ -65,7 +68,7 @@ class Application:
         if file.users or file.requires_certificates:
             self._connections.trust(client)
         try:
-            return self._site.respond(scope["method"], scope["path"], headers)
+            return self._site.respond(scope["method"], _ORIGIN.sub("", scope["path"]) or "/", headers)
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
             return plain(500, "internal error; see the log")

@@ -28,6 +28,8 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The headers that may be set, and their allowed values where these are limited."""
 
+MOST_COST: Final = 16
+"""Of a bcrypt hash: some 4 s for each check. Each further step doubles it, and a check cannot be stopped."""
 _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 _SECTIONS: Final = ("tls_server_config", "http_server_config", "basic_auth_users", "rate_limit")
 
@@ -149,6 +151,8 @@ def _users(section: Section) -> dict[str, str]:
     for user, hashed in section.content.items():
         if not isinstance(hashed, str) or not _HASH.fullmatch(hashed):
             raise section.error(user, "expected a bcrypt hash; make one with: htpasswd -nBC 10 USER")
+        if (cost := int(hashed[4:6])) > MOST_COST:
+            raise section.error(user, f"bcrypt cost {cost} is above {MOST_COST}; use: htpasswd -nBC 10 USER")
         if not user or ":" in user:
             raise section.error(user, "a user name is not empty and has no colon")
     return dict(section.content)

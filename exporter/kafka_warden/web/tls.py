@@ -3,11 +3,10 @@
 import ipaddress
 import ssl
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.strict import read_file, reason
+from kafka_warden.settings.strict import reason, special_file
 from kafka_warden.web.file import TlsServer
 
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -46,9 +45,9 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
 
 
 def _load(tls: TlsServer, key: str, load: Callable[[], None]) -> None:
+    if (special := special_file(tls.paths())) is not None:
+        raise ConfigError(f"tls_server_config.{key}: cannot read {str(special)!r}: not a regular file")
     try:
-        for path in filter(Path.exists, tls.paths()):
-            read_file(path, 1)  # OpenSSL waits for the writer of a FIFO
         load()
     except ssl.SSLError as failure:
         raise ConfigError(f"tls_server_config.{key}: unusable, expected PEM: {failure.reason or failure}") from None

@@ -100,6 +100,9 @@ class ChildProcess:
         finally:
             if self.ended is None:
                 self._finish("the thread that reads its answers failed")
+            if self._process is not None:
+                with self._process as process:  # closes the pipes: only now, when nothing writes to them
+                    process.kill()
 
     def _run_child(self) -> None:
         try:
@@ -116,13 +119,6 @@ class ChildProcess:
         code = process.wait()
         drain.join()
         self._finish(garbled or f"it ended with code {code}" + "".join(f": {line}" for line in list(self._stderr)[-1:]))
-        for pipe in (
-            process.stdin,
-            process.stdout,
-            process.stderr,
-        ):  # only now: nothing writes to a process that has ended
-            if pipe:
-                pipe.close()
 
     def _spawn(self) -> None:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
@@ -165,7 +161,11 @@ class ChildProcess:
 
     def _drain(self) -> None:
         if self._process and self._process.stderr:
-            self._stderr.extend(line.decode(errors="replace").strip()[:300] for line in self._process.stderr)
+            try:
+                self._stderr.extend(line.decode(errors="replace").strip()[:300] for line in self._process.stderr)
+            except BaseException:
+                self.kill()  # without a reader it would block at the next warning; the next poll starts another
+                raise
 
     def _finish(self, how: str) -> None:
         with self._changed:

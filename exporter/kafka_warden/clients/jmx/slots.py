@@ -40,7 +40,7 @@ class JmxTarget:
         try:
             return self.named or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
-            return self.host == "localhost"
+            return self.host.lower() == "localhost"
 
     @property
     def place(self) -> Place:

@@ -16,13 +16,13 @@ from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, SourceError, UnsupportedError
 
 LASTING: Final = 60.0
-"""Seconds after which the loss of a connection means something: some close each connection at once."""
+"""Seconds. A connection that is younger, or idle for longer, may be closed without the end of its broker."""
 
 
 class BrokerLink:
     """Asks one question at a time; others wait for their turn. Use it on the network's loop only.
 
-    `lost` is called when the broker closes a connection that it kept for `LASTING`, while no question is under way.
+    `lost` is called when the broker closes a connection that lasted, between two questions.
     """
 
     def __init__(
@@ -218,9 +218,10 @@ class BrokerLink:
 
     def _note_loss(self) -> None:
         # Of this end's own closing nothing is left here: `close` forgets the connection first.
-        if self._connection is not None and not self.connected and not self.busy and self.now() >= self._lasting_from:
-            self._lasting_from = math.inf
-            self._lost()
+        if self._connection is not None and not self.connected and not self.busy:
+            lasted, self._lasting_from = self.now() >= self._lasting_from, math.inf
+            if lasted and self.now() < self.answered_at + LASTING:
+                self._lost()
 
     async def _log_in(self, connection: Connection) -> None:
         self._log_in_at = None

@@ -51,11 +51,15 @@ class ScramClient:
             ProtocolError: it cannot be decoded.
         """
         values = _values(server_first)
+        if "m" in values:
+            raise ProtocolError("the broker's SCRAM message needs an extension that is not supported")
         nonce, salt, iterations = values.get("r", ""), _base64(values.get("s", "")), values.get("i", "")
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise AuthenticationError("the broker's SCRAM nonce does not continue ours; is something in between?")
         if not (iterations.isascii() and iterations.isdigit() and len(iterations) <= len(str(MOST_ITERATIONS))):
             raise ProtocolError("the broker's SCRAM iteration count is not a number")
+        if not salt:
+            raise AuthenticationError("the broker's SCRAM salt is empty, which makes the password easy to guess")
         if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
             raise AuthenticationError(
                 f"the broker asks for {iterations} SCRAM iterations; from {LEAST_ITERATIONS} to {MOST_ITERATIONS} are"
@@ -88,9 +92,12 @@ class ScramClient:
 
 def _values(message: bytes) -> dict[str, str]:
     try:
-        return {part[:1]: part[2:] for part in message.decode().split(",") if part[1:2] == "="}
+        values = [(part[:1], part[2:]) for part in message.decode().split(",") if part[1:2] == "="]
     except UnicodeDecodeError:
         raise ProtocolError("the broker's SCRAM message is not UTF-8") from None
+    if len(dict(values)) < len(values):
+        raise ProtocolError("the broker's SCRAM message has a value twice")
+    return dict(values)
 
 
 def _base64(text: str) -> bytes:

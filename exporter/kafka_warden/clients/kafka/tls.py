@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kafka_warden.errors import ConfigError, TlsError
 from kafka_warden.settings.secrets import FileWatch, SecretSource
-from kafka_warden.settings.strict import reason
+from kafka_warden.settings.strict import reason, special_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,8 @@ class TlsFiles:
         Raises:
             ConfigError: a file cannot be read or is not what it should be.
         """
-        for path in self.paths():
-            if path.exists() and not (path.is_file() or path.is_dir()):  # OpenSSL waits for the writer of a FIFO
-                raise ConfigError(f"kafka: {path}: not a regular file")
+        if (special := special_file(self.paths())) is not None:
+            raise ConfigError(f"kafka: {special}: not a regular file")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version, context.maximum_version = self.least, self.most
         context.check_hostname = self.verify and self.verify_hostname
