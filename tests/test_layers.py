@@ -70,6 +70,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.config.values",
         "kafka_warden.derive",
         "kafka_warden.plan.files",
+        "kafka_warden.plan.inbound_file",
         "kafka_warden.planning",
     }
     | {
@@ -91,6 +92,8 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.app": {"kafka_warden"},
     "kafka_warden.parts": {"kafka_warden"},
     "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
+    "kafka_warden.plan.inbound_file": OPEN
+    | {"kafka_warden.settings.strict", "kafka_warden.planning", "kafka_warden.history.poll"},
     "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.plan": {"kafka_warden"},
     "kafka_warden.cli": {"kafka_warden"},

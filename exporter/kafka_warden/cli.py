@@ -124,6 +124,9 @@ def _add_plan(commands: Any) -> None:
     plan.add_argument("--deadline", metavar="DURATION", help="time limit of the move (default: moves.deadline)")
     plan.add_argument("--max-network-share", metavar="SHARE", help="share of one broker's network, such as 30%%")
     plan.add_argument("--measure", metavar="DURATION", help="how long to measure the inbound rate (default: 36s)")
+    plan.add_argument(
+        "--inbound", type=Path, metavar="FILE", help="inbound rates of kafka-warden pipeline plan --inbound"
+    )
     plan.add_argument("--rollback", type=Path, metavar="FILE", help="write the current assignment to this file")
     plan.add_argument("--topic", metavar="NAME", help="topic to create")
     plan.add_argument("--partitions", metavar="NUMBER", help="partitions of that topic")

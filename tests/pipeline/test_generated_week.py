@@ -48,7 +48,8 @@ def week(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Week:
     backtest.JOB.run(request(spark, history, output, backtest.Options()))
     report.JOB.run(request(spark, history, output, report.Options()))
     rules = {row["rule"]: row for row in read(spark, RULES, output).collect()}
-    return Week(rules, read(spark, ALARMS, output).collect(), (output / "report.html").read_text(encoding="utf-8"))
+    [page] = output.glob("report-*.html")
+    return Week(rules, read(spark, ALARMS, output).collect(), page.read_text(encoding="utf-8"))
 
 
 def test_alarms_by_time_are_more_often_right_and_miss_no_more(week: Week) -> None:

@@ -21,6 +21,7 @@ from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
 from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.plan.command import IMPOSSIBLE
+from kafka_warden.plan.inbound_file import read_inbound
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls
@@ -92,9 +93,9 @@ def test_percentiles_are_those_of_each_partition(spark: SparkSession, folder: Pa
 def test_the_throttle_grows_with_the_percentile(
     spark: SparkSession, folder: Path, move: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Three rows, one printed in full with its commands, which name the brokers that the history knows."""
-    rollback = tmp_path / "back.json"
-    rows = planned(spark, folder, tmp_path, Options(move, rollback=rollback))
+    """Three rows, one printed in full, without commands: its rates are in a file for the live command."""
+    file = tmp_path / "inbound.json"
+    rows = planned(spark, folder, tmp_path, Options(move, inbound=file))
     printed = capsys.readouterr().out
 
     assert [(row.percentile, row.chosen) for row in rows] == [(50.0, False), (95.0, True), (99.0, False)]
@@ -104,10 +105,16 @@ def test_the_throttle_grows_with_the_percentile(
     document = json.loads(rows[1].document)
     assert document["throttle"]["bytes_per_second"] == rows[1].throttle
     assert document["measured"]["percentile"] == 95.0
-    assert f"--throttle {rows[1].throttle:.0f} --reassignment-json-file" in printed
-    assert "--bootstrap-server broker-1.example:9092,broker-2.example:9092,broker-3.example:9092" in printed
+    assert document["commands"] == document["checks"] == []
+    assert "--throttle" not in printed
+    assert f"kafka-warden plan --reassignment {move} --inbound {file}" in printed
     assert "p50" in printed
-    assert json.loads(rollback.read_text())["partitions"][0]["replicas"] == [1, 2]
+    reader = History(spark, folder)
+    found = latest(reader, None)
+    (expected,) = percentiles(reader, found, [0.95])
+    read_back = read_inbound(file).of(found.snapshot)
+    assert read_back.rates.tolist() == expected.rates.tolist()
+    assert replace(read_back, rates=expected.rates) == expected
 
 
 def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
@@ -118,8 +125,6 @@ def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: 
         max_network_share=0.1,
         network=10 * MB,
         percentile=0.9,
-        bootstrap_servers="a:1",
-        secured=True,
     )
     rows = planned(spark, folder, tmp_path, options, IMPOSSIBLE)
 
@@ -187,8 +192,8 @@ def flags(*given: str) -> Any:
 def test_flags_are_read_as_those_of_the_live_plan() -> None:
     """By the same parsers, and a wrong one is named."""
     assert flags() == Options(Path("move.json"))
-    assert flags("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--secured") == Options(
-        Path("move.json"), deadline=7200.0, max_network_share=0.3, percentile=0.99, secured=True
+    assert flags("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--inbound", "in.json") == (
+        Options(Path("move.json"), 7200.0, max_network_share=0.3, percentile=0.99, inbound=Path("in.json"))
     )
     with pytest.raises(ConfigError, match=r"--deadline: expected a duration"):
         flags("--deadline", "soon")

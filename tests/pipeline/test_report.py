@@ -2,8 +2,10 @@
 
 import datetime as dt
 import html
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -12,10 +14,11 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report import alarms, alarms_section, limits_section, moves, moves_section
 from kafka_warden.pipeline.report.build import build
+from kafka_warden.pipeline.report.page import INDEX, Head, file_of
 from kafka_warden.pipeline.report.parts import Section
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.replication import STATES, Span, health_of
-from tests.pipeline.report_rows import BEGIN, EVIL, SCHEMAS, TOPIC, marts
+from tests.pipeline.report_rows import BEGIN, CLUSTERS, EVIL, SCHEMAS, TOPIC, marts
 
 Made = Mapping[str, DataFrame]
 
@@ -27,47 +30,73 @@ def made(spark: SparkSession) -> Made:
 
 
 @pytest.fixture(scope="module")
-def page(made: Made) -> str:
+def pages(made: Made) -> Mapping[str, str]:
     """The report on them."""
-    return _page(made.get)
+    return _pages(made.get)
 
 
 def _marts(found: Callable[[str], DataFrame | None]) -> Marts:
     return Marts(found, lambda job: f"kafka-warden pipeline {job} --input history --output marts")
 
 
-def _page(found: Callable[[str], DataFrame | None]) -> str:
-    return build(_marts(found), f"Fleet {EVIL}", EVIL, "1.0", "", 4)
+def _pages(found: Callable[[str], DataFrame | None]) -> Mapping[str, str]:
+    return dict(build(_marts(found), Head(f"Fleet {EVIL}", EVIL, "1.0"), 4))
 
 
-def test_report_answers_its_questions(page: str) -> None:
-    """The page says what is in the marts, at its top and in each section, with what it is made from."""
-    assert "40 moves: 4 cancelled, 34 completed, 2 running." in page
+def test_index_has_a_row_and_a_link_for_each_cluster(pages: Mapping[str, str]) -> None:
+    """With its time, its size and the answers of its page; a page has the rows of its cluster only."""
+    assert list(pages) == [*map(file_of, CLUSTERS), INDEX]
+    index = pages[INDEX]
+    for cluster in CLUSTERS:
+        page = pages[file_of(cluster)]
+        row = index.partition(f'href="{quote(file_of(cluster))}"')[2].partition("</tr>")[0]
+        findings = re.findall('class="finding">(.*?)</p>', page)
+        assert len(findings) == 4
+        assert all(f"<td>{finding}</td>" in row for finding in findings)
+        assert "<td>2026-03-02 to 2026-03-05</td>" in row
+        assert f'href="{INDEX}"' in page
+    assert index.count("20 moves: ") == 2
+    assert "<svg" not in index
+
+
+def test_a_cluster_of_one_mart_has_a_page(made: Made) -> None:
+    """Without the marts of rollup its time is unknown; the other clusters lose nothing."""
+    pages = _pages({"forecasts": made["forecasts"]}.get)
+    assert list(pages) == [*map(file_of, CLUSTERS), INDEX]
+    assert pages[INDEX].count("<td>unknown</td>") == 2
+    assert "There is no mart moves in this folder." in pages[file_of(CLUSTERS[0])]
+
+
+def test_report_answers_its_questions(pages: Mapping[str, str]) -> None:
+    """A page says what is in the marts, at its top and in each section, with what it is made from."""
+    page = pages[file_of(EVIL)]
+    assert "20 moves: " in page
     assert "raised 131 alarms, 122 of them false, and missed 2; the rule by time raised 11 alarms, 0 of them" in page
-    assert "6 of 7 things that grow reach their limit by the end of the horizon." in page
+    assert "3 of 3 things that grow reach their limit by the end of the horizon." in page
     assert "in 12 days, on 2026-03-16 (2026-03-13 to 2026-03-19)" in page
     assert "2026-03-02 00:00:00 to 2026-03-05 00:00:00 UTC, 3 d" in page
     assert "kafka-warden 1.0" in page
-    assert "36 of 40 moves are not drawn here" in page
+    assert "16 of 20 moves are not drawn here" in page
     assert 'class="missing"' not in page
 
 
-def test_names_do_no_harm(page: str) -> None:
+def test_names_do_no_harm(pages: Mapping[str, str]) -> None:
     """A cluster, a topic, a title or a folder that looks like markup is plain text in the report."""
-    assert "<script" not in page
-    assert "<img" not in page
-    assert html.escape(EVIL) in page
-    assert html.escape(TOPIC) in page
+    for page in pages.values():
+        assert page.count("<script") == 1
+        assert "<img" not in page
+        assert html.escape(EVIL) in page
+    assert html.escape(TOPIC) in pages[file_of(EVIL)]
 
 
-def test_same_marts_make_the_same_page(page: str, made: Made) -> None:
+def test_same_marts_make_the_same_page(pages: Mapping[str, str], made: Made) -> None:
     """Without a time of making the page has nothing of the moment or of chance in it."""
-    assert _page(made.get) == page
+    assert _pages(made.get) == pages
 
 
 def test_missing_marts_are_named_with_what_makes_them() -> None:
     """An output folder with nothing in it still makes a page: which mart each section lacks, and what to run."""
-    page = _page(lambda _: None)
+    [page] = _pages(lambda _: None).values()
     for mart, job in (("moves", "moves"), ("cluster_hour", "rollup"), ("rules", "backtest"), ("forecasts", "forecast")):
         assert f"There is no mart {mart} in this folder." in page
         assert f"kafka-warden pipeline {job} --input history --output marts" in page
@@ -92,7 +121,7 @@ def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> N
 
 def test_empty_marts_are_answers(spark: SparkSession) -> None:
     """A mart without rows means that nothing happened or was tried; no job has to run again."""
-    page = _page(lambda name: spark.createDataFrame([], SCHEMAS[name.replace("_minute", "_hour")]))
+    [page] = _pages(lambda name: spark.createDataFrame([], SCHEMAS[name.replace("_minute", "_hour")])).values()
     assert "Nothing was moved in this history." in page
     assert "This history has no poll." in page
     assert "no rule was tried on this history" in page

@@ -10,14 +10,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.report.build import build
+from kafka_warden.pipeline.report.page import INDEX, Head, file_of
 from kafka_warden.pipeline.report.reading import Marts
-from tests.pipeline.report_rows import EVIL, TOPIC, marts
+from tests.pipeline.report_rows import CLUSTERS, EVIL, TOPIC, marts
 from tests.support.browser import Page, opened
 
 SECTIONS = ("moves", "replication", "alarms", "limits")
 NAMED_PLOTS = {"predicted", "throttled", "causes", "states", "topics", "rules", "timeline", "days"}
 DRAWN = 5
-"""Moves by themselves; of limits there are six."""
+"""Moves by themselves; of limits there are three."""
 
 PLOTS = """
 [...document.querySelectorAll("svg.plot")].map(svg => {
@@ -39,29 +40,27 @@ PLOTS = """
 
 @pytest.fixture(scope="module")
 def file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on a fleet whose names would do harm if they were markup."""
-    found = marts(spark)
-    text = build(Marts(found.get, str), f"Fleet {EVIL}", EVIL, "1.0", "", DRAWN)
-    place = tmp_path_factory.mktemp("report") / "report.html"
-    place.write_text(text, encoding="utf-8")
-    return place
+    """The page of a cluster whose name would do harm if it were markup; the other pages are beside it."""
+    found = marts(spark, 60)
+    folder = tmp_path_factory.mktemp("report")
+    for name, text in build(Marts(found.get, str), Head(f"Fleet {EVIL}", EVIL, "1.0"), DRAWN):
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / file_of(EVIL)
 
 
 @pytest.fixture(scope="module")
-def page(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """The report, opened on a screen of usual width by day."""
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A browser."""
     with opened(tmp_path_factory.mktemp("browser")) as page:
-        page.size(1280)
-        page.media("screen", "light")
-        page.open(file)
         yield page
 
 
 @pytest.fixture(autouse=True)
-def usual(page: Page) -> None:
-    """Each test begins on that screen."""
+def usual(page: Page, file: Path) -> None:
+    """Each test begins on that screen, with the page of a cluster."""
     page.size(1280)
     page.media("screen", "light")
+    page.open(file)
 
 
 def _plots(page: Page) -> list[dict[str, Any]]:
@@ -98,7 +97,7 @@ def test_each_plot_is_drawn(page: Page, tmp_path: Path) -> None:
     plots = _plots(page)
     names = {plot["name"] for plot in plots}
     moves = {f"move-{place}" for place in range(DRAWN)}
-    assert names == NAMED_PLOTS | moves | {f"path-{place}" for place in range(6)}
+    assert names == NAMED_PLOTS | moves | {f"path-{place}" for place in range(3)}
     for plot in plots:
         assert plot["width"] > 250, plot
         assert plot["height"] > 80, plot
@@ -114,13 +113,13 @@ def test_each_plot_has_its_table(page: Page) -> None:
     """Every plot says with a table beside it, or one in its section, what it shows."""
     beside = 'part => !!part.querySelector("svg") && !!part.querySelector("td")'
     assert page.ask(f'[...document.querySelectorAll(".shown")].every({beside})')
-    after = 'part => !!part.closest("section").querySelector(":scope > .scrolls td")'
+    after = 'part => !!part.closest("section").querySelector(":scope > .filtered td, :scope > .scrolls td")'
     assert page.ask(f'[...document.querySelectorAll(".gallery")].every({after})')
 
 
 def test_names_do_no_harm(page: Page) -> None:
     """A name that looks like a script or an image is read as text, and nothing of it has run."""
-    assert page.ask("document.scripts.length + document.images.length") == 0
+    assert page.ask("document.scripts.length - 1 + document.images.length") == 0
     assert page.ask("window.harmed") is None
     assert EVIL in page.ask("document.querySelector('header').textContent")
     assert TOPIC in page.ask("document.querySelector('#moves').textContent")
@@ -129,20 +128,70 @@ def test_names_do_no_harm(page: Page) -> None:
 def test_dots_have_tips(page: Page) -> None:
     """Each dot of a plot of moves names its move."""
     tips = page.ask('[...document.querySelectorAll("#moves use > title")].map(t => t.textContent)')
-    assert len(tips) > 60
+    assert len(tips) > 40
     assert all(" → " in tip for tip in tips)
 
 
 @pytest.mark.parametrize("width", [360, 800, 1280, 1920])
-def test_page_fits_its_screen(page: Page, width: int) -> None:
-    """No width of a screen makes the page scroll sideways; tables do that by themselves."""
+@pytest.mark.parametrize("name", [INDEX, file_of(EVIL)])
+def test_page_fits_its_screen(page: Page, file: Path, name: str, width: int) -> None:
+    """No width of a screen makes a page scroll sideways; tables do that by themselves."""
+    page.open(file.with_name(name))
     page.size(width)
     assert page.ask("document.documentElement.scrollWidth") <= width
 
 
+def test_index_leads_to_a_page_and_back(page: Page, file: Path) -> None:
+    """From a folder, by links; the index asks for nothing else."""
+    index = file.with_name(INDEX)
+    page.open(index)
+    assert page.asked() == [index.as_uri()]
+    assert page.said() == []
+    links = page.ask(
+        '[...document.querySelectorAll("main, header")].flatMap(p => [...p.querySelectorAll("a")]).map(a => a.href)'
+    )
+    assert links == [file.with_name(file_of(cluster)).as_uri() for cluster in CLUSTERS]
+    page.open(file)
+    assert page.ask('document.querySelector("header a").href') == index.as_uri()
+
+
+FILTER = """
+(words, choice) => {
+  const part = [...document.querySelectorAll(".filtered")].find(p => p.textContent.includes("All moves"));
+  const [input, , outcome] = part.querySelectorAll("input, select");
+  input.value = words; input.dispatchEvent(new Event("input"));
+  outcome.value = choice; outcome.dispatchEvent(new Event("input"));
+  const rows = [...part.querySelectorAll("tbody tr")].filter(row => row.getClientRects().length);
+  const number = part.querySelectorAll("tbody tr").length;
+  return [rows.map(row => row.textContent), part.querySelector("output").value, number];
+}
+"""
+
+
+def test_filters_hide_the_other_rows(page: Page) -> None:
+    """Rows with all words, and of the chosen outcome; also those behind a click. Empty filters show all."""
+    rows, said, number = page.ask(f'({FILTER})("ORDERS reassign", "completed")')
+    assert 0 < len(rows) < number
+    assert all("orders" in row and "completed" in row for row in rows)
+    assert said == f"{len(rows)} of {number}"
+    rows, said, number = page.ask(f'({FILTER})("", "")')
+    assert (len(rows), said) == (number, "")
+
+
+def test_index_filters_clusters(page: Page, file: Path) -> None:
+    """By a part of a name."""
+    page.open(file.with_name(INDEX))
+    page.ask('{const i = document.querySelector("input"); i.value = "q3vb"; i.dispatchEvent(new Event("input"))}')
+    assert page.ask(
+        '[...document.querySelectorAll("tbody tr:not([hidden])")].map(row => row.cells[0].textContent)'
+    ) == [CLUSTERS[1]]
+
+
 @pytest.mark.parametrize("width", [1280, 1920])
-def test_no_table_is_cut(page: Page, width: int) -> None:
+@pytest.mark.parametrize("name", [INDEX, file_of(EVIL)])
+def test_no_table_is_cut(page: Page, file: Path, name: str, width: int) -> None:
     """On a usual screen every table is seen whole, also what is behind a click."""
+    page.open(file.with_name(name))
     page.size(width)
     page.ask('document.querySelectorAll("details").forEach(part => part.open = true)')
     cut = '[...document.querySelectorAll(".scrolls")].filter(part => part.scrollWidth > part.clientWidth)'

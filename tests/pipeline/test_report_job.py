@@ -14,8 +14,9 @@ from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.report import JOB, MARTS, MOST_DRAWN, Options
 from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.report.page import INDEX, file_of
 from kafka_warden.pipeline.report.saving import save
-from tests.pipeline.report_rows import marts
+from tests.pipeline.report_rows import CLUSTERS, marts
 
 
 def _request(spark: SparkSession, output: Path, **options: object) -> Request[Options]:
@@ -39,15 +40,15 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> None:
-    """The page names its history, has every section and no missing mart, and nothing else is left behind."""
+    """A page names its history, has every section and no missing mart, and nothing else is left behind."""
     JOB.run(_request(spark, output, made="2026-03-05"))
-    page = (output / "report.html").read_text()
+    page = (output / file_of(CLUSTERS[1])).read_text()
     assert "history of mine" in page
     assert "2026-03-05</dd>" in page
     assert page.count("<section") == 4
     assert 'class="missing"' not in page
     assert len(re.findall("<svg", page)) > 20
-    assert {place.name for place in output.iterdir()} == {"report.html", *marts(spark)}
+    assert {place.name for place in output.iterdir()} == {INDEX, *map(file_of, CLUSTERS), *marts(spark)}
 
 
 def test_folder_without_marts_names_the_commands(spark: SparkSession, tmp_path: Path) -> None:
@@ -63,14 +64,15 @@ def test_folder_that_cannot_be_written_is_reported(spark: SparkSession, tmp_path
     """The message names the place and what to look at."""
     (tmp_path / "file").touch()
     with pytest.raises(MartError, match=r"file/report\.html: cannot be written: .*check the folder"):
-        save(spark, "page", tmp_path / "file")
+        save(spark, "page", tmp_path / "file", INDEX)
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_page_is_replaced_as_a_whole(spark: SparkSession, tmp_path: Path, scheme: str) -> None:
     """A folder is a path or an address, made if need be; the second page takes the place of the first."""
     for text in ("first, which is longer", "second ü"):
-        save(spark, text, f"{scheme}{tmp_path}/new folder" if not scheme else f"{scheme}{tmp_path}/new%20folder")
+        folder = f"{scheme}{tmp_path}/new folder" if not scheme else f"{scheme}{tmp_path}/new%20folder"
+        save(spark, text, folder, INDEX)
     assert [place.name for place in (tmp_path / "new folder").iterdir()] == ["report.html"]
     assert (tmp_path / "new folder" / "report.html").read_text(encoding="utf-8") == "second ü"
 

@@ -54,6 +54,9 @@ def test_long_table_folds_what_is_too_much() -> None:
     assert open_part.count("<td>") == AT_ONCE
     assert folded.count("<td>") == 3
     assert "3 more" in folded
+    whole = Table("Rows", (Column("Row"),), rows, whole=True).html()
+    assert whole.count("<td>") == AT_ONCE + 3
+    assert "<details>" not in whole
 
 
 def _plot(name: str) -> Html:

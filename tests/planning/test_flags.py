@@ -56,6 +56,8 @@ def run(tmp_path: Path) -> Run:
         (("--topic", "t", "--deadline", "2h"), "--topic: cannot be used with --deadline"),
         (("--reassignment", "move.json", "--deadline", "2"), "--deadline: expected a duration with its unit"),
         (("--reassignment", "move.json", "--measure", "1s"), "--measure: expected 2s or more"),
+        (("--reassignment", "move.json", "--measure", "9s", "--inbound", "in.json"), "--inbound: cannot be used with"),
+        (("--reassignment", "move.json", "--inbound", "no.json"), "--inbound: no.json: cannot read the file: No such"),
         (("--reassignment", "move.json", "--max-network-share", "x"), "--max-network-share: expected a share"),
         (("--reassignment", "move.json", "--max-network-share", "30%"), "Set network.bytes_per_second"),
         (("--reassignment", "move.json", "--network", "fast"), "--network: expected bytes per second above 0, such as"),
@@ -96,6 +98,9 @@ def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
 
     assert read(given) == MoveRequest(Path("m"), 7200.0, 0.3, 36.0, None)
     assert read({**NONE, "reassignment": Path("m")}) == MoveRequest(Path("m"), None, None, 36.0, None)
+    assert read({**NONE, "reassignment": Path("m"), "inbound": Path("i")}) == MoveRequest(
+        Path("m"), None, None, 0.0, None, Path("i")
+    )
     assert read({**NONE, "topic": "t", "partitions": "3", "replication_factor": "2"}) == CreationRequest("t", 3, 2)
     with pytest.raises(ConfigError):
         read(NONE)

@@ -1,4 +1,4 @@
-"""`kafka-warden plan`: measures the inbound rate of a cluster and prints a plan. It changes nothing."""
+"""`kafka-warden plan`: measures or reads the inbound rate of a cluster and prints a plan. It changes nothing."""
 
 import json
 import sys
@@ -15,6 +15,7 @@ from kafka_warden.errors import ConfigError, IncompleteError, ReassignmentError
 from kafka_warden.log import configure
 from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.plan.files import read_targets, write_rollback
+from kafka_warden.plan.inbound_file import read_inbound
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
@@ -46,7 +47,10 @@ class MoveRequest:
     """`None`: use the option `moves.deadline`."""
     share: float | None
     measure: float
+    """0 with `inbound`."""
     rollback: Path | None
+    inbound: Path | None = None
+    """Rates to use instead of a measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,11 @@ def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int
 def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
     goal = _goal(config, request)
     targets = read_targets(request.file)
+    written = None if request.inbound is None else read_inbound(request.inbound)
     with _Measurement(config, request.measure) as measurement:
         try:
-            snapshot, inbound = measurement.measure(targets)
+            snapshot, measured = measurement.measure(targets)
+            inbound = measured if written is None else written.of(snapshot)
             plan = plan_move(snapshot, targets, inbound.rates, goal, config.limits.max_broker_partitions)
         except ReassignmentError as failure:
             raise ReassignmentError(f"{request.file}: {failure}") from None
@@ -150,7 +156,7 @@ class _Measurement:
         return snapshot
 
     def measure(self, targets: Sequence[Target]) -> tuple[Snapshot, Inbound]:
-        """Poll until the inbound rate was measured; poll once if nothing is to be copied.
+        """Poll until the inbound rate was measured; poll once without a time for it, or if nothing is to be copied.
 
         Raises:
             ReassignmentError: the file names something that does not exist; raised after the first poll.
@@ -158,7 +164,7 @@ class _Measurement:
         begun = monotonic()
         snapshot = self.once()
         inbound = self._add(snapshot)
-        if copies_anything(snapshot, targets):
+        if self._measure and copies_anything(snapshot, targets):
             sys.stderr.write(f"kafka-warden: measuring the inbound rate for {in_time(self._measure)}\n")
             while (left := begun + self._measure - monotonic()) > 0:
                 time.sleep(min(self._interval, left))

@@ -14,7 +14,7 @@ LEAST_MEASURE: Final = 2.0
 """Seconds. In a shorter time single batches of a producer hide its rate."""
 MOST_PARTITIONS: Final = 1_000_000
 
-_OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", "rollback")
+_OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", "inbound", "rollback")
 _OF_TOPICS: Final = ("topic", "partitions", "replication_factor")
 
 
@@ -39,10 +39,19 @@ def _move(flags: Mapping[str, Any]) -> MoveRequest:
     read = read_values(
         flags, {"deadline": values.duration, "max_network_share": values.share, "measure": values.duration}
     )
-    measure = MEASURE if read["measure"] is None else read["measure"]
+    measure, inbound = MEASURE if read["measure"] is None else read["measure"], flags["inbound"]
     if measure < LEAST_MEASURE:
         raise ConfigError(f"--measure: expected {LEAST_MEASURE:g}s or more, got {flags['measure']!r}")
-    return MoveRequest(flags["reassignment"], read["deadline"], read["max_network_share"], measure, flags["rollback"])
+    if inbound is not None and read["measure"] is not None:
+        raise ConfigError("--inbound: cannot be used with --measure; the file has the rates")
+    return MoveRequest(
+        flags["reassignment"],
+        read["deadline"],
+        read["max_network_share"],
+        measure if inbound is None else 0.0,
+        flags["rollback"],
+        inbound,
+    )
 
 
 def _creation(flags: Mapping[str, Any]) -> CreationRequest:

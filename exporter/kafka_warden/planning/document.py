@@ -19,7 +19,7 @@ from kafka_warden.planning.commands import (
 )
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.findings import Verdict, notes, problems, verdict, warnings
-from kafka_warden.planning.inbound import InboundRates, Percentile, total
+from kafka_warden.planning.inbound import InboundRates, Percentile, outdated, total
 from kafka_warden.planning.loads import Load
 from kafka_warden.planning.moving import Moving
 from kafka_warden.planning.plan import MovePlan
@@ -52,15 +52,15 @@ class _Reasons:
         return None
 
 
-def move_document(plan: MovePlan, inbound: InboundRates, where: Where) -> dict[str, Any]:
-    """Return the plan for a reassignment."""
+def move_document(plan: MovePlan, inbound: InboundRates, where: Where | None) -> dict[str, Any]:
+    """Return the plan for a reassignment. `where`: `None` for no commands."""
     why = _Reasons()
     return {
         "format": FORMAT,
         "kind": "reassignment",
         "verdict": str(verdict(plan)),
         "problems": list(problems(plan)),
-        "warnings": list(warnings(plan)),
+        "warnings": [*outdated(inbound, plan.snapshot.time), *warnings(plan)],
         "notes": list(notes(plan)),
         "goal": {
             "deadline_seconds": plan.goal.deadline,
@@ -73,8 +73,8 @@ def move_document(plan: MovePlan, inbound: InboundRates, where: Where) -> dict[s
         "sides": [_side(plan, load, f"sides[{index}]", why) for index, load in enumerate(plan.loads)],
         "brokers": [_broker(plan, room, f"brokers[{index}]", why) for index, room in enumerate(plan.rooms)],
         "partitions": [_partition(moving, f"partitions[{index}]", why) for index, moving in enumerate(plan.moving)],
-        "commands": _commands(move_commands(plan, where)),
-        "checks": _commands(move_checks(plan, where)),
+        "commands": [] if where is None else _commands(move_commands(plan, where)),
+        "checks": [] if where is None else _commands(move_checks(plan, where)),
         "metrics": [{"query": query, "expect": expect} for query, expect in metric_checks(plan)],
         "way_back": _rollback(plan, "way_back", why),
         "rollback_plan": _rollback(plan, "rollback_plan", why),

@@ -1,6 +1,7 @@
 """The inbound rate that a plan assumes: the mean of several polls, or a percentile of a history."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -8,6 +9,9 @@ from kafka_warden.formulas.mean_rate import Sums, add, realign_sums
 from kafka_warden.formulas.rows import Keys, match_partitions
 from kafka_warden.model import Floats, Snapshot
 from kafka_warden.planning.formatting import in_percent, in_rate, in_time
+
+OLD: Final = 7 * 86400.0
+"""Seconds. A percentile that ends earlier does not know last week's days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,14 @@ class Percentile:
     rates: Floats
     """Bytes per second (P,), NaN if unknown in all polls."""
     polls: int
-    longest: float
-    """Seconds from the first poll to the last."""
+    first: float
+    """Unix s of the first poll."""
+    last: float
+
+    @property
+    def longest(self) -> float:
+        """Seconds from the first poll to the last."""
+        return self.last - self.first
 
     @property
     def about(self) -> str:
@@ -68,6 +78,13 @@ InboundRates = Inbound | Percentile
 def total(rates: Floats) -> float:
     """Sum of the known rates."""
     return float(np.nansum(rates))
+
+
+def outdated(inbound: InboundRates, now: float) -> tuple[str, ...]:
+    """Return a warning if the rates end long before `now`, in Unix s."""
+    if not isinstance(inbound, Percentile) or now - inbound.last <= OLD:
+        return ()
+    return (f"the inbound rates are {in_time(now - inbound.last)} old: write them again from a newer history",)
 
 
 def step(state: Inbound | None, snapshot: Snapshot, rates: Floats) -> Inbound:

@@ -41,9 +41,7 @@ def parse_reassignment(text: str) -> tuple[Target, ...]:
         ReassignmentError: kafka-reassign-partitions would refuse it; the message names the entry.
     """
     try:
-        content = json.loads(text, object_pairs_hook=_unique_keys)
-    except RecursionError:
-        raise ReassignmentError("not valid JSON: nested too deeply") from None
+        content = parse_json(text)
     except ValueError as failure:
         raise ReassignmentError(f"not valid JSON: {failure}") from None
     if not isinstance(content, dict):
@@ -56,6 +54,18 @@ def parse_reassignment(text: str) -> tuple[Target, ...]:
     targets = tuple(_target(entry, f"partitions[{index}]") for index, entry in enumerate(entries))
     _check_unique(targets)
     return targets
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON.
+
+    Raises:
+        ValueError: it is not valid, nested too deeply, or has a key twice in one object.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def to_json(targets: Iterable[Target]) -> str:

@@ -18,7 +18,7 @@ from kafka_warden.planning.commands import (
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.findings import notes, problems, warnings
 from kafka_warden.planning.formatting import in_bytes, in_count, in_percent, in_rate, in_time
-from kafka_warden.planning.inbound import InboundRates
+from kafka_warden.planning.inbound import InboundRates, outdated
 from kafka_warden.planning.moving import electing
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.room import Room
@@ -27,22 +27,29 @@ MOST_ROWS: Final = 40
 """Highest number of rows in a table; JSON has all."""
 
 
-def move_text(plan: MovePlan, inbound: InboundRates, where: Where, rollback: str) -> str:
-    """Return the plan for a reassignment. `rollback`: text of the file to print; empty if it was written."""
-    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
+def move_text(plan: MovePlan, inbound: InboundRates, where: Where | None, rollback: str) -> str:
+    """Return the plan for a reassignment. `where`: `None` for no commands.
+
+    `rollback`: text of the file to print; empty if it was written.
+    """
     sections = [
         _verdict(plan),
-        _listed("Warnings", warnings(plan)),
+        _listed("Warnings", [*outdated(inbound, plan.snapshot.time), *warnings(plan)]),
         _listed("Notes", notes(plan)),
         _sides(plan),
         _brokers(plan),
         _assumptions(inbound) if plan.copies or plan.rollback_plan.replicas else "",
-        _commands("Commands", move_commands(plan, where), where),
-        "\n".join(part for part in (_commands("Checks at the end", move_checks(plan, where), where), queries) if part),
-        _election(plan, where),
-        _rollback(plan, where, rollback),
+        *(() if where is None else _to_run(plan, where, rollback)),
     ]
     return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
+
+
+def _to_run(plan: MovePlan, where: Where, rollback: str) -> Iterable[str]:
+    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
+    yield _commands("Commands", move_commands(plan, where), where)
+    yield "\n".join(part for part in (_commands("Checks at the end", move_checks(plan, where), where), queries) if part)
+    yield _election(plan, where)
+    yield _rollback(plan, where, rollback)
 
 
 def creation_text(creation: Creation, where: Where) -> str:

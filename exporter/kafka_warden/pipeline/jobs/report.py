@@ -1,4 +1,4 @@
-"""The job `report`: one HTML page from the marts of the other jobs. It reads no history."""
+"""The job `report`: HTML pages from the marts of the other jobs. It reads no history."""
 
 import argparse
 import shlex
@@ -14,6 +14,7 @@ from kafka_warden.errors import MartError
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import backtest, forecast, moves, read, rollup
 from kafka_warden.pipeline.report.build import build
+from kafka_warden.pipeline.report.page import Head
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.saving import save
 from kafka_warden.pipeline.store import of_mart
@@ -25,7 +26,7 @@ class Options:
 
     title: str = "Kafka fleet report"
     moves: int = 12
-    """Moves with a plot of their own."""
+    """Moves with a plot of their own, per cluster."""
     made: str = ""
     """Time of creation to print; empty by default, so that the same marts give the same page."""
 
@@ -37,10 +38,10 @@ MOST_DRAWN: Final = 60
 
 
 def run(request: Request[Options]) -> None:
-    """Write the page to the folder of the marts, or of the store.
+    """Write the pages to the folder of the marts, or of the store.
 
     Raises:
-        MartError: the page cannot be written.
+        MartError: a page cannot be written.
         StoreError: the store cannot be used.
     """
     options, store = request.options, request.store
@@ -64,16 +65,23 @@ def run(request: Request[Options]) -> None:
     with suppress(metadata.PackageNotFoundError):
         version = metadata.version("kafka-warden")
     with request.progress.step("report"):
-        text = build(Marts(find, command), options.title, str(request.input), version, options.made, options.moves)
-        place = save(request.spark, text, request.output)
-    request.progress.say(f"{place}: {len(text.encode()) / 1e6:.1f} MB")
+        head = Head(options.title, str(request.input), version, options.made)
+        for name, text in build(Marts(find, command), head, options.moves):
+            place = save(request.spark, text, request.output, name)
+            request.progress.say(f"{place}: {len(text.encode()) / 1e6:.1f} MB")
 
 
 def _add_flags(command: ArgumentParser) -> None:
     add, default = command.add_argument, Options()
-    add("--title", default=default.title, metavar="TEXT", help=f"of the page (default: {default.title})")
-    add("--moves", type=_number, default=default.moves, metavar="N", help="moves with their own plot (default: 12)")
-    add("--made", default="", metavar="TIME", help="time of creation, for the top of the page (default: none)")
+    add("--title", default=default.title, metavar="TEXT", help=f"of the report (default: {default.title})")
+    add(
+        "--moves",
+        type=_number,
+        default=default.moves,
+        metavar="N",
+        help="moves of a cluster with their own plot (default: 12)",
+    )
+    add("--made", default="", metavar="TIME", help="time of creation, for the top of the pages (default: none)")
 
 
 def _number(text: str) -> int:
@@ -84,7 +92,7 @@ def _number(text: str) -> int:
 
 JOB: Final = Job(
     "report",
-    "one page with plots from the marts of the other jobs",
+    "an index and a page per cluster, with plots from the marts of the other jobs",
     _add_flags,
     lambda parsed: Options(parsed.title, parsed.moves, parsed.made),
     run,

@@ -1,1 +1,1 @@
-"""One page with the results of the other jobs, from their marts, drawn by matplotlib, without scripts."""
+"""HTML pages with the results of the other jobs, from their marts. Plots are drawn by matplotlib."""

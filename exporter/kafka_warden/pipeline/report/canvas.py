@@ -119,6 +119,6 @@ def legend(figure: Figure, axes: Axes, columns: int = 5) -> None:
     figure.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=1.4, columnspacing=1.2)
 
 
-def legend_above(axes: Axes, columns: int = 5) -> None:
+def legend_above(axes: Axes, columns: int) -> None:
     """Put the legend above one of several rows."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, borderaxespad=0.3, handlelength=1.4)

@@ -13,13 +13,11 @@ from kafka_warden.pipeline.report.svg import inline
 """Inches: of a path."""
 
 
-def name_of(forecast: Forecast, *, cluster: bool = False) -> str:
-    """Name the forecast's subject, optionally with its cluster."""
+def name_of(forecast: Forecast) -> str:
+    """Name the forecast's subject."""
     whole, by_broker = forecast.subject == "cluster", forecast.subject.isdecimal()
     subject = "the cluster" if whole else ("broker " if by_broker else "") + short(forecast.subject, 30)
-    return f"{forecast.what.replace('_', ' ')} of {subject}" + (
-        f" ({short(forecast.cluster_id, 8)})" if cluster else ""
-    )
+    return f"{forecast.what.replace('_', ' ')} of {subject}"
 
 
 def writer_of(what: str) -> Callable[[float | None], str]:
@@ -29,7 +27,6 @@ def writer_of(what: str) -> Callable[[float | None], str]:
 
 def intervals(forecasts: Sequence[Forecast]) -> Html:
     """Draw the day of each forecast with its interval. `forecasts`: with `day` or `day_low`."""
-    several = len({forecast.cluster_id for forecast in forecasts}) > 1
     shown = forecasts[::-1]
     known = [value for one in shown for value in (one.day, one.day_low, one.day_high) if value is not None]
     begin, end = min(known), max(known)
@@ -46,7 +43,7 @@ def intervals(forecasts: Sequence[Forecast]) -> Html:
             there = [(at(value), place) for place, value in enumerate(values) if value is not None]
             across, up = [x for x, _ in there], [y for _, y in there]
             axes.scatter(across, up, s=size, c=colour.light, marker=marker, label=label, zorder=3)
-        axes.set_yticks(range(len(shown)), [name_of(one, cluster=several) for one in shown])
+        axes.set_yticks(range(len(shown)), [name_of(one) for one in shown])
         # A straight line's day may be years away; the table has it.
         axes.set_xlim(at(begin - room), at(end + room))
         axes.set_ylim(-0.6, len(shown) - 0.4)

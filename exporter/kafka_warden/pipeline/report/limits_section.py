@@ -6,7 +6,7 @@ from typing import Final
 from kafka_warden.pipeline.report import limits_plots
 from kafka_warden.pipeline.report.limits import MOST, Forecast, Path, forecasts_of, paths_of
 from kafka_warden.pipeline.report.limits_plots import name_of, writer_of
-from kafka_warden.pipeline.report.numbers import DAY, UNKNOWN, count, day, figure, plural, share, short
+from kafka_warden.pipeline.report.numbers import DAY, UNKNOWN, count, day, figure, plural, share
 from kafka_warden.pipeline.report.parts import Column, Gallery, Part, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 
@@ -78,10 +78,8 @@ def _days(forecasts: Sequence[Forecast]) -> Part:
     near = [forecast for forecast in forecasts if forecast.day is not None or forecast.day_low is not None][:_DRAWN]
     if not near:
         return Said("No limit is expected to be reached within the horizon.")
-    columns = tuple(map(Column, ("Limit", "Cluster", "Reached", "Between", "Straight line")))
-    rows = [
-        (name_of(one), short(one.cluster_id, 12), _left(one), _between(one), _reached(one.baseline_day)) for one in near
-    ]
+    columns = tuple(map(Column, ("Limit", "Reached", "Between", "Straight line")))
+    rows = [(name_of(one), _left(one), _between(one), _reached(one.baseline_day)) for one in near]
     left = len(forecasts) - len(near)
     how = _how(near) + (f" Only in the table of all: {left:,} that come later or not at all." if left else "")
     plot = Plot("The day each limit is reached", how, limits_plots.intervals(near))
@@ -102,20 +100,17 @@ def _paths(marts: Marts, forecasts: Sequence[Forecast]) -> list[Part]:
     if paths is None:
         return [marts.missing("forecast_paths", "forecast")]
     wanted = list(forecasts[:_PATHS])
-    several = len({forecast.cluster_id for forecast in forecasts}) > 1
-    plots = tuple(
-        _fan(wanted[place], path, place, several=several) for place, path in sorted(paths_of(paths, wanted).items())
-    )
+    plots = tuple(_fan(wanted[place], path, place) for place, path in sorted(paths_of(paths, wanted).items()))
     if not plots:
         return [Said("There is no path of any of these limits to draw.")]
     return [Gallery("Growth towards the limit", _OVER_TIME, plots)]
 
 
-def _fan(forecast: Forecast, path: Path, place: int, *, several: bool) -> Plot:
+def _fan(forecast: Forecast, path: Path, place: int) -> Plot:
     write = writer_of(forecast.what)
     limit = "no limit" if forecast.limit is None else f"the limit of {write(forecast.limit)}"
     how = f"{write(forecast.now)} now, growing by {_growth(forecast)} a day; {limit}: {_left(forecast)}."
-    return Plot(name_of(forecast, cluster=several), how, limits_plots.fan(forecast, path, f"path-{place}", how))
+    return Plot(name_of(forecast), how, limits_plots.fan(forecast, path, f"path-{place}", how))
 
 
 def _growth(forecast: Forecast) -> str:
@@ -125,9 +120,9 @@ def _growth(forecast: Forecast) -> str:
 
 
 def _listed(forecasts: Sequence[Forecast], in_all: int) -> Table:
-    titles = ("Cluster", "Subject", "What", "Reached", "Day", "Earliest", "Latest", "Straight line")
+    titles = ("Reached", "Day", "Earliest", "Latest", "Straight line")
     amounts = numbers("Now", "Limit", "Growth a day", "Days of history")
-    columns = (*map(Column, titles), *amounts, Column("Method"))
+    columns = (Column("Subject"), Column("What", choice=True), *map(Column, titles), *amounts, Column("Method"))
     left = in_all - len(forecasts)
     note = f"{left:,} that are reached later are left out: {MOST:,} are listed at most." if left > 0 else ""
     return Table("All limits, the soonest first", columns, [_row(forecast) for forecast in forecasts], note)
@@ -136,7 +131,6 @@ def _listed(forecasts: Sequence[Forecast], in_all: int) -> Table:
 def _row(forecast: Forecast) -> tuple[str, ...]:
     write = writer_of(forecast.what)
     return (
-        short(forecast.cluster_id, 12),
         forecast.subject,
         forecast.what.replace("_", " "),
         _left(forecast),

@@ -143,15 +143,14 @@ def _small(move: Move, samples: Samples, place: int) -> Plot:
 
 
 def _listed(read: Sequence[Move]) -> Table:
-    titles = ("Cluster", "Kind", "Move", "Began (UTC)", "Outcome")
+    about = (Column("Kind", choice=True), Column("Move"), Column("Began (UTC)"), Column("Outcome", choice=True))
     amounts = numbers("From", "Took", "MoveTime", "First ETA", "Copied", "Mean rate", "Throttle", "Stalled", "Stuck")
-    columns = (*map(Column, titles), *amounts, Column("Causes"))
+    columns = (*about, *amounts, Column("Causes"))
     return Table("All moves, the longest first", columns, [_row(move) for move in read])
 
 
 def _row(move: Move) -> tuple[str, ...]:
     return (
-        short(move.cluster_id, 12),
         move.kind.replace("_", " "),
         move.name,
         instant(move.began),

@@ -12,10 +12,11 @@ AT_ONCE: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; numbers are aligned right."""
+    """A column of a table; numbers are aligned right. The filter of a `choice` offers its values."""
 
     title: str
     number: bool = False
+    choice: bool = False
 
 
 def numbers(*titles: str) -> tuple[Column, ...]:
@@ -25,23 +26,26 @@ def numbers(*titles: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text. `left_out`: a sentence about missing rows, or empty."""
+    """Rows of text. `left_out`: a sentence about missing rows, or empty. `whole`: all rows are visible at once."""
 
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[Sequence[str]]
     left_out: str = ""
+    whole: bool = False
 
     def html(self) -> Html:
         """Write the first rows, and the rest behind a click."""
-        first = self._table(self.rows[:AT_ONCE], self.title)
-        more = self.rows[AT_ONCE:]
+        at_once = len(self.rows) if self.whole else AT_ONCE
+        first = self._table(self.rows[:at_once], self.title)
+        more = self.rows[at_once:]
         folded = ""
         if more:
             folded = tag(
                 "details", tag("summary", f"{len(more):,} more"), self._table(more, f"{self.title}, continued")
             )
-        return joined(first, folded, tag("p", self.left_out, class_="note") if self.left_out else "")
+        rows = tag("div", first, folded, class_="filtered") if self.whole or more else first
+        return joined(rows, tag("p", self.left_out, class_="note") if self.left_out else "")
 
     def _table(self, rows: Sequence[Sequence[str]], title: str) -> Html:
         head = tag("tr", *(tag("th", column.title, scope="col", **_side(column)) for column in self.columns))
@@ -55,7 +59,7 @@ class Table:
 
 
 def _side(column: Column) -> dict[str, str]:
-    return {"class_": "number"} if column.number else {}
+    return {"class_": "number" if column.number else "choice"} if column.number or column.choice else {}
 
 
 @dataclass(frozen=True, slots=True)

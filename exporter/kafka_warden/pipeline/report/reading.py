@@ -22,6 +22,15 @@ class Marts:
     find: Callable[[str], DataFrame | None]
     command: Callable[[str], str]
 
+    def of(self, cluster_id: str) -> "Marts":
+        """Return the rows of one cluster."""
+
+        def find(name: str) -> DataFrame | None:
+            frame = self.find(name)
+            return None if frame is None else frame.where(F.col("cluster_id") == cluster_id)
+
+        return Marts(find, self.command)
+
     def missing(self, mart: str, job: str) -> Missing:
         """Report that a mart is missing, with the command that makes it."""
         return Missing(f"There is no mart {mart} in this folder. Make it, then this report again: ", self.command(job))

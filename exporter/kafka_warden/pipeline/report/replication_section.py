@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.pipeline.report.canvas import at, canvas, durations, legend, legend_above, times, units, whole
-from kafka_warden.pipeline.report.colours import FAINT, IN_TURN
+from kafka_warden.pipeline.report.colours import BLUE
 from kafka_warden.pipeline.report.html import Html
 from kafka_warden.pipeline.report.numbers import day, duration, figure, plural, share, short
 from kafka_warden.pipeline.report.parts import Column, Plot, Said, Section, Shown, Table, numbers
@@ -16,12 +16,10 @@ from kafka_warden.pipeline.report.replication import STATES, Health, Span, healt
 from kafka_warden.pipeline.report.svg import inline
 
 _TITLE: Final = "Followers that were not in sync"
-_CLUSTERS: Final = 6
-"""Lines of clusters in a plot."""
 
 _BY_STATE: Final = (
-    "Above: under-replicated partitions, the maximum of each cluster and step. Below: the mean number of followers in"
-    " each state, all clusters together. Intended moves and problems are different states."
+    "Above: under-replicated partitions, the maximum of each step. Below: the mean number of followers in each state."
+    " Intended moves and problems are different states."
 )
 _BY_TOPIC: Final = "Time of a topic's followers in each state, added up: two replicas for three hours are six hours."
 
@@ -95,45 +93,32 @@ def _drawn(health: Health, span: Span) -> Html:
 
 
 def _lines(axes: Axes, when: Sequence[float], under: Mapping[str, Sequence[int | None]]) -> None:
-    worst = sorted(under, key=lambda name: (-max((value or 0) for value in under[name]), name))
-    for name, colour in zip(worst[:_CLUSTERS], IN_TURN, strict=False):
-        values = [float("nan") if value is None else value for value in (*under[name], under[name][-1])]
-        axes.step(when, values, where="post", color=colour.light, label=short(name, 24))
+    for known in under.values():
+        values = [float("nan") if value is None else value for value in (*known, known[-1])]
+        axes.step(when, values, where="post", color=BLUE.light)
     axes.set_ylabel("partitions, peak")
     axes.set_ylim(bottom=0)
     whole(axes.yaxis)
-    legend_above(axes, 3)
-    if len(worst) > _CLUSTERS:
-        axes.annotate(
-            f"{len(worst) - _CLUSTERS} clusters with fewer left out",
-            (1, 1),
-            xycoords="axes fraction",
-            ha="right",
-            va="top",
-            color=FAINT.light,
-        )
 
 
 def _topics(health: Health) -> Shown:
-    several = len({cluster for cluster, _ in health.topics}) > 1
-    columns = (Column("Topic"), Column("Cluster"), *numbers("Added up"), Column("Mostly"))
+    columns = (Column("Topic"), *numbers("Added up"), Column("Mostly", choice=True))
     rows = [
         (
             short(topic),
-            short(cluster, 12),
             duration(sum(states.values())),
             max(states, key=states.__getitem__).replace("_", " "),
         )
-        for (cluster, topic), states in health.topics.items()
+        for (_, topic), states in health.topics.items()
     ]
     left = health.topics_in_all - len(rows)
     table = Table("Topics", columns, rows, f"{plural(left, 'topic')} with less left out." if left else "")
-    return Shown(Plot("Topics with the most of it", _BY_TOPIC, _bars(health, several=several)), table)
+    return Shown(Plot("Topics with the most of it", _BY_TOPIC, _bars(health)), table)
 
 
-def _bars(health: Health, *, several: bool) -> Html:
+def _bars(health: Health) -> Html:
     topics = list(health.topics)[::-1]
-    names = [f"{short(topic, 26)} ({short(cluster, 8)})" if several else short(topic, 30) for cluster, topic in topics]
+    names = [short(topic, 30) for _, topic in topics]
     places = range(len(topics))
     with canvas(1.0 + 0.27 * len(topics)) as (figure_, [axes]):
         left = [0.0] * len(topics)

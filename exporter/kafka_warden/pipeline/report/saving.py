@@ -1,7 +1,6 @@
-"""Writes the page to the folder of the marts, or by Hadoop's file systems to an address."""
+"""Writes a page to the folder of the marts, or by Hadoop's file systems to an address."""
 
 from pathlib import Path
-from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
@@ -9,28 +8,25 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import MartError
 from kafka_warden.pipeline.storage import Storage
 
-FILE: Final = "report.html"
 
-
-def save(spark: SparkSession, text: str, output: Path | str) -> str:
-    """Replace the page atomically, create its folder if it is missing, and return its path.
+def save(spark: SparkSession, text: str, output: Path | str, name: str) -> str:
+    """Replace a page atomically, create its folder if it is missing, and return its path.
 
     Raises:
         MartError: the page cannot be written.
     """
     address = urlsplit(str(output))
     if address.scheme in {"", "file"}:
-        return _to_folder(text, Path(unquote(address.path)) if address.scheme else Path(output))
-    place = f"{str(output).rstrip('/')}/{FILE}"
+        return _to_folder(text, (Path(unquote(address.path)) if address.scheme else Path(output)) / name)
+    place = f"{str(output).rstrip('/')}/{name}"
     Storage(spark).write(place, text)
     return place
 
 
-def _to_folder(text: str, folder: Path) -> str:
-    place = folder / FILE
-    staged = place.with_name(f".{FILE}.tmp")
+def _to_folder(text: str, place: Path) -> str:
+    staged = place.with_name(f".{place.name}.tmp")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         staged.write_text(text, encoding="utf-8")
         staged.replace(place)
     except OSError as failure:

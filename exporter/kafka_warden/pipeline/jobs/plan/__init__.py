@@ -1,5 +1,6 @@
 """`plan`: the throttle for a reassignment, from the produce rates in the history. Prints; changes nothing."""
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -19,23 +20,20 @@ from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list
-from kafka_warden.plan.files import read_targets, write_rollback
+from kafka_warden.plan.files import read_targets
+from kafka_warden.plan.inbound_file import write_inbound
 from kafka_warden.planning.choice import Goal
-from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.findings import Verdict, verdict
 from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.plan import MovePlan, plan_move
-from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text, table
 
 _Plan = tuple[Percentile, MovePlan]
 
 SHARES: Final = (0.5, 0.95, 0.99)
 """Percentiles that every plan shows besides the chosen one."""
-NAMED_BROKERS: Final = 3
-"""In the commands, if no bootstrap servers are given."""
 IMPOSSIBLE: Final = 1
 """Exit code of an impossible plan, or of one that plans nothing; as of `kafka-warden plan`."""
 
@@ -56,11 +54,8 @@ class Options:
     """Share of the polls, for the plan that is printed in full."""
     cluster: str | None = None
     """Its id."""
-    rollback: Path | None = None
-    bootstrap_servers: str | None = None
-    """`host:port,...` for the commands."""
-    secured: bool = False
-    """The commands need client properties."""
+    inbound: Path | None = None
+    """The file that it writes for `kafka-warden plan --inbound`."""
 
 
 def run(request: Request[Options]) -> int:
@@ -88,13 +83,11 @@ def run(request: Request[Options]) -> int:
         plans = [(one, plan_move(found.snapshot, targets, one.rates, goal, most)) for one in assumed]
     except ReassignmentError as failure:
         raise ReassignmentError(f"{options.reassignment}: {failure}") from None
-    known = [each for each in found.snapshot.brokers.values() if not each.gone and not each.fenced]
-    servers = ",".join(f"{each.host}:{each.port}" for each in known[:NAMED_BROKERS])
-    rollback = ROLLBACK if options.rollback is None else str(options.rollback)
-    where = Where(options.bootstrap_servers or servers, str(options.reassignment), rollback, options.secured)
     chosen = next(each for each in plans if each[0].share == options.percentile)
-    sys.stdout.write(_text(plans, chosen, options, found, where))
-    documents = [move_document(plan, one, where) for one, plan in plans]
+    if options.inbound is not None:
+        write_inbound(options.inbound, found.snapshot, chosen[0])
+    sys.stdout.write(_text(plans, chosen, options, found))
+    documents = [move_document(plan, one, None) for one, plan in plans]
     file, share = options.reassignment, options.percentile
     rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
     frame, store = request.spark.createDataFrame(rows, PLANS.ddl), request.store
@@ -115,16 +108,18 @@ def _goal(options: Options, found: Latest) -> Goal:
     return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, share, network)
 
 
-def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest, where: Where) -> str:
+def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest) -> str:
     chosen, plan = printed
-    rollback = to_json(plan.rollback)
-    write_rollback(options.rollback, rollback)
-    full = move_text(plan, chosen, where, "" if options.rollback is not None else rollback)
+    full = move_text(plan, chosen, None, "")
     head = ("percentile", "produced", "needed", "throttle", "predicted", "verdict")
     lines = table(head, [_line(*each) for each in plans], len(plans))
     as_of = datetime.fromtimestamp(found.snapshot.time, UTC).isoformat(sep=" ", timespec="seconds")
     about = f"Cluster {found.snapshot.cluster_id} as it was at {as_of}, by {in_percent(chosen.share)} of its polls"
-    return f"{about}\n\n{full}\nBy what is produced\n{lines}\n"
+    first = "write the rates with --inbound FILE, then run" if options.inbound is None else "run"
+    live = ["kafka-warden", "plan", "--reassignment", str(options.reassignment)]
+    live += ["--inbound", str(options.inbound or "FILE")]
+    run_next = f"For the commands, from the cluster as it is now: {first}\n  {shlex.join(live)}"
+    return f"{about}\n\n{full}\nBy what is produced\n{lines}\n\n{run_next}\n"
 
 
 def _line(one: Percentile, plan: MovePlan) -> tuple[str, ...]:
@@ -148,9 +143,7 @@ def _add_flags(command: ArgumentParser) -> None:
     add("--max-broker-partitions", metavar="N", help="default: the sidecar's limits.max_broker_partitions")
     add("--percentile", default="95%", metavar="SHARE", help="share of the polls, for the plan in full (default: 95%%)")
     add("--cluster", metavar="ID", help="required if the history has several")
-    add("--rollback", metavar="FILE", help="write today's assignment to this file, for a rollback")
-    add("--bootstrap-servers", metavar="HOST:PORT,...", help="for the commands (default: brokers in the history)")
-    add("--secured", action="store_true", help="the commands need client properties")
+    add("--inbound", metavar="FILE", help="write the inbound rates, for kafka-warden plan --inbound")
 
 
 def _read_flags(parsed: Namespace) -> Options:
@@ -165,9 +158,7 @@ _FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "max_broker_partitions": values.whole_number,
     "percentile": values.share,
     "cluster": values.text,
-    "rollback": Path,
-    "bootstrap_servers": values.text,
-    "secured": bool,
+    "inbound": Path,
 }
 
 JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)

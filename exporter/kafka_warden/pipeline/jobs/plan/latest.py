@@ -59,8 +59,8 @@ def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tup
     of_each = F.percentile_approx("bytes_in", [float(share) for share in shares], ACCURACY).alias("rates")
     named = rows.groupBy("topic", "topic_id", "partition").agg(of_each).collect()
     rates = _by_row(found, named, len(shares))
-    spanned = 0.0 if first is None else last - first
-    return tuple(Percentile(share, rates[:, index], polls, spanned) for index, share in enumerate(shares))
+    span = (found.snapshot.time,) * 2 if first is None else (first, last)
+    return tuple(Percentile(share, rates[:, index], polls, *span) for index, share in enumerate(shares))
 
 
 def _by_row(found: Latest, named: Sequence[Any], shares: int) -> Floats:
