@@ -1,6 +1,7 @@
 """The job `forecast`: from raw rows to days."""
 
 import math
+import shutil
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -152,11 +153,12 @@ def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> No
     assert all(row.seen is None and row.low <= row.median <= row.high for row in path[DAYS:])
 
 
-def test_given_limits_win(spark: SparkSession, output: Path, rows: dict[tuple[str, str], Row]) -> None:
-    """Those of the flags, over those that the history has."""
+def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> None:
+    """Those of the flags, over those that the history has. The store is a copy: the other tests read the first."""
+    own = shutil.copytree(output, tmp_path / "store")
     options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
-    JOB.run(request(spark, output, Path(), options))
-    found = {(row.subject, row.what): row for row in table(spark, output, FORECASTS).collect()}
+    JOB.run(request(spark, own, Path(), options))
+    found = {(row.subject, row.what): row for row in table(spark, own, FORECASTS).collect()}
 
     assert found["cluster", "partitions"].limit == 1320
     assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", START + timedelta(days=29))
