@@ -36,11 +36,14 @@ def test_a_missing_file_is_a_first_start(file: Path) -> None:
 
 
 def test_a_fifo_is_not_a_state(file: Path) -> None:
-    """It is not waited for."""
+    """It is not waited for and not replaced: a device, such as /dev/null, is neither."""
     os.mkfifo(file)
     with capture_logs() as logs:
-        assert StateFile(file).load() is None
-    assert [entry["why"] for entry in logs] == ["not a regular file"]
+        state = StateFile(file)
+        assert state.load() is None
+        state.save(DOCUMENT)
+    assert [entry["why"] for entry in logs] == ["not a regular file"] * 2
+    assert file.is_fifo()
 
 
 @pytest.mark.parametrize(

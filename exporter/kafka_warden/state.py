@@ -18,7 +18,7 @@ from typing import Any, Final
 import structlog
 
 from kafka_warden.errors import StateError
-from kafka_warden.settings.strict import read_file
+from kafka_warden.settings.strict import read_file, special_file
 
 log = structlog.get_logger(__name__)
 
@@ -85,6 +85,9 @@ class StateFile:
         return document
 
     def _write(self, raw: bytes) -> None:
+        # For root, a rename would replace /dev/null itself.
+        if special_file((self._path,)) is not None:
+            raise OSError("not a regular file")
         # mkstemp makes a new file that only this user can read, with a name that cannot be predicted.
         handle, temporary = tempfile.mkstemp(TEMPORARY, self._prefix, self._path.parent)
         try:

@@ -23,7 +23,7 @@ BREAK_REAPING: Final = "set kafka_warden.web.server.asyncio 0"
 
 OTHERS: Final = {
     *("thread jmx_0", "thread jmx child", "thread jmx child stderr"),
-    *("task Lifespan.handle_lifespan", "task raise_shutdown", "task EventWrapper.wait"),
+    *("task raise_shutdown", "task EventWrapper.wait"),
     *("task worker_serve.<locals>._server_callback", "task TCPServer._idle_timeout"),
     "task Poller._ask",
 }

@@ -54,6 +54,14 @@ rate_limit: {{interval: 100ms, burst: 20}}
     assert HASH not in repr(file)
 
 
+@pytest.mark.parametrize("user", ["007", "yes", "null", "1e3", "0x10", "2020-01-01", "a  b", "jürgen"])
+def test_a_user_name_is_text_as_it_is_written(tmp_path: Path, user: str) -> None:
+    """YAML has other types for most of these. Go's YAML library reads it as text, too."""
+    written = f"'{user}'" if "  " in user else user
+    assert list(_read(tmp_path, f"basic_auth_users: {{{written}: {HASH}}}").users) == [user]
+    assert list(_read(tmp_path, f"basic_auth_users: {{<<: {{{written}: {HASH}}}}}").users) == [user]
+
+
 @pytest.mark.parametrize("text", ["tls_server_config: {}\n", "rate_limit: {interval: 0}"])
 def test_empty_sections_have_no_effect(tmp_path: Path, text: str) -> None:
     """No TLS, no users, no limit."""

@@ -76,18 +76,28 @@ def reason(failure: Exception) -> str:
     return " ".join(str(getattr(failure, "strerror", None) or failure).split())
 
 
+_TAG: Final = "tag:yaml.org,2002:"
+
+
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader takes the last of two equal keys silently; this one refuses the file."""
+    """Refuses a file with two equal keys, of which PyYAML's takes the last one. Keys are text, as Go reads them.
+
+    PyYAML would read the user names `007` and `yes` as 7 and True.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key_node, _ in node.value:
-            if isinstance(key_node, yaml.ScalarNode) and key_node.tag != "tag:yaml.org,2002:merge":
+            if isinstance(key_node, yaml.ScalarNode) and key_node.tag != f"{_TAG}merge":
                 if key_node.value in seen:
                     raise yaml.constructor.ConstructorError(
                         None, None, f"the key {key_node.value} appears twice", key_node.start_mark
                     )
                 seen.add(key_node.value)
+        self.flatten_mapping(node)
+        for key_node, _ in node.value:
+            if isinstance(key_node, yaml.ScalarNode):
+                key_node.tag = f"{_TAG}str"
         return super().construct_mapping(node, deep)
 
 

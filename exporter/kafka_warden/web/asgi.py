@@ -24,7 +24,7 @@ _ORIGIN: Final = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
 
 
 class Application:
-    """Serves one ASGI scope per call: a request, a websocket (refused) or the lifespan (nothing to do)."""
+    """Serves one ASGI scope per call: a request, a websocket (refused) or the lifespan (nothing to do, so its task ends)."""
 
     def __init__(self, site: Site, current: CurrentWebFile, connections: Connections) -> None:
         self._site = site
@@ -35,11 +35,9 @@ class Application:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one scope."""
-        if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
-        elif scope["type"] == "websocket":
+        if scope["type"] == "websocket":
             await send({"type": "websocket.close"})
-        else:
+        elif scope["type"] == "http":
             await self._serve(scope, receive, send)
 
     async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -115,14 +113,6 @@ def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
         # RFC 9110 5.2: several lines of one name are one list.
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
 
 
 class _TokenBucket:

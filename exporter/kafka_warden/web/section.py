@@ -19,11 +19,11 @@ class Section:
     def __init__(self, path: Path, name: str, content: Mapping[Any, Any]) -> None:
         self.path = path
         self.name = name
-        self.content = {" ".join(str(key).split()): value for key, value in content.items()}
+        self.content = {str(key): value for key, value in content.items()}
 
     def error(self, key: str, problem: str) -> ConfigError:
         """Make the error for a key of this section."""
-        return ConfigError(f"{self.path}: {self.name}{key}: {problem}")
+        return ConfigError(f"{self.path}: {self.name}{' '.join(key.split())}: {problem}")
 
     def only(self, *known: str) -> None:
         """Raise a ConfigError for an unknown key."""
