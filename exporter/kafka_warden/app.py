@@ -140,6 +140,8 @@ class Sidecar:
                 self._reloader.start()
                 self._server.current.reread = True
                 written = False
+            elif not written and self._reloader.due():
+                self._reloader.start(again=True)
             health, failure = self._health(), self._server.failure
             if failure is not None:
                 log.error("the web server ended; the process ends and must be restarted", error=str(failure))

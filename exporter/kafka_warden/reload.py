@@ -1,5 +1,6 @@
 """Reload: the configuration is read again, and what can change without a restart changes before the next poll."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,9 @@ _BOOTSTRAP: Final = ("bootstrap.servers", "metadata.broker.list")
 
 FIXED: Final = (*(f"kafka.{name}" for name in _BOOTSTRAP), "history.kafka.", "history.parquet.", "state.", "web.")
 """Options that need a restart; with a dot at the end, all of a section. Other brokers may be another cluster."""
+
+AGAIN: Final = 30.0
+"""Seconds after which a configuration that could not be read is read again: a file that it names may come later."""
 
 
 class Reloader:
@@ -48,11 +52,19 @@ class Reloader:
         self._lock = threading.Lock()
         self._requested = self._reading = False
         self._reads = 0
+        self._again_at = math.inf
+        self._again = False
+        """Whether nothing but the time asked for the last read."""
+        self._logged = ""
+        """The problem that was logged last."""
 
-    def start(self) -> None:
-        """Read the configuration on another thread; if that reads now, once more after it."""
+    def start(self, *, again: bool = False) -> None:
+        """Read the configuration on another thread; if that reads now, once more after it.
+
+        `again`: because `due`, so that a problem that is in the log is not logged again.
+        """
         with self._lock:
-            self._requested = True
+            self._requested, self._again = True, again
             if self._reading:
                 return
             try:
@@ -66,6 +78,10 @@ class Reloader:
                 return
         self._refuse(read, ConfigError("no thread can start to read it; reload again"))
 
+    def due(self) -> bool:
+        """Return whether the configuration could not be read, and should be read again."""
+        return time.monotonic() >= self._again_at
+
     def _next(self) -> int | None:
         """Return the number of the next read, or `None` without a request."""
         with self._lock:
@@ -73,16 +89,19 @@ class Reloader:
             if not self._reading:
                 return None
             self._reads += 1
+            self._again_at = math.inf
             self.problem = "the new configuration is being read, or waits for the next poll"
             return self._reads
 
     def _read(self) -> None:
         while (read := self._next()) is not None:
-            notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+            if not self._again:  # systemd logs each reload
+                notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
             try:
                 config = self._load()
             except Exception as problem:  # noqa: BLE001  # the old configuration stays, whatever is wrong with the new one
                 self._refuse(read, problem)
+                self._again_at = time.monotonic() + AGAIN
             else:
                 self._before_next(partial(self._use, read, config))
 
@@ -104,7 +123,9 @@ class Reloader:
 
     def _refuse(self, read: int, problem: Exception) -> None:
         bug = None if isinstance(problem, UnusableError) else problem
-        log.warning("the new configuration is not used; the old one stays in force", problem=str(problem), exc_info=bug)
+        note = log.debug if self._again and str(problem) == self._logged else log.warning
+        self._logged = str(problem)
+        note("the new configuration is not used; the old one stays in force", problem=str(problem), exc_info=bug)
         self._finish(read, f"the new configuration is not used: {problem}")
 
     def _finish(self, read: int, problem: str | None) -> None:

@@ -59,15 +59,15 @@ class Reloading:
         """Why the file as it is now is not in use."""
         return self.reloader.problem
 
-    def read(self) -> None:
+    def read(self, *, again: bool = False) -> None:
         """Reload without a poll."""
-        self.reloader.start()
+        self.reloader.start(again=again)
         wait_for(lambda: not self.reloader._reading, SLOW_MACHINE)
 
-    def reload(self) -> list[Any]:
+    def reload(self, *, again: bool = False) -> list[Any]:
         """Reload, poll, and return the log."""
         with capture_logs() as logs:
-            self.read()
+            self.read(again=again)
             while self.changes:
                 self.changes.pop(0)()
         return logs
@@ -189,6 +189,45 @@ def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
     reloading.load(poll={"interval": "8s"})
     reloading.reload()
     assert ([config.poll.interval for config in reloading.used], reloading.problem()) == ([7.0, 8.0], None)
+
+
+def test_a_configuration_that_cannot_be_read_is_read_again(
+    reloading: Reloading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A volume with passwords may come a minute after the one with the file that names them. It is logged once."""
+    monkeypatch.setattr("kafka_warden.reload.AGAIN", 0.0)
+    secret = tmp_path / "password"
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "monitor"}
+    text = yaml.safe_dump({"kafka": {"bootstrap.servers": "a:1", **login, "sasl.password.file": str(secret)}})
+    reloading.file.write_text(text)
+    logs = reloading.reload()
+    for again in (True, False):
+        assert reloading.reloader.due()
+        logs += reloading.reload(again=again)
+    assert [entry["log_level"] for entry in logs] == ["warning", "debug", "warning"]
+    secret.touch(0o600)
+    secret.write_text("secret")
+    reloading.reload(again=True)
+    assert (len(reloading.used), reloading.problem(), reloading.reloader.due()) == (1, None, False)
+
+
+def test_a_file_that_a_configuration_names_may_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The main thread reads the configuration again by itself, but not while its file is being written."""
+    file = tmp_path / "warden.yml"
+    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
+    started: list[bool] = []
+    monkeypatch.setattr("kafka_warden.app.WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(Reloader, "due", lambda _: True)
+    monkeypatch.setattr(Reloader, "start", lambda _, again=False: started.append(again))
+    signals: Any = SimpleNamespace(inbox=queue.SimpleQueue())
+    watch: Any = SimpleNamespace(changed=iter([True, True, False, False]).__next__)
+    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), watch, signals)
+    try:
+        with suppress(StopIteration):
+            sidecar.supervise()
+        assert started == [False, True]
+    finally:
+        sidecar._poller.close()
 
 
 def test_a_read_that_hangs_is_shown_and_makes_no_further_thread(

@@ -24,7 +24,7 @@ _ORIGIN: Final = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
 
 
 class Application:
-    """Serves one ASGI scope per call: a request, a websocket (refused) or the lifespan (nothing to do, so its task ends)."""
+    """Serves one ASGI scope per call: a request, a websocket (refused) or the lifespan (nothing to do)."""
 
     def __init__(self, site: Site, current: CurrentWebFile, connections: Connections) -> None:
         self._site = site
@@ -37,7 +37,7 @@ class Application:
         """Serve one scope."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close"})
-        elif scope["type"] == "http":
+        elif scope["type"] == "http":  # the task of the lifespan ends here
             await self._serve(scope, receive, send)
 
     async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
