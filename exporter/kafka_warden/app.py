@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, NoReturn
 
 import structlog
 
 from kafka_warden.config import Config
 from kafka_warden.cycle import Cycle
-from kafka_warden.lifecycle import Signals, notify, raise_descriptor_limit
+from kafka_warden.lifecycle import STOP_WITHIN, Signals, notify, raise_descriptor_limit
 from kafka_warden.log import configure
 from kafka_warden.memory import use_one_arena
 from kafka_warden.parts import build, figures, make_history, make_jmx, poller_settings
@@ -54,7 +55,7 @@ HISTORY_WITHIN: Final = 2.0
 """Seconds in which history may write its rows."""
 
 
-def run(config: Config, load: Callable[[], Config], file: FileWatch) -> NoReturn:
+def run(config: Config, load: Callable[[], Config], file: FileWatch, signals: Signals) -> NoReturn:
     """Run until SIGTERM or SIGINT, and end the process. `load` reads the configuration again; `file` has it.
 
     Raises:
@@ -63,7 +64,6 @@ def run(config: Config, load: Callable[[], Config], file: FileWatch) -> NoReturn
     configure(config.log.level, config.log.format)
     tune_interpreter()
     raise_descriptor_limit()
-    signals = Signals()
     threading.excepthook = _log_failure
     sidecar = Sidecar(config, load, file, signals)
     sidecar.start()
@@ -114,7 +114,7 @@ class Sidecar:
         config = self._reloader.config
         for name in config.not_in_effect():
             log.warning("this setting has no effect", setting=name)
-        self._signals.save = self._cycle.save
+        self._signals.save = partial(self._cycle.save, STOP_WITHIN)
         port = self._server.start()
         log.info("listening", host=config.web.listen.host, port=port)
         if self._history is not None:
@@ -176,6 +176,7 @@ class Sidecar:
         self._server.stop(left(1.0))
         if closing.is_alive():
             closing.join(left(2.0))
+        self._signals.join(left(STOP_WITHIN))  # the disk may be slow
         log.info("stopped")
 
     def _put_in_force(self, config: Config) -> None:

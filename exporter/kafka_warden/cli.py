@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -13,6 +12,7 @@ from typing import Any, Final
 from kafka_warden.config import FLAGS, OPTIONS, Config, config_file, load
 from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
+from kafka_warden.lifecycle import Signals
 from kafka_warden.settings.secrets import FileWatch
 
 BAD_CONFIGURATION: Final = 2
@@ -175,17 +175,18 @@ def _run(parsed: argparse.Namespace) -> int:
             check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
         return config
 
-    # Until the sidecar handles it: by default it ends the process.
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if parsed.check_config:
+        read_all()
+        print("kafka-warden: the configuration is fine")  # noqa: T201  # the result
+        return 0
+    # Before all that takes time: by default SIGHUP ends the process, and in a container SIGTERM does not.
+    signals = Signals()
     path = config_file(parsed.config, os.environ)
     file = FileWatch(() if path is None else (path,))
     config = read_all()
-    if parsed.check_config:
-        print("kafka-warden: the configuration is fine")  # noqa: T201  # the result
-        return 0
     from kafka_warden import app  # noqa: PLC0415  # a check does not need it
 
-    return app.run(config, read_all, file)
+    return app.run(config, read_all, file, signals)
 
 
 if __name__ == "__main__":

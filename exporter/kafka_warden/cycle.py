@@ -111,12 +111,12 @@ class Cycle:
         self._pace.configured = parameters.poll_interval
         self._topics = ((), np.zeros(0, bool))
 
-    def save(self) -> None:
+    def save(self, wait: float = SAVE_WAIT) -> None:
         """Write the state file, from which a restart continues. Never raises. Safe in every thread.
 
-        Does nothing if another thread is still writing it after `SAVE_WAIT`.
+        Does nothing if another thread is still writing it after so many seconds.
         """
-        if not self._saving.acquire(timeout=SAVE_WAIT):
+        if not self._saving.acquire(timeout=wait):
             return
         try:
             # Read under the lock, or an older state could replace a newer one.

@@ -33,13 +33,13 @@ class Signals:
     ends the process in time: the main thread may be in a call that blocks, such as a look-up of a name.
     """
 
-    save: Callable[[], None]
-    """Saves the state. Called as soon as the process is to end."""
+    save: Callable[[], None] | None = None
+    """Saves the state. Called as soon as the process is to end. `None`: nothing to save, and it ends at once."""
 
     def __init__(self) -> None:
         self.inbox: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self.save = lambda: None
         self._ends_at: float | None = None
+        self._saver: threading.Thread | None = None
         self._woken, self._wake = socket.socketpair()
         self._wake.settimeout(0)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
@@ -53,18 +53,27 @@ class Signals:
 
         Does not wait, except that without a thread to spare it saves and ends at once. Further calls do nothing.
         """
+        if (save := self.save) is None:
+            os._exit(code)
         if self._ends_at is None:
             self._ends_at = time.monotonic() + STOP_WITHIN
             limit = threading.Timer(STOP_WITHIN, os._exit, (code,))
             limit.daemon = True
             try:
                 limit.start()
-                threading.Thread(target=self.save, name="save", daemon=True).start()
+                saver = threading.Thread(target=save, name="save", daemon=True)
+                saver.start()
+                self._saver = saver
             except RuntimeError:  # no thread can start
                 signal.alarm(int(STOP_WITHIN))  # ends the process if the save hangs
-                self.save()
+                save()
                 os._exit(code)
         return self._ends_at
+
+    def join(self, timeout: float) -> None:
+        """Wait until what `end` saves is on the disk, but no longer than so many seconds."""
+        if self._saver is not None:
+            self._saver.join(timeout)
 
     def _end_on_signal(self) -> None:
         while self._woken.recv(1)[0] == signal.SIGHUP:

@@ -1,6 +1,7 @@
 """The whole process: every thread and task that must run, and how it ends."""
 
 import signal
+import time
 from typing import Final
 
 import pytest
@@ -47,13 +48,14 @@ def test_every_thread_that_ends_is_named(start: Start) -> None:
     sidecar.forget_state()
     dead: set[str] = set()
     for name in WATCHED:
+        began = time.monotonic()
         sidecar.done(f"thread {name}")
         if name == "signals":
             sidecar.process.send_signal(signal.SIGHUP)
         dead.add(f"the thread {name} has ended")
         wait_for(lambda: dead < set(sidecar.health()[1].splitlines()), SLOW_MACHINE, f"{name} is named")
         status, text = sidecar.health()
-        print(f"{status} {text.splitlines()}")
+        print(f"{name}: {status} after {time.monotonic() - began:.1f} s: {text.splitlines()}")
         assert (status, text.splitlines()[0]) == (503, "not healthy")
     assert sidecar.get("/metrics")[0] == 200
     assert sidecar.stop()[0] == 0
@@ -66,8 +68,10 @@ def test_what_the_process_cannot_live_without_ends_it(start: Start, victim: str)
     """With exit code 1 and its state saved."""
     sidecar = start()
     sidecar.forget_state()
+    began = time.monotonic()
     sidecar.order(victim)
     assert sidecar.process.wait(SLOW_MACHINE) == 1
+    print(f"{victim}: exit code 1 after {time.monotonic() - began:.1f} s")
     assert is_saved(sidecar)
 
 

@@ -60,6 +60,11 @@ def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     sidecar.done("full")
 
 
+def slow_down_disk(sidecar: Ordered, brokers: ScriptedCluster) -> None:
+    """Each flush takes longer than all other parts of the stop."""
+    sidecar.done("disk")
+
+
 @pytest.mark.parametrize(
     ("trouble", "sections"),
     [
@@ -68,8 +73,9 @@ def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
         (hang_child, JMX),
         (block_stderr, {}),
         (refuse_threads, {}),
+        (slow_down_disk, {}),
     ],
-    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "no thread"],
+    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "no thread", "slow disk"],
 )
 def test_whatever_hangs(
     start: Start,

@@ -113,7 +113,7 @@ def test_the_parts_of_a_stop_share_its_time(clock: VirtualClock, monkeypatch: py
 
     started = clock.monotonic()
     sidecar: Any = SimpleNamespace(
-        _signals=SimpleNamespace(end=lambda _: started + STOP_WITHIN),
+        _signals=SimpleNamespace(end=lambda _: started + STOP_WITHIN, join=clock.advance),
         _timer=SimpleNamespace(stop=lambda: None, join=clock.advance),
         _poller=SimpleNamespace(close=close),
         _cycle=SimpleNamespace(save=lambda: clock.advance(1.0)),

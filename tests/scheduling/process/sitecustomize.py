@@ -1,7 +1,7 @@
 """Runs inside a sidecar that a test started, and does to it what the files in the folder ORDERS ask for.
 
 `thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `full` lets no further thread start, `stderr`
-lets every write to stderr wait for ever, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the
+lets every write to stderr wait for ever, `disk` lets each flush to the disk take 2 s, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the
 interpreter write a line, `list` does nothing. The answer has the names of all threads and tasks. A host named `hang`
 never resolves.
 """
@@ -22,6 +22,7 @@ from typing import Any
 
 _LOOK_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
+_FLUSH_SECONDS = 2.0
 _POLLS = "polls_0"
 _OWN = "orders"
 _resolve = socket.getaddrinfo
@@ -84,7 +85,12 @@ def _start_no_thread() -> None:
     threading.Thread.start = fail  # type: ignore[method-assign]  # for every thread
 
 
+def _slow_down_disk() -> None:
+    os.fsync = lambda _: time.sleep(_FLUSH_SECONDS)
+
+
 _ORDERS: dict[str, Callable[[], object]] = {
+    "disk": _slow_down_disk,
     "stderr": _block_stderr,
     "full": _start_no_thread,
     "atexit": lambda: atexit.register(os.write, 2, b"atexit\n"),
