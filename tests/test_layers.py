@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.page": set(),
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
     "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
-    "kafka_warden.history": OPEN | {"kafka_warden.derive"},
+    "kafka_warden.history": OPEN | CLOCK | {"kafka_warden.derive"},
     "kafka_warden.web": OPEN | SETTINGS | THREADS | {"kafka_warden.page"},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN

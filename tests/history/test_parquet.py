@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import SinkError, SinkFullError
 from kafka_warden.history.column import Table
 from kafka_warden.history.parquet import folder as folder_module
@@ -119,6 +120,20 @@ def test_files_are_written_after_roll_and_file_rows(tmp_path: Path) -> None:
     for poll in sequence((NOON, 0), (NOON + 1, 1)):
         sink.write(poll)
     assert {place.partition("/")[0] for place in visible(tmp_path / "rows")} == {"brokers", "replicas"}
+
+
+def test_files_are_written_without_new_polls_after_a_suspension(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`roll` is measured on the clock of the polls, which counts the time in which the machine was suspended."""
+    suspended = 3600.0
+    monkeypatch.setattr(time, "CLOCK_BOOTTIME", 7, raising=False)
+    monkeypatch.setattr(time, "clock_gettime", lambda _: time.monotonic() + suspended)
+    sink = ParquetSink(ParquetSettings(tmp_path, roll=60.0))
+    sink.write(at(NOON, monotonic()))
+    suspended += 61.0
+    sink.idle()
+    assert len(visible(tmp_path, "polls")) == 1
 
 
 def test_files_are_written_without_new_polls(tmp_path: Path) -> None:

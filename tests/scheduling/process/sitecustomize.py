@@ -1,9 +1,9 @@
 """Runs inside a sidecar that a test started, and does to it what the files in the folder ORDERS ask for.
 
 `thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `full` lets no further thread start, `stderr`
-lets every write to stderr wait for ever, `disk` lets each flush to the disk take 2 s, `set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the
-interpreter write a line, `list` does nothing. The answer has the names of all threads and tasks. A host named `hang`
-never resolves.
+lets every write to stderr wait for ever, `disk` lets each flush to the disk take 2 s, `set MODULE.NAME NUMBER`
+replaces a constant, `atexit` lets the end of the interpreter write a line, `list` does nothing. The answer has the
+names of all threads and tasks. A host named `hang` never resolves.
 """
 
 import asyncio

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import structlog
 
+from kafka_warden.clock import monotonic
 from kafka_warden.errors import SinkError
 from kafka_warden.history.column import Table
 from kafka_warden.history.parquet.arrow import metadata_of, to_arrow
@@ -97,7 +98,7 @@ class ParquetSink:
         self,
         settings: ParquetSettings,
         now: Callable[[], float] = time.time,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self.stats = SinkStats("parquet")
         self._settings = settings
