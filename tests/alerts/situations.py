@@ -51,6 +51,13 @@ def starved(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaPartitionUnderMinIsr", topic="wiped", broker=3, side="follower")}
 
 
+@fault("returned-empty", "A broker comes back with empty disks, and a throttle slows its return")
+def returned_empty(stage: Stage) -> Iterator[set[Fired]]:
+    """Replicas that stay out of sync while the commands of the page run; the throttle has an alert of its own."""
+    with followers.wiped.happen(stage):
+        yield {fired("KafkaReplicasOutOfSync", broker=3)}
+
+
 @fault("blind-move", "A throttled move without a sidecar")
 def blind_move(stage: Stage) -> Iterator[set[Fired]]:
     """What has to be stopped by hand."""
@@ -78,7 +85,7 @@ OWN: Final[Mapping[str, Fault]] = {
     "KafkaPartitionOffline": stale_replica,
     "KafkaPartitionUnderMinIsr": starved,
     "KafkaReassignmentStuck": stuck_move,
-    "KafkaReplicasOutOfSync": followers.wiped,
+    "KafkaReplicasOutOfSync": returned_empty,
     "KafkaWardenBlind": blind_move,
 }
 """Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""

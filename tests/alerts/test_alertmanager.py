@@ -126,6 +126,9 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", EXPLAINED, True),
     ("KafkaPartitionOffline", {}, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, False),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaBrokerUnreachable", EXPLAINED, True),
+    ("KafkaPartitionOffline", {}, "KafkaBrokerFenced", EXPLAINED, True),
+    ("KafkaPartitionOffline", {}, "KafkaLogDirOffline", {**LOG_DIR, "explained": "yes"}, True),
+    ("KafkaPartitionUnderMinIsr", {}, "KafkaLogDirOffline", {**LOG_DIR, "explained": "no"}, False),
     ("KafkaBrokerUnreachable", EXPLAINED, "KafkaReplicasOutOfSync", {**BROKER, "explained": "no"}, True),
     (
         "KafkaThrottleHoldsOriginals",

@@ -23,7 +23,9 @@ SELECTOR_LABEL = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
 SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
 """A label and what it is compared with, alternatives and all."""
 DECIDED = {
+    "KafkaBrokerFenced": {"explained"},
     "KafkaBrokerUnreachable": {"explained"},
+    "KafkaLogDirOffline": {"explained"},
     "KafkaReplicasOutOfSync": {"explained"},
     "KafkaWardenBlind": {"data"},
 }

@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import lag
+from kafka_warden.formulas import lag, stuck
 from kafka_warden.formulas.samples import share
 from kafka_warden.pipeline.backtest import lookback
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_PROBLEMS, Trial
@@ -151,7 +151,11 @@ _COUNTS: Final[Mapping[str, Condition]] = {
     "KafkaPartitionOffline": _above_zero("offline"),
 }
 _MOVES: Final[Mapping[str, Condition]] = {
-    "KafkaReassignmentStuck": lambda _: (F.col("stuck").isNotNull(), F.col("stalled"))
+    "KafkaReassignmentStuck": lambda _: (
+        # As in alerts/moves.rules.yml: a leader that is gone or does not answer is another alert.
+        _known(~F.col("stuck").isin(stuck.Cause.LEADER_UNRESPONSIVE.value, stuck.Cause.NO_LEADER.value)),
+        F.col("stalled"),
+    )
 }
 _BROKERS: Final[Mapping[str, Condition]] = {
     "KafkaBrokerPartitionLimit": _share_of("counted", "max_broker_partitions"),
