@@ -93,10 +93,6 @@ class StoreInUseError(StoreError):
     """Another process writes to the store; the message names it."""
 
 
-class CheckpointError(UnusableError):
-    """The checkpoint of a streaming job cannot be read; the message names the file."""
-
-
 class HistoryTopicError(UnusableError):
     """The topic of history cannot be used; the message names it."""
 
@@ -111,10 +107,6 @@ class TopicMissingError(HistoryTopicError):
 
 class TopicDeniedError(HistoryTopicError):
     """The brokers refuse the login, or the principal has no right to read it."""
-
-
-class MessagesLostError(HistoryTopicError):
-    """The topic deleted messages before they were read."""
 
 
 class JobError(KafkaWardenError):

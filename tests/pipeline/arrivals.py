@@ -10,11 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import marts
-from kafka_warden.pipeline.jobs.rollup import Options, batch
+from kafka_warden.pipeline.jobs.rollup import batch
 from kafka_warden.pipeline.marts.rollup import MARTS
-from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.rollup.stream import rows
-from kafka_warden.pipeline.rollup.stream.run import Streaming, stream
 from tests import scene
 from tests.history.places import NOON, write
 from tests.history.replay import polls
@@ -48,14 +45,8 @@ def arrive(file: Path, start: Path, end: Path, name: str = "") -> None:
 
 def rolled(spark: SparkSession, folder: Path, output: Path) -> dict[str, Any]:
     """Marts of the batch job."""
-    batch(request(spark, folder, output, Options()))
+    batch(request(spark, folder, output))
     return contents(spark, output)
-
-
-def streamed(spark: SparkSession, folder: Path, output: Path, delay: float = 86400.0) -> None:
-    """Start the stream, let it take all that is there, and stop it."""
-    streaming = Streaming(output / "_rollup-stream", delay, 0.0, until_done=True)
-    stream(spark, rows.of_files(spark, folder), output, streaming, Progress(spark.sparkContext))
 
 
 def contents(spark: SparkSession, output: Path) -> dict[str, Any]:

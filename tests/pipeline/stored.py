@@ -40,7 +40,7 @@ def take(spark: SparkSession, store: Path, landing: Path, options: ingest.Option
 
 def roll_up(spark: SparkSession, store: Path, start: float = 0.0, end: float = math.inf) -> None:
     """Roll up what is new, or a span."""
-    rollup.run(request(spark, store, Path(), rollup.Options(), start, end))
+    rollup.run(request(spark, store, Path(), None, start, end))
 
 
 def marts(spark: SparkSession, store: Path) -> dict[str, Any]:

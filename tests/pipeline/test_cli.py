@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden import cli
-from kafka_warden.errors import CheckpointError, HistoryFileError, KafkaWardenError, MartError, TruthError
+from kafka_warden.errors import HistoryFileError, KafkaWardenError, MartError, TruthError
 from kafka_warden.pipeline.cli import JOBS, load, parser
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress, tasks
@@ -39,18 +39,12 @@ def test_job_has_its_name_and_help(name: str) -> None:
     ("jobs", "given", "message"),
     [
         ("rollup", ["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
-        ("rollup", ["--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
-        ("rollup", ["--accept-loss"], "--accept-loss: only valid with --input kafka://"),
-        ("rollup", ["--until-done"], "--until-done: only valid with --stream"),
-        ("rollup", ["--every", "5m"], "--every: only valid with --stream"),
-        ("rollup", ["--late", "2h"], "--late: only valid with --stream"),
-        ("rollup", ["--checkpoint", "x"], "--checkpoint: only valid with --stream"),
-        ("rollup", ["--stream", "--every", "1"], "--every: expected a duration"),
-        ("rollup", ["--stream", "--start", "2026-11-21T17:00"], "--start, --end: not valid with a stream"),
-        ("rollup,plan", [], "plan cannot be run together with other jobs, run it by itself: the following arguments"),
+        ("ingest", ["--store", "s", "--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
+        ("ingest", ["--store", "s", "--input", "kafka://x"], "--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC"),
+        ("rollup", ["--every", "1"], "--every: expected a duration"),
+        ("rollup", ["--every", "1m", "--start", "2026-11-21T17:00"], "--start, --end: not valid with --every"),
         ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
         ("ingest", [], "ingest: give --input and --store"),
-        ("rollup", ["--stream", "--store", "x"], "--stream, or a topic: not valid with --store"),
         ("rollup", ["--store", "x", "--jars", "/nowhere"], "--jars: no jars in /nowhere; fetch them: kafka-warden"),
     ],
 )
@@ -126,7 +120,7 @@ def test_several_jobs_share_a_session(
     sessions[0].stop.assert_called_once_with()
 
 
-@pytest.mark.parametrize("failure", [CheckpointError, HistoryFileError, MartError, TruthError])
+@pytest.mark.parametrize("failure", [HistoryFileError, MartError, TruthError])
 def test_what_cannot_be_used_is_reported_in_a_line(
     failure: type[KafkaWardenError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs.rollup import Options, batch
+from kafka_warden.pipeline.jobs.rollup import batch
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.progress import Progress
 from tests.history.places import NOON, rewrite
@@ -212,7 +212,7 @@ def test_part_of_history_replaces_its_hours_only(
     rolled(spark, source, tmp_path)
     before = set(tmp_path.rglob("*.parquet"))
     one = History(spark, source, NOON + 3600, NOON + 7200)
-    batch(Request(spark, one, source, tmp_path, Options(), Progress(spark.sparkContext)))
+    batch(Request(spark, one, source, tmp_path, None, Progress(spark.sparkContext)))
     assert contents(spark, tmp_path) == rolled_up
     kept = before & set(tmp_path.rglob("*.parquet"))
     hours = {mart.name: [file.parent.name for file in kept if mart.name in file.parts] for mart in MARTS}

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from sandbox import wait_for
 from tests.history.places import write
 from tests.pipeline.arrivals import arrive, history_polls, rolled
-from tests.pipeline.killed import PLAIN, ROOT, TIME_LIMIT
+from tests.pipeline.commands import PLAIN, ROOT, TIME_LIMIT
 from tests.pipeline.stored import landed, marts, rows
 from tests.support.processes import run
 

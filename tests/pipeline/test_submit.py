@@ -19,7 +19,7 @@ from kafka_warden.pipeline.marts.forecast import FORECASTS
 from sandbox.ports import LOOPBACK
 from sandbox.spark import Room, standalone
 from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
-from tests.pipeline.killed import PLAIN, ROOT
+from tests.pipeline.commands import PLAIN, ROOT
 from tests.support.processes import checked
 from tests.support.spark_jobs import request
 

@@ -6,14 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from kafka_warden.config import values
+from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
-from kafka_warden.pipeline import interrupt, jars, session
+from kafka_warden.pipeline import interrupt, jars, loop, session
 from kafka_warden.pipeline.failures import error_text
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
@@ -42,16 +44,29 @@ def main(arguments: Sequence[str]) -> int:
     parsed = parser(arguments).parse_args(arguments)
     if parsed.job == jars.COMMAND:
         return jars.run(parsed)
-    chosen = _chosen(parsed)
+    chosen, every = _chosen(parsed), _every(parsed)
     with interrupt.installed():
         spark = _session(parsed)
         interrupt.install()
         try:
-            return _run(chosen, spark, parsed)
+            if every is None:
+                return _run(chosen, spark, parsed)
+            report = Progress(spark.sparkContext).say
+            return loop.repeat(lambda: _run(chosen, spark, parsed), every, report)
         finally:
             # If the JVM is gone there is nothing to stop, and the job has reported it.
             with suppress(Py4JError):
                 spark.stop()
+
+
+def _every(parsed: argparse.Namespace) -> float | None:
+    """Return the seconds between two rounds; None for one round."""
+    if parsed.every is None:
+        return None
+    if parsed.start > 0 or parsed.end != float("inf"):
+        raise ConfigError("--start, --end: not valid with --every, which takes all that arrives; leave them out")
+    seconds: float = read_values({"every": parsed.every}, {"every": values.duration})["every"]
+    return seconds
 
 
 def _session(parsed: argparse.Namespace) -> SparkSession:
@@ -87,29 +102,14 @@ def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> in
 
 
 def _chosen(parsed: argparse.Namespace) -> _Chosen:
-    """Read the options of every named job; several jobs have the defaults of their own flags."""
+    """Read the options of every named job."""
     jobs = [load(name) for name in parsed.job.split(_SEPARATOR)]
     given = {name for name in ("input", "output", "store") if getattr(parsed, name) is not None}
     for job in jobs:
         if not any(places <= given for places in job.places):
             wanted = ", or ".join(" and ".join(f"--{name}" for name in sorted(places)) for places in job.places)
             raise ConfigError(f"{job.name}: give {wanted}")
-    if len(jobs) == 1:
-        return [(jobs[0], jobs[0].read_flags(parsed))]
-    chosen = []
-    for job in jobs:
-        defaults = _Defaults(prog=job.name, add_help=False)
-        job.add_flags(defaults)
-        chosen.append((job, job.read_flags(argparse.Namespace(**{**vars(defaults.parse_args([])), **vars(parsed)}))))
-    return chosen
-
-
-class _Defaults(argparse.ArgumentParser):
-    """The flags of one job among several."""
-
-    def error(self, message: str) -> NoReturn:
-        """Report that the job requires a flag of its own."""
-        raise ConfigError(f"{self.prog} cannot be run together with other jobs, run it by itself: {message}")
+    return [(job, job.read_flags(parsed)) for job in jobs]
 
 
 def load(name: str) -> Job[Any]:
@@ -123,13 +123,18 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="kafka-warden pipeline",
         description="Spark jobs over the history of one cluster or of a fleet (docs/pipeline.md). Several, such as"
-        " rollup,moves,report, run one after the other in one session; they take only the flags that all jobs share.",
+        " rollup,moves,report, run one after the other in one session, with the flags of all of them.",
         allow_abbrev=False,
     )
     commands = made.add_subparsers(dest="job", required=True, metavar="JOB")
     first = next(iter(arguments), "")
-    if _SEPARATOR in first and set(first.split(_SEPARATOR)) <= set(JOBS):
-        _add_shared(commands.add_parser(first, allow_abbrev=False))
+    several = first.split(_SEPARATOR)
+    if len(several) > 1 and set(several) <= set(JOBS):
+        # A flag of two jobs is for both.
+        command = commands.add_parser(first, allow_abbrev=False, conflict_handler="resolve")
+        _add_shared(command)
+        for name in several:
+            load(name).add_flags(command)
         return made
     for name in [first] if first in JOBS else JOBS:
         job = load(name)
@@ -142,7 +147,7 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--input", metavar="FOLDER", help="history of one sidecar, or of many")
+    command.add_argument("--input", metavar="FOLDER", help="history of one sidecar, or of many; of ingest also a topic")
     command.add_argument("--output", metavar="FOLDER", help="folder for the marts")
     command.add_argument("--store", metavar="FOLDER", help="store of tables (docs/pipeline-store.md)")
     command.add_argument(
@@ -151,6 +156,7 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
     command.add_argument("--memory", default="2g", help="of the driver; all of it with a local master (default: 2g)")
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
+    command.add_argument("--every", metavar="DURATION", help="run again and again, for example every 5m")
     command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour of history to read")
     command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="end of the history to read")
 

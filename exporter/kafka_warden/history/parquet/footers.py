@@ -5,13 +5,12 @@ A footer has some kilobytes, so a whole folder is checked before any row of it i
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -76,6 +75,8 @@ class Range:
     until: float
     """Times, inclusive, in Unix seconds."""
     rows: int
+    whole: bool = True
+    """Whether each of its polls is: a range of offsets of the topic may have a part of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def inventory(folder: Path | str) -> Inventory:
         ConfigError: the address cannot be used.
         EmptyHistoryError: there are no history files.
     """
-    system, path, prefix = _system(folder)
+    system, path, prefix = file_system(folder)
     try:
         entries = system.get_file_info(pafs.FileSelector(path, recursive=True))
     except OSError as problem:
@@ -157,8 +158,12 @@ def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
             yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour, entry.size)
 
 
-def _system(folder: Path | str) -> tuple[Any, str, str]:
-    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark."""
+def file_system(folder: Path | str) -> tuple[Any, str, str]:
+    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark.
+
+    Raises:
+        ConfigError: the address cannot be used.
+    """
     # Spark writes `file:/tmp`, users write `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:
@@ -169,21 +174,18 @@ def _system(folder: Path | str) -> tuple[Any, str, str]:
     except (pa.ArrowInvalid, OSError) as problem:
         raise ConfigError(
             f"{folder}: files cannot be listed at this address ({problem}); give a folder, or an address such as"
-            " s3a://bucket/history. Only the job rollup reads a topic, kafka://..."
+            " s3a://bucket/history. A topic is kafka://HOST:PORT/TOPIC"
         ) from problem
     return system, path, text[: text.rfind(path)]
 
 
-def check_file(uri: str, table: str) -> None:
-    """Check the footer of one file; Spark reports its name as an URI.
-
-    Raises:
-        HistoryFileError: names the file and what is wrong with it.
-    """
-    place = unquote(uri)
-    system, path, _ = _system(place)
-    with opened(system, Found(place, path, table, 0)):
-        pass
+def existing(places: Collection[str]) -> set[str]:
+    """Return the files, all of one folder's file system, that are there."""
+    if not places:
+        return set()
+    system, _, prefix = file_system(next(iter(places)))
+    found = system.get_file_info([place.removeprefix(prefix) for place in places])
+    return {place for place, entry in zip(places, found, strict=True) if entry.is_file}
 
 
 def ranges_of(parquet: Any) -> list[Range]:
