@@ -93,10 +93,6 @@ class StoreInUseError(StoreError):
     """Another process writes to the store; the message names it."""
 
 
-class CheckpointError(UnusableError):
-    """The checkpoint of a streaming job cannot be read; the message names the file."""
-
-
 class HistoryTopicError(UnusableError):
     """The topic of history cannot be used; the message names it."""
 

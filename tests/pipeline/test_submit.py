@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.jobs import forecast
 from kafka_warden.pipeline.jobs.forecast.series import Options
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.forecast import FORECASTS
 from sandbox.ports import LOOPBACK
 from sandbox.spark import Room, standalone
-from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
-from tests.pipeline.killed import PLAIN, ROOT
+from tests.pipeline.arrivals import files_of, history_polls
+from tests.pipeline.commands import PLAIN, ROOT
+from tests.pipeline.stored import mart, marts, rolled
+from tests.pipeline.stored import request as run_of
 from tests.support.processes import checked
-from tests.support.spark_jobs import request
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
 
@@ -46,14 +46,15 @@ def master(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFact
         yield cluster.address
 
 
-def submit(job: str, environment: Mapping[str, str], folder: Path, master: str) -> None:
+def submit(jobs: str, jars: Path, environment: Mapping[str, str], folder: Path, master: str) -> None:
     """Run the line of the documentation, with places of this test and the room that there is."""
     (line,) = re.findall(r"^ {4}(spark-submit .*)$", (ROOT / "docs" / "pipeline.md").read_text(), re.MULTILINE)
     line = line.replace("--driver-memory 2g", f"--driver-memory 1g --executor-memory 512m {shlex.join(PLAIN)}")
-    for written, here in (("spark://host:7077", master), ("rollup", job), ("/var/lib/kafka-warden/", "")):
+    places = (("/opt/kafka-warden/jars", str(jars)), ("/var/lib/kafka-warden/", ""))
+    for written, here in (("spark://host:7077", master), ("ingest,rollup", jobs), *places):
         assert written in line
         line = line.replace(written, here)
-    checked("bash", "-c", line, cwd=folder, env=environment, timeout=None)
+    checked("bash", "-c", f"{line} --keep-raw 100000", cwd=folder, env=environment, timeout=None)
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +68,15 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(spark: SparkSession, history: Path) -> Any:
     """What the jobs make of them here."""
-    output = history.parent / "expected"
-    made = rolled(spark, history, output)
-    forecast.JOB.run(request(spark, history, output, Options()))
-    return made, limits(spark, output)
+    place = history.parent / "expected"
+    made = rolled(spark, place, history)
+    forecast.JOB.run(run_of(spark, place, Options()))
+    return made, limits(spark, place)
 
 
-def limits(spark: SparkSession, output: Path) -> list[str]:
-    """The forecasts of a folder of marts."""
-    return sorted(map(repr, read(spark, FORECASTS, output).collect()))
+def limits(spark: SparkSession, place: Path) -> list[str]:
+    """The forecasts of a store."""
+    return sorted(map(repr, mart(spark, place, FORECASTS).collect()))
 
 
 @pytest.mark.parametrize("where", ["local[2]", "standalone"])
@@ -84,13 +85,13 @@ def test_submitted_jobs(
     environment: Mapping[str, str],
     history: Path,
     expected: Any,
+    jars: Path,
     where: str,
     request: pytest.FixtureRequest,
 ) -> None:
     """A roll-up, and forecasts, which are made in Python where executors run, give what they give here."""
     master = request.getfixturevalue("master") if where == "standalone" else where
-    shutil.rmtree(history.parent / "marts", ignore_errors=True)
-    for job in ("rollup", "forecast"):
-        submit(job, environment, history.parent, master)
-    assert (contents(spark, history.parent / "marts"), limits(spark, history.parent / "marts")) == expected
+    shutil.rmtree(history.parent / "store", ignore_errors=True)
+    submit("ingest,rollup,forecast", jars, environment, history.parent, master)
+    assert (marts(spark, history.parent / "store"), limits(spark, history.parent / "store")) == expected
     assert expected[1], "there is something to forecast"

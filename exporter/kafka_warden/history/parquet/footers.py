@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -56,14 +55,6 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Footer:
-    """A file that was checked."""
-
-    file: Found
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class Range:
     """The rows of one run in a file."""
 
@@ -99,15 +90,6 @@ class Inventory:
             raise EmptyHistoryError(f"{self.folder}: no history of the time from {start:g} to {end:g} (Unix seconds)")
         return Inventory(self.folder, self.system, kept)
 
-    def footers(self, table: str) -> list[Footer]:
-        """Read the footer of every file of a table, and check it.
-
-        Raises:
-            HistoryFileError: names the file and what is wrong with it.
-        """
-        with ThreadPoolExecutor(THREADS) as threads:
-            return list(threads.map(self._footer, (file for file in self.files if file.table == table)))
-
     def ranges(self, files: Sequence[Found]) -> Iterator[tuple[Found, list[Range] | HistoryFileError]]:
         """Read the footers of some files: the rows of each by run, or what is wrong with the file."""
         with ThreadPoolExecutor(THREADS) as threads:
@@ -119,10 +101,6 @@ class Inventory:
                 return ranges_of(parquet)
         except HistoryFileError as problem:
             return problem
-
-    def _footer(self, file: Found) -> Footer:
-        with opened(self.system, file) as parquet:
-            return Footer(file, parquet.metadata.num_rows)
 
 
 def hours_of(start: float, end: float) -> tuple[float, float]:
@@ -137,7 +115,7 @@ def inventory(folder: Path | str) -> Inventory:
         ConfigError: the address cannot be used.
         EmptyHistoryError: there are no history files.
     """
-    system, path, prefix = _system(folder)
+    system, path, prefix = file_system(folder)
     try:
         entries = system.get_file_info(pafs.FileSelector(path, recursive=True))
     except OSError as problem:
@@ -157,8 +135,12 @@ def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
             yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour, entry.size)
 
 
-def _system(folder: Path | str) -> tuple[Any, str, str]:
-    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark."""
+def file_system(folder: Path | str) -> tuple[Any, str, str]:
+    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark.
+
+    Raises:
+        ConfigError: the address cannot be used.
+    """
     # Spark writes `file:/tmp`, users write `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:
@@ -169,21 +151,9 @@ def _system(folder: Path | str) -> tuple[Any, str, str]:
     except (pa.ArrowInvalid, OSError) as problem:
         raise ConfigError(
             f"{folder}: files cannot be listed at this address ({problem}); give a folder, or an address such as"
-            " s3a://bucket/history. Only the job rollup reads a topic, kafka://..."
+            " s3a://bucket/history. A topic is kafka://HOST:PORT/TOPIC"
         ) from problem
     return system, path, text[: text.rfind(path)]
-
-
-def check_file(uri: str, table: str) -> None:
-    """Check the footer of one file; Spark reports its name as an URI.
-
-    Raises:
-        HistoryFileError: names the file and what is wrong with it.
-    """
-    place = unquote(uri)
-    system, path, _ = _system(place)
-    with opened(system, Found(place, path, table, 0)):
-        pass
 
 
 def ranges_of(parquet: Any) -> list[Range]:

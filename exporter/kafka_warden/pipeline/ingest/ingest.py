@@ -20,10 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import HistoryFileError
 from kafka_warden.history.parquet.footers import Found, Inventory, Range
 from kafka_warden.history.schema import BY_NAME, TABLES, ddl
+from kafka_warden.pipeline.addresses import literal
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import Gap, How, Known, Planned, gaps, planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.storage import literal
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
 from kafka_warden.pipeline.timeline import DAY
 

@@ -1,8 +1,8 @@
 """The job `ingest`: takes the files of the landing zone into the raw tables of a store, each row once."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -15,11 +15,8 @@ from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
 from kafka_warden.pipeline.rollup.windows import HOUR
-from kafka_warden.pipeline.store import LANDING, of_mart, raw, unix_time
+from kafka_warden.pipeline.store import KEEP, LANDING, of_mart, raw, unix_time
 
-KEEP: Final = 30
-KEEP_MINUTES: Final = 90
-"""Days."""
 MOST_NAMED: Final = 3
 """Problems that are named one by one."""
 
@@ -28,9 +25,8 @@ MOST_NAMED: Final = 3
 class Options:
     """What the user chose."""
 
-    keep_raw: int = KEEP
-    keep_minutes: int = KEEP_MINUTES
-    """Days of rows that are kept."""
+    keep: Mapping[str, int] = field(default_factory=dict)
+    """Days of rows that are kept, by the names of `store.KEEP`; the store has the others."""
 
 
 def run(request: Request[Options]) -> None:
@@ -40,22 +36,22 @@ def run(request: Request[Options]) -> None:
         StoreError: the store cannot be used.
         EmptyHistoryError: the landing zone has no file of history.
     """
-    store, options = request.store, request.options
-    assert store is not None  # noqa: S101  # `places`
+    store = request.store
     store.create([mart for job in (rollup, moves, backtest, forecast, plan) for mart in job.MARTS])
     today = datetime.now(UTC).date()
-    oldest = today - timedelta(days=options.keep_raw)
+    keep = store.retention(request.options.keep)
+    oldest = today - timedelta(days=keep["raw"])
     listed = inventory(request.input)
     kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
     done = ingest(store, replace(listed, files=kept), request.progress)
-    for line in lines(done, len(listed.files) - len(kept), options.keep_raw):
+    for line in lines(done, len(listed.files) - len(kept), keep["raw"]):
         request.progress.say(line)
     if done.files:
         compact(store, done.batch, request.progress)
     for table in (LANDING, *(raw(table.name) for table in TABLES)):
         store.expire(table, oldest)
     for mart in MINUTES:
-        store.expire(of_mart(mart), today - timedelta(days=options.keep_minutes))
+        store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
 
 
 def lines(done: Summary, old: int, days: int) -> Iterator[str]:
@@ -74,14 +70,14 @@ def lines(done: Summary, old: int, days: int) -> Iterator[str]:
 
 
 def _add_flags(parser: ArgumentParser) -> None:
-    add, default = parser.add_argument, Options()
-    add("--keep-raw", metavar="DAYS", help=f"raw rows that are kept (default: {default.keep_raw})")
-    add("--keep-minutes", metavar="DAYS", help=f"minutes that are kept (default: {default.keep_minutes})")
+    for name, days in KEEP.items():
+        what = f"days of {name} rows that the store keeps, from now on (at first {days})"
+        parser.add_argument(f"--keep-{name}", metavar="DAYS", help=what)
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    given = read_values(vars(parsed), dict.fromkeys(("keep_raw", "keep_minutes"), values.whole_number))
-    return Options(**{name: days for name, days in given.items() if days is not None})
+    given = read_values(vars(parsed), {f"keep_{name}": values.whole_number for name in KEEP})
+    return Options({name.removeprefix("keep_"): days for name, days in given.items() if days is not None})
 
 
 JOB: Final = Job(
@@ -90,5 +86,4 @@ JOB: Final = Job(
     _add_flags,
     _read_flags,
     run,
-    (frozenset({"input", "store"}),),
 )

@@ -5,12 +5,10 @@ from typing import Final
 from kafka_warden.pipeline.marts.mart import Field, Mart
 
 GRAINS: Final = ("minute", "hour")
-FOLDERS: Final = ("date", "hour")
-"""An hour is replaced as a whole."""
 
 _CLUSTER: Final = Field("cluster_id", "string", "", "Kafka's id of the cluster")
 _START: Final = Field("start", "timestamp", "UTC", "start of the window, by the sidecar's wall clock")
-_FOLDERS: Final = (
+_WHEN: Final = (
     Field("date", "date", "UTC", "day of the window's start"),
     Field("hour", "int", "UTC", "hour of day of the window's start"),
 )
@@ -102,9 +100,8 @@ def _mart(subject: str, grain: str, about: str, columns: tuple[Field, ...], key:
     return Mart(
         f"{subject}_{grain}",
         f"One row per {about} and {grain} with a poll of it.",
-        (_CLUSTER, _START, *columns, *_FOLDERS),
+        (_CLUSTER, _START, *columns, *_WHEN),
         ("cluster_id", "start", *key),
-        FOLDERS,
     )
 
 

@@ -1,0 +1,9 @@
+"""What tests that start the command as a process share."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TIME_LIMIT = 600.0
+"""Seconds until a process has come to some step, on a machine that does much else."""
+# Plans of tests run once: compiling them takes longer than running them would.
+PLAIN = ("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN", "--conf", "spark.sql.codegen.wholeStage=false")
