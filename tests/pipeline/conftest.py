@@ -12,7 +12,8 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import session
 from kafka_warden.pipeline.jars import S3, fetch, listed
 from sandbox.jars import cache_directory
-from tests.pipeline.arrivals import files_of, history_polls
+from tests.history.places import write
+from tests.pipeline.arrivals import history_polls
 from tests.pipeline.stored import marts, roll_up, stored
 
 
@@ -48,7 +49,7 @@ def judged() -> list[Poll]:
 def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Their files, in a folder whose name is a pattern where Spark looks for one."""
     made = tmp_path_factory.mktemp("history [1] {a,b}*")
-    files_of(made, judged)
+    write(made, judged)
     return made
 
 
@@ -86,6 +87,8 @@ def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFac
         # Plans of tests run once: compiling them takes longer than running them would.
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.codegen.wholeStage": "false",
+        # No test reads them.
+        "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }
     # The compiler that starts fast: tests end before the other one pays off.
     with pytest.MonkeyPatch.context() as patch:

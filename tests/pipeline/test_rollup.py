@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.pipeline.marts.rollup import MARTS
-from tests.history.places import NOON, rewrite
+from tests.history.places import NOON, rewrite, write
 from tests.history.replay import polls
-from tests.pipeline.arrivals import arrive, files_of, history_polls
+from tests.pipeline.arrivals import POLLS, arrive, history_polls
 from tests.pipeline.stored import of_cluster, rolled
 
 HOURS = 4
@@ -72,17 +72,17 @@ def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judg
     } == found
 
 
-def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any]) -> None:
+def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """A partition without a leader has no rate: neither its topic nor the cluster has one, and other topics do."""
     assert window(rolled_up, "cluster_hour", 1)["bytes_in_max"] is None
-    assert window(rolled_up, "topic_hour", 1, "quiet")["bytes_in_max"] is None
-    assert window(rolled_up, "topic_hour", 1, "orders")["bytes_in_max"] is not None
+    assert window(rolled_up, "topic_hour", 1, "quiet", topic_id(judged[0], "quiet"))["bytes_in_max"] is None
+    assert window(rolled_up, "topic_hour", 1, "orders", topic_id(judged[0], "orders"))["bytes_in_max"] is not None
 
 
 def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """Bytes in, stored, lacking and the counts of a topic are those of its partitions in the polls of the hour."""
     for hour in range(HOURS):
-        row = window(rolled_up, "topic_hour", hour, "orders")
+        row = window(rolled_up, "topic_hour", hour, "orders", topic_id(judged[0], "orders"))
         mine = in_hour(judged, hour)
         rates = [poll.derived.bytes_in[topic_rows(poll, "orders")].sum() for poll in mine]
         known = [rate for rate in rates if not np.isnan(rate)]
@@ -159,8 +159,8 @@ def test_broker_windows_have_throttles(rolled_up: dict[str, Any]) -> None:
 def odd(spark: SparkSession, judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Marts of clusters that each lack something, or have it twice."""
     folder = tmp_path_factory.mktemp("odd")
-    for name in ("twice", "lost", "blind", "jumped"):
-        files_of(folder / name, of_cluster(judged, name))
+    for name in ("twice", "lost", "blind", "jumped", "again"):
+        write(folder / name, of_cluster(judged, name))
     for number, file in enumerate(sorted((folder / "twice").rglob("kafka-warden-*.parquet"), reverse=True)):
         if number % 3:
             arrive(file, folder, folder / f"sidecar-{number % 3}", "copy-" if number % 2 else "")
@@ -170,9 +170,22 @@ def odd(spark: SparkSession, judged: list[Poll], tmp_path_factory: pytest.TempPa
     for file in (folder / "blind" / "polls").rglob("*.parquet"):
         if "hour=23" not in file.parts:
             blind(file, "under_replicated_known", "min_isr_known")
+    for table in ("partitions", "replicas"):
+        for file in (folder / "again" / table).rglob("hour=23/*.parquet"):
+            created_again(file, "orders", judged[POLLS // 2].sequence)
     later = [replace(poll.snapshot, cluster_id="jumped") for poll in history_polls(6, beginning=NOON + 400 * 86400)]
-    files_of(folder / "later", polls(later, run="after"))
+    write(folder / "later", polls(later, run="after"))
     return rolled(spark, folder.with_name("store"), folder)
+
+
+def created_again(file: Path, topic: str, since: int) -> None:
+    """Give a topic another id, from a poll on."""
+    rows = pq.read_table(file)
+    columns = (rows[name].to_pylist() for name in ("sequence", "topic", "topic_id"))
+    named = zip(*columns, strict=True)
+    column = rows.schema.get_field_index("topic_id")
+    new = pa.array(["another" if (name, number >= since) == (topic, True) else each for number, name, each in named])
+    rewrite(file, rows.set_column(column, "topic_id", new.cast(rows.schema.field("topic_id").type)))
 
 
 def of(found: dict[str, Any], mart: str, cluster: str) -> list[dict[str, Any]]:
@@ -202,6 +215,15 @@ def test_count_is_unknown_where_a_poll_does_not_know(odd: dict[str, Any]) -> Non
         assert {row[name] for row in mine if row["hour"] != 23} == {None}
         assert None not in {row[name] for row in mine if row["hour"] == 23}
     assert None not in {row["offline_max"] for row in mine}
+
+
+def test_topic_that_was_created_again_is_another(odd: dict[str, Any]) -> None:
+    """In the hour of its new id it has two rows, each with the partitions of one topic."""
+    mine = [row for row in of(odd, "topic_hour", "again") if row["topic"] == "orders"]
+    hours = Counter(row["hour"] for row in mine)
+    assert {hour: count for hour, count in hours.items() if count > 1} == {23: 2}
+    assert {row["partitions_max"] for row in mine} == {2}
+    assert {row["replicas_max"] for row in mine} == {6}
 
 
 def test_clock_that_jumps_loses_nothing(odd: dict[str, Any], judged: list[Poll]) -> None:

@@ -24,8 +24,11 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "true",
     # Of a shuffle partition, and so of a mart's file in memory; a tenth of that on disk.
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64m",
-    # 32 MB of zstd hold some 5 million replica samples.
+    # A task reads 32 MB of zstd, of many files if they are small: some 5 million replica samples. A split has whole row
+    # groups.
     "spark.sql.files.maxPartitionBytes": "32m",
+    "spark.sql.files.openCostInBytes": "256k",
+    "parquet.block.size": str(32 << 20),
     "spark.sql.parquet.compression.codec": "zstd",
     # The default is the INT96 of Spark before 3.0.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -40,7 +43,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """Settings of every job; `--conf` overrides them."""
 
-_AT_START: Final[Mapping[str, str]] = {
+AT_START: Final[Mapping[str, str]] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.log.level": "ERROR",
@@ -97,7 +100,7 @@ def make(
         ConfigError: there are no jars in the folder.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    settings = {**SETTINGS, **_AT_START, "spark.app.name": f"kafka-warden {name}"}
+    settings = {**SETTINGS, **AT_START, "spark.app.name": f"kafka-warden {name}"}
     # A bar with the tasks of each stage.
     settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     if jars is not None:

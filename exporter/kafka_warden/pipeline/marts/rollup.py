@@ -44,6 +44,7 @@ _BROKER: Final = (
 
 _TOPIC: Final = (
     Field("topic", "string", "", "topic name"),
+    Field("topic_id", "string", "", "topic id"),
     Field("partitions_max", "bigint", "", "partitions, maximum"),
     Field("replicas_max", "bigint", "", "replicas including adding ones, maximum"),
     Field("bytes_in_mean", "double", "bytes/s", "into all partitions, mean"),
@@ -106,7 +107,7 @@ def _mart(subject: str, grain: str, about: str, columns: tuple[Field, ...], key:
 
 
 BROKERS: Final = {grain: _mart("broker", grain, "broker", _BROKER, ("broker",)) for grain in GRAINS}
-TOPICS: Final = {grain: _mart("topic", grain, "topic", _TOPIC, ("topic",)) for grain in GRAINS}
+TOPICS: Final = {grain: _mart("topic", grain, "topic", _TOPIC, ("topic", "topic_id")) for grain in GRAINS}
 REPLICAS: Final = {
     grain: _mart("replica", grain, "replica", _REPLICA, ("topic", "topic_id", "partition", "broker"))
     for grain in GRAINS
