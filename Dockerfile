@@ -2,6 +2,7 @@
 # Both run as a user without rights, write only to /var/lib/kafka-warden, and hold no compiler and no pip.
 ARG PYTHON=python:3.11-slim-bookworm
 ARG JDK=eclipse-temurin:17-jdk-jammy
+ARG MAVEN=maven:3.9-eclipse-temurin-17
 
 # A Java runtime of the modules that the JMX child needs (jdk.crypto.ec for TLS) and no more: 36 MB instead of some 200.
 FROM ${JDK} AS java
@@ -27,12 +28,21 @@ RUN python -m venv /opt/pipeline \
  && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark]' \
  && /opt/pipeline/bin/pip uninstall --yes setuptools pip
 
-# `docker run IMAGE pipeline rollup --input ... --output ...`, and `--entrypoint spark-submit` with the file that
+# The jars of tables, topic and S3 with their licences and notices, each with the SHA-256 of pipeline/jars.txt.
+FROM ${MAVEN} AS maven
+FROM build-pipeline AS jars
+COPY --from=java /opt/java/openjdk /opt/java/openjdk
+COPY --from=maven /usr/share/maven /usr/share/maven
+RUN JAVA_HOME=/opt/java/openjdk PATH=/usr/share/maven/bin:/opt/java/openjdk/bin:$PATH \
+      /opt/pipeline/bin/kafka-warden pipeline jars --s3 --to /opt/jars
+
+# `docker run IMAGE pipeline ingest,rollup --input ... --store ...`, and `--entrypoint spark-submit` with the file that
 # docs/pipeline.md names. Python, Spark and a whole JDK 17, which Spark needs more modules of than one would list.
 FROM ${PYTHON} AS pipeline
 COPY --from=java /opt/java/openjdk /opt/java/openjdk
 COPY --from=build-pipeline /opt/pipeline /opt/pipeline
-ENV JAVA_HOME=/opt/java/openjdk PATH=/opt/pipeline/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+COPY --from=jars /opt/jars /opt/jars
+ENV JAVA_HOME=/opt/java/openjdk KAFKA_WARDEN_JARS=/opt/jars PATH=/opt/pipeline/bin:$PATH PYTHONDONTWRITEBYTECODE=1
 # Spark needs a user with a name and a home: Hadoop reads the name, Ivy puts its cache into the home.
 RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden \
  && echo 'kafka-warden:x:10073:10073::/var/lib/kafka-warden:/usr/sbin/nologin' >> /etc/passwd

@@ -94,7 +94,7 @@ demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends 
 pictures: setup ## draw docs/pictures: what two dashboards show at the alert of the last demo
 	$(VENV)/python -m sandbox.demo_pictures
 
-pipeline-demo: setup ## from the recorded history of a cluster to the report and a plan, by Spark; no Kafka, no network
+pipeline-demo: setup ## from the recorded history of a cluster to the report and a plan, by Spark; fetches jars once, then no network
 	scripts/pipeline-demo $(ARGS)
 
 sandbox: tools setup ## a Kafka cluster on loopback to play with; Ctrl-C ends it

@@ -1,8 +1,8 @@
-"""`python -m bench.rollup`: the roll-up of growing histories, with DuckDB beside it, and on a standalone Spark.
+"""`python -m bench.rollup`: two jobs on growing histories, with DuckDB beside them, and on a standalone Spark.
 
 A history in bulk of one cluster is generated for each size (docs/fleet.md): 10,005 partitions with three replicas, 10 s
 between two polls. Each run is a process of its own, `local[2]` with 4 GB. Spark's event log has the spilled bytes.
-DuckDB makes the same nine marts; all have to be alike.
+`ingest` makes the store, `rollup` its marts. DuckDB makes the same nine marts; all have to be alike.
 """
 
 import argparse
@@ -50,11 +50,11 @@ def measure(sizes: Sequence[int], scratch: Path) -> Iterator[Run]:
     """Run every size, and the first one on a standalone Spark, too."""
     for size in sizes:
         history, made = generated(scratch / str(size), size)
-        yield shown(spark(history, scratch, made, f"local[{CORES}]", ["--memory", MEMORY]))
+        yield from map(shown, spark(history, scratch, made, f"local[{CORES}]", ["--memory", MEMORY]))
         yield shown(duck(history, scratch, made))
         if size == sizes[0]:
             with standalone(scratch / "standalone") as cluster:
-                yield shown(spark(history, scratch, made, cluster.address, SUBMITTED, cluster.workers))
+                yield from map(shown, spark(history, scratch, made, cluster.address, SUBMITTED, cluster.workers))
 
 
 def generated(folder: Path, rows: int) -> tuple[Path, int]:
@@ -79,7 +79,7 @@ def shown(run: Run) -> Run:
 
 def is_linear(runs: Sequence[Run]) -> bool:
     """Return whether twice the rows take at most `LINEAR` times as long, from each size to the next."""
-    mine = [run for run in runs if run.name.startswith("Spark, local")]
+    mine = [run for run in runs if run.name.startswith("Spark, local") and run.sums]
     pairs = itertools.pairwise(mine)
     return all(two.seconds <= one.seconds * LINEAR ** math.log2(two.rows / one.rows) for one, two in pairs)
 
@@ -113,7 +113,7 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
 def row(run: Run) -> str:
     """One line."""
     disk = "" if math.isnan(run.spilled) else f"{run.spilled / MEBIBYTE:,.0f} MiB"
-    time = f"{run.seconds:.0f} s" if run.sums else ""
+    time = f"{run.seconds:.0f} s" if math.isfinite(run.seconds) else ""
     memory = "" if math.isnan(run.memory) else f"{run.memory / MEBIBYTE:,.0f} MiB"
     return f"| {run.name} | {run.rows:,} | {time} | {memory} | {disk} |"
 

@@ -50,8 +50,8 @@ _REPLICA_HOUR: Final = """
 _PARTITION_POLLS: Final = """
     CREATE TABLE partition_polls AS
     WITH counts AS (
-        SELECT cluster_id, run, sequence, time, topic, count(*) AS partitions, whole_sum(bytes_in) AS bytes_in,
-               count(*) FILTER (under_replicated) AS under_replicated,
+        SELECT cluster_id, run, sequence, time, topic, topic_id, count(*) AS partitions,
+               whole_sum(bytes_in) AS bytes_in, count(*) FILTER (under_replicated) AS under_replicated,
                count(*) FILTER (under_min_isr) AS under_min_isr, count(*) FILTER (offline) AS offline
         FROM partitions GROUP BY ALL
     ), known AS (
@@ -62,12 +62,12 @@ _PARTITION_POLLS: Final = """
                = polls.rows['partitions'] AS whole
         FROM counts LEFT JOIN polls USING (cluster_id, run, sequence)
     )
-    SELECT cluster_id, run, sequence, time, topic, {values} FROM known"""
+    SELECT cluster_id, run, sequence, time, topic, topic_id, {values} FROM known"""
 
 _REPLICA_POLLS: Final = """
     CREATE TABLE replica_polls AS
     WITH counts AS (
-        SELECT cluster_id, run, sequence, time, topic, count(*) AS replicas,
+        SELECT cluster_id, run, sequence, time, topic, topic_id, count(*) AS replicas,
                CASE WHEN count(*) FILTER (NOT following) = count(*) FILTER (position = 0)
                     THEN whole_sum_of(NOT following, size::DOUBLE) END AS bytes_stored,
                whole_sum_of(following, lag_bytes) AS lag_bytes
@@ -77,7 +77,7 @@ _REPLICA_POLLS: Final = """
                = polls.rows['replicas'] AS whole
         FROM counts LEFT JOIN polls USING (cluster_id, run, sequence)
     )
-    SELECT cluster_id, run, sequence, time, topic, {values} FROM known"""
+    SELECT cluster_id, run, sequence, time, topic, topic_id, {values} FROM known"""
 
 _CLUSTER_POLLS: Final = """
     CREATE TABLE cluster_polls AS
@@ -136,16 +136,16 @@ _SIDE: Final = """
 
 _TOPIC: Final = """
     SELECT * FROM (
-        SELECT cluster_id, start_of(time, {seconds}) AS start, topic, max(partitions) AS partitions_max,
+        SELECT cluster_id, start_of(time, {seconds}) AS start, topic, topic_id, max(partitions) AS partitions_max,
                avg(bytes_in) AS bytes_in_mean, max(bytes_in) AS bytes_in_max,
                max(under_replicated) AS under_replicated_max, max(under_min_isr) AS under_min_isr_max,
                max(offline) AS offline_max
         FROM partition_polls GROUP BY ALL
     ) FULL JOIN (
-        SELECT cluster_id, start_of(time, {seconds}) AS start, topic, max(replicas) AS replicas_max,
+        SELECT cluster_id, start_of(time, {seconds}) AS start, topic, topic_id, max(replicas) AS replicas_max,
                arg_max_null(bytes_stored, (time, run, sequence)) AS bytes_stored_last, max(lag_bytes) AS lag_bytes_max
         FROM replica_polls GROUP BY ALL
-    ) USING (cluster_id, start, topic)"""
+    ) USING (cluster_id, start, topic, topic_id)"""
 
 _LOG_DIR: Final = """
     SELECT cluster_id, start_of(time, 3600) AS start, broker, dir.path AS log_dir, count(*) AS polls,

@@ -3,21 +3,25 @@
 import contextlib
 import json
 import math
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import duckdb
 
 from bench import procfs
 from bench.rollup_duckdb import statements
 from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.pipeline.jars import S3, fetch, listed
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.rollup import MARTS
+from sandbox.jars import cache_directory
 
 MEMORY: Final = "4g"
 """Of Spark's driver, which does all the work of a local master, and of DuckDB."""
@@ -45,23 +49,52 @@ class Run:
     spilled: float
     """Bytes spilled to disk, NaN if unknown."""
     sums: Mapping[str, tuple[float, ...]]
-    """Sums of its marts, by name; empty if it failed."""
+    """Sums of its marts, by name; empty if it made none."""
 
 
 def spark(
     history: Path, scratch: Path, rows: int, master: str, flags: Sequence[str], workers: Sequence[int] = ()
-) -> Run:
-    """Run the job as users do; `workers` are processes that do its work elsewhere."""
-    name = "spark" if master.startswith("spark:") else "local"
-    marts, events = scratch / f"marts-{name}", scratch / f"events-{name}-{rows}"
-    events.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "kafka_warden.cli", "pipeline", "rollup", "--master", master, *flags]
-    command += ["--input", str(history), "--output", str(marts), "--conf", f"spark.local.dir={scratch / 'spark'}"]
-    command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events.as_uri()}"]
-    command += ["--conf", "spark.eventLog.compress=false"]
-    seconds, memory = timed(command, scratch / "spark.log", workers)
-    title = f"Spark, {master if name == 'local' else 'standalone'}"
-    return Run(title, rows, seconds, memory, spilled(events_of(events)), sums(marts))
+) -> list[Run]:
+    """Run the jobs `ingest` and `rollup` as users do; `workers` are processes that do their work elsewhere."""
+    name = "standalone" if master.startswith("spark:") else master
+    store = scratch / f"store-{rows}-{name}"
+    jobs = {"ingest": ["--input", str(history), "--keep-raw", "100000", "--keep-minutes", "100000"], "rollup": []}
+    found = []
+    for job, own in jobs.items():
+        events = scratch / f"events-{job}-{name}-{rows}"
+        events.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "kafka_warden.cli", "pipeline", job, "--master", master, *flags, *own]
+        command += [
+            "--store",
+            str(store),
+            "--jars",
+            str(spark_jars()),
+            "--conf",
+            f"spark.local.dir={scratch / 'spark'}",
+        ]
+        command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events.as_uri()}"]
+        command += ["--conf", "spark.eventLog.compress=false"]
+        seconds, memory = timed(command, scratch / "spark.log", workers)
+        made = sums(lambda mart: delta_rows(store / mart.name)) if job == "rollup" else {}
+        found.append(Run(f"Spark, {name}: {job}", rows, seconds, memory, spilled(events_of(events)), made))
+    shutil.rmtree(store)
+    return found
+
+
+def spark_jars() -> Path:
+    """Return the folder of the jars of tables, fetched on first use."""
+    folder = cache_directory() / "spark-jars"
+    fetch([jar for jar in listed() if jar.of != S3], folder)
+    return folder
+
+
+def delta_rows(table: Path) -> Any:
+    """Read a Delta table that is never changed after its first version: its log names the files."""
+    actions = [json.loads(line) for log in sorted((table / "_delta_log").glob("*.json")) for line in log.open()]
+    gone = {action["remove"]["path"] for action in actions if "remove" in action}
+    files = [unquote(action["add"]["path"]) for action in actions if "add" in action]
+    there = [str(table / file) for file in files if file not in gone]
+    return duckdb.read_parquet(there, hive_partitioning=True, hive_types_autocast=False)
 
 
 def duck(history: Path, scratch: Path, rows: int) -> Run:
@@ -78,7 +111,12 @@ def duck(history: Path, scratch: Path, rows: int) -> Run:
         if "Out of Memory" not in str(failure):
             raise
         return Run("DuckDB: out of memory", rows, math.inf, math.nan, math.nan, {})
-    return Run("DuckDB", rows, seconds, memory, math.nan, sums(marts))
+    return Run("DuckDB", rows, seconds, memory, math.nan, sums(lambda mart: parquet_rows(marts / mart.name)))
+
+
+def parquet_rows(mart: Path) -> Any:
+    """Read a mart that DuckDB wrote."""
+    return duckdb.read_parquet(f"{mart}/*/*/*.parquet", hive_partitioning=False)
 
 
 def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tuple[float, float]:
@@ -120,17 +158,16 @@ def spilled(events: Iterator[Mapping[str, Any]]) -> float:
     return float(sum((event.get("Task Metrics") or {}).get("Disk Bytes Spilled", 0) for event in events))
 
 
-def sums(marts: Path) -> dict[str, tuple[float, ...]]:
+def sums(read: Callable[[Mart], Any]) -> dict[str, tuple[float, ...]]:
     """Per mart: number of keys, and per column the number of values, of infinities, and the sum."""
-    return {mart.name: tuple(_sums_of(mart, marts)) for mart in MARTS}
+    return {mart.name: tuple(_sums_of(mart, read(mart))) for mart in MARTS}
 
 
-def _sums_of(mart: Mart, marts: Path) -> Iterator[float]:
-    rows = duckdb.read_parquet(f"{marts / mart.name}/*/*/*.parquet", hive_partitioning=False)
+def _sums_of(mart: Mart, rows: Any) -> Iterator[float]:
     key = ", ".join("epoch(start)" if name == "start" else name for name in mart.key)
     asked = ["count(*)", f"sum(hash(concat_ws('|', {key})) % 1000003)"]
     for column in mart.columns:
-        if column.type in NUMBERS and column.name not in mart.partition_by:
+        if column.type in NUMBERS and column.name != "hour":
             number = f"{column.name}::DOUBLE"
             asked += [f"count({number})", f"coalesce(sum({number}) FILTER (isfinite({number})), 0)"]
             asked += [f"count(*) FILTER (isinf({number}))"]

@@ -10,12 +10,12 @@ from kafka_warden.pipeline.marts import Field, Mart
 INTRODUCTION: Final = """\
 # Marts of the pipeline
 
-The output of the jobs of [pipeline.md](pipeline.md): each mart is a folder of Parquet files (zstd) in `--output`.
+The output of the jobs of [pipeline.md](pipeline.md): each mart is a table of the store.
 Written from `exporter/kafka_warden/pipeline/marts/` by `make docs`; do not edit.
 
 - **Unknown is null, unlimited is infinite, a known zero is 0;** NaN is never written. Types are Spark SQL's.
 - Bytes, seconds, ratios from 0 to 1. Times are UTC.
-- The columns of a mart's key identify its rows. A column that is a folder is part of a file's path (`date=2026-11-21`).
+- The columns of a mart's key identify its rows. Its partitions are in [pipeline-store.md](pipeline-store.md).
 """
 
 
@@ -40,12 +40,11 @@ def render() -> str:
 
 
 def _columns(mart: Mart) -> str:
-    rows = (_row(column, is_folder=column.name in mart.partition_by) for column in mart.columns)
-    return "\n".join(["| Column | Type | Unit | What |", "|---|---|---|---|", *rows, ""])
+    return "\n".join(["| Column | Type | Unit | What |", "|---|---|---|---|", *map(_row, mart.columns), ""])
 
 
-def _row(column: Field, *, is_folder: bool) -> str:
-    return f"| `{column.name}` | {column.type} | {column.unit} | {column.text}{'; a folder' if is_folder else ''} |"
+def _row(column: Field) -> str:
+    return f"| `{column.name}` | {column.type} | {column.unit} | {column.text} |"
 
 
 def _names(key: tuple[str, ...]) -> str:

@@ -1,13 +1,15 @@
-"""Spark's own cluster manager: a master and workers, each a process of its own, on loopback."""
+"""Spark's own cluster manager, a master and workers, and a Spark Connect server: processes on loopback."""
 
 import os
+import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sandbox.errors import SandboxError
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
 from sandbox.waiting import wait_for
@@ -108,3 +110,43 @@ class Worker(Daemon):
         """Listens on any port, which it reports to the master."""
         room = ("--cores", str(self._room.cores), "--memory", self._room.memory)
         return self.launch("worker.Worker", *room, self._master.spark_address)
+
+
+class ConnectServer(Program):
+    """A Spark Connect server whose Spark is local and has one core."""
+
+    def __init__(
+        self, directory: Path, environment: Mapping[str, str], settings: Mapping[str, str], memory: str = "1g"
+    ) -> None:
+        """Choose a port. `settings`: of Spark, such as `spark.jars`."""
+        super().__init__("spark-connect", directory)
+        self._environment = {"SPARK_LOCAL_IP": LOOPBACK, "PYSPARK_PYTHON": sys.executable, **environment}
+        at = {"spark.connect.grpc.binding.address": LOOPBACK, "spark.connect.grpc.binding.port": str(self.port)}
+        self._settings = {**settings, **at}
+        self._memory = memory
+
+    @property
+    def remote(self) -> str:
+        """Its address for clients."""
+        return f"sc://{self.address}"
+
+    def command(self) -> Sequence[str]:
+        """As `start-connect-server.sh`, which the package of PyPI lacks, but in the foreground."""
+        given = (f"{key}={value}" for key, value in self._environment.items())
+        program = os.fspath(Path(sys.executable).with_name("spark-submit"))
+        settings = (part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}"))
+        name = "org.apache.spark.sql.connect.service.SparkConnectServer"
+        flags = ("--class", name, "--master", "local[1]", "--driver-memory", self._memory, *settings)
+        return ("env", *given, program, *flags, "spark-internal")
+
+    def is_ready(self) -> bool:
+        """Whether it accepts connections.
+
+        Raises:
+            SandboxError: The process has ended; the message has the end of its log.
+        """
+        if not self.running:
+            raise SandboxError(f"{self.name} ended by itself:\n{self.log_tail()}")
+        with suppress(OSError), socket.create_connection((LOOPBACK, self.port), timeout=1):
+            return True
+        return False

@@ -3,6 +3,7 @@
 import fnmatch
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.config import load
+from kafka_warden.pipeline.cli import parser as pipeline_parser
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
 from tests.deploy.dockerfile import ROOT, Stage, stages
@@ -21,8 +23,8 @@ from tests.support.processes import checked
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FINAL = ("pipeline", "sidecar")
-JDK_OF_TEMURIN = "/opt/java/openjdk"
-"""The base image has it, so no step makes it."""
+OF_BASES = "/opt/java/openjdk /usr/share/maven"
+"""The base images have them, so no step makes them."""
 KAFKA = {"--bootstrap-servers": "127.0.0.1:9092"}
 
 
@@ -52,7 +54,7 @@ def test_sources_of_copies_exist(stage: Stage) -> None:
         for source in sources:
             if origin:
                 assert origin in earlier
-                made = " ".join([*stages()[origin].all("RUN"), JDK_OF_TEMURIN])
+                made = " ".join([*stages()[origin].all("RUN"), OF_BASES])
                 assert f" {source} " in f" {made} "
             else:
                 assert (ROOT / source).exists(), source
@@ -87,6 +89,16 @@ def test_image_has_no_rights(name: str) -> None:
     assert stage.words("CMD")
     assert not any("pip install" in made or "apt" in made for made in stage.all("RUN"))
     assert not stage.all("ADD")
+
+
+def test_pipeline_has_its_jars() -> None:
+    """All sets, where the command looks for them, made by a command that the parser accepts."""
+    (made,) = stages()["jars"].all("RUN")
+    arguments = made.partition("/bin/kafka-warden pipeline ")[2]
+    parsed = pipeline_parser([]).parse_args(shlex.split(arguments))
+    assert (parsed.job, parsed.s3) == ("jars", True)
+    assert ("jars", [str(parsed.to)], str(parsed.to)) in stages()["pipeline"].copies()
+    assert f"KAFKA_WARDEN_JARS={parsed.to} " in stages()["pipeline"].one("ENV")
 
 
 def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:

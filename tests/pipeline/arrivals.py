@@ -1,21 +1,17 @@
 """A history of three hours and a bit in small files, which arrive in any order, late and more than once."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from kafka_warden.history.poll import Poll
-from kafka_warden.pipeline import marts
-from kafka_warden.pipeline.jobs.rollup import batch
-from kafka_warden.pipeline.marts.rollup import MARTS
 from tests import scene
 from tests.history.places import NOON, write
 from tests.history.replay import polls
-from tests.support.spark_jobs import request
 
 EVERY = 600.0
 """Seconds of the wall clock between two polls; the brokers' own clocks go on by 10 s."""
@@ -43,23 +39,17 @@ def arrive(file: Path, start: Path, end: Path, name: str = "") -> None:
     place.with_name(f".{place.name}.tmp").rename(place)
 
 
-def rolled(spark: SparkSession, folder: Path, output: Path) -> dict[str, Any]:
-    """Marts of the batch job."""
-    batch(request(spark, folder, output))
-    return contents(spark, output)
-
-
-def contents(spark: SparkSession, output: Path) -> dict[str, Any]:
-    """Rows of every mart by their keys. Means are rounded: the order of a sum decides on its last digit."""
-    return {mart.name: by_key(mart.name, marts.read(spark, mart, output), mart.key) for mart in MARTS}
-
-
 def by_key(name: str, frame: DataFrame, key: Sequence[str]) -> dict[Any, Any]:
     """Rows of a table by their keys, each of which is there once."""
     listed = [row.asDict(recursive=True) for row in frame.collect()]
-    found = {tuple(row[name] for name in key): {name: _rounded(row[name]) for name in row} for row in listed}
+    found = keyed(listed, key)
     assert len(found) == len(listed), f"{name} has a key twice"
     return found
+
+
+def keyed(rows: Iterable[Mapping[str, Any]], key: Sequence[str]) -> dict[Any, Any]:
+    """Rows by their keys. Means are rounded: the order of a sum decides on its last digit."""
+    return {tuple(row[name] for name in key): {name: _rounded(row[name]) for name in row} for row in rows}
 
 
 def _rounded(value: Any) -> Any:

@@ -12,7 +12,9 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import session
 from kafka_warden.pipeline.jars import S3, fetch, listed
 from sandbox.jars import cache_directory
-from tests.pipeline.arrivals import files_of, history_polls, rolled
+from tests.history.places import write
+from tests.pipeline.arrivals import history_polls
+from tests.pipeline.stored import marts, roll_up, stored
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -47,14 +49,23 @@ def judged() -> list[Poll]:
 def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Their files, in a folder whose name is a pattern where Spark looks for one."""
     made = tmp_path_factory.mktemp("history [1] {a,b}*")
-    files_of(made, judged)
+    write(made, judged)
     return made
 
 
 @pytest.fixture(scope="session")
-def rolled_up(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Marts of the batch job on each of these files once."""
-    return rolled(spark, source, tmp_path_factory.mktemp("marts [1] {a,b}*"))
+def store(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of them, rolled up, for tests that only read it."""
+    made = tmp_path_factory.mktemp("store [1] {a,b}*")
+    stored(spark, made, source)
+    roll_up(spark, made)
+    return made
+
+
+@pytest.fixture(scope="session")
+def rolled_up(spark: SparkSession, store: Path) -> dict[str, Any]:
+    """Its marts."""
+    return marts(spark, store)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +80,6 @@ def jars() -> Path:
 def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark with one core and 1 GB."""
     settings = {
-        **session.delta(jars),
         # Rows of tests fit in one partition; more of them are tasks that do nothing.
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
@@ -77,8 +87,13 @@ def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFac
         # Plans of tests run once: compiling them takes longer than running them would.
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.codegen.wholeStage": "false",
+        # No test reads them.
+        "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }
-    made = session.make("tests", "local[1]", "1g", settings)
+    # The compiler that starts fast: tests end before the other one pays off.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        made = session.make("tests", "local[1]", "1g", jars, settings)
     yield made
     gateway = made.sparkContext._gateway
     made.stop()

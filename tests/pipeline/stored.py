@@ -6,47 +6,77 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from kafka_warden.history.parquet.footers import inventory
+from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.history import History, row_key
+from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs import ingest, rollup
+from kafka_warden.pipeline.jobs import ingest as job
+from kafka_warden.pipeline.jobs import rollup
+from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
-from kafka_warden.pipeline.stored_history import StoredHistory
 from tests.history.replay import polls
-from tests.pipeline.arrivals import by_key
+from tests.pipeline.arrivals import by_key, keyed
 
-ALWAYS: Final = ingest.Options(keep_raw=100_000, keep_minutes=100_000)
+ALWAYS: Final = job.Options({"raw": 100_000, "minutes": 100_000})
 """The scene is of 2023."""
 
 
 def request(
-    spark: SparkSession, store: Path, landing: Path, options: Any, start: float = 0.0, end: float = math.inf
+    spark: SparkSession,
+    store: Path,
+    options: Any = None,
+    landing: Path | str = "",
+    start: float = 0.0,
+    end: float = math.inf,
 ) -> Request[Any]:
-    """A run of a job on a store."""
-    made = Store(spark, store)
-    history = StoredHistory(made, start, end)
-    return Request(spark, history, landing, store, options, Progress(spark.sparkContext), made)
+    """A run of a job."""
+    return Request(Store(spark, store), options, Progress(), landing, (start, end))
 
 
-def take(spark: SparkSession, store: Path, landing: Path, options: ingest.Options = ALWAYS) -> None:
+def stored(spark: SparkSession, place: Path, landing: Path) -> Path:
+    """Take the rows of a landing zone, without compaction and retention; return the store's place."""
+    store = Store(spark, place)
+    store.create(())
+    ingest(store, inventory(landing), Progress())
+    return place
+
+
+def history(spark: SparkSession, place: Path, landing: Path) -> History:
+    """The history of a store with the rows of a landing zone."""
+    return History(Store(spark, stored(spark, place, landing)))
+
+
+def mart(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
+    """A mart of a store."""
+    return Store(spark, place).read(of_mart(described))
+
+
+def take(spark: SparkSession, store: Path, landing: Path, options: job.Options = ALWAYS) -> None:
     """Ingest a landing zone."""
-    ingest.run(request(spark, store, landing, options))
+    job.run(request(spark, store, options, landing))
 
 
 def roll_up(spark: SparkSession, store: Path, start: float = 0.0, end: float = math.inf) -> None:
     """Roll up what is new, or a span."""
-    rollup.run(request(spark, store, Path(), None, start, end))
+    rollup.run(request(spark, store, start=start, end=end))
+
+
+def rolled(spark: SparkSession, store: Path, landing: Path) -> dict[str, Any]:
+    """The marts of a landing zone, by a store of its own."""
+    roll_up(spark, stored(spark, store, landing))
+    return marts(spark, store)
 
 
 def marts(spark: SparkSession, store: Path) -> dict[str, Any]:
     """Rows of every mart of the roll-up by their keys."""
-    made = Store(spark, store)
-    return {mart.name: by_key(mart.name, made.read(of_mart(mart)), mart.key) for mart in MARTS}
+    return {each.name: by_key(each.name, mart(spark, store, each), each.key) for each in MARTS}
 
 
 def rows(spark: SparkSession, store: Path) -> dict[str, Any]:
@@ -56,10 +86,10 @@ def rows(spark: SparkSession, store: Path) -> dict[str, Any]:
     return {name: by_key(name, frame, row_key(name)) for name, frame in frames.items()}
 
 
-def landed(spark: SparkSession, landing: Path) -> dict[str, Any]:
-    """Distinct rows of a landing zone by their keys."""
-    history = History(spark, landing)
-    return {table.name: by_key(table.name, history.table(table.name), row_key(table.name)) for table in TABLES}
+def landed(landing: Path) -> dict[str, Any]:
+    """Distinct rows of a landing zone by their keys, as pyarrow reads them."""
+    found = {table.name: read(landing, table.name).to_pylist(maps_as_pydicts="strict") for table in TABLES}
+    return {name: keyed(listed, row_key(name)) for name, listed in found.items()}
 
 
 def of_cluster(evaluated: Sequence[Poll], cluster: str) -> list[Poll]:

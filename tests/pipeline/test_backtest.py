@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,23 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.model import BrokerConfig, Parameters, Snapshot
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
 from kafka_warden.pipeline.backtest.signals import SUBJECT
-from kafka_warden.pipeline.backtest.truth import faults, find
+from kafka_warden.pipeline.backtest.truth import faults
 from kafka_warden.pipeline.jobs.backtest import JOB, Options
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.places import write
 from tests.history.replay import polls, scene_polls
-from tests.support.spark_jobs import request
+from tests.pipeline.stored import mart, request, stored
 
 
 def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
     """Alarms and rules of a history."""
     for run in dict.fromkeys(poll.run for poll in judged):
         write(folder / "history", [poll for poll in judged if poll.run == run])
-    JOB.run(request(spark, folder / "history", folder / "marts", options))
-    found = {mart.name: read(spark, mart, folder / "marts").collect() for mart in (ALARMS, RULES)}
+    place = stored(spark, folder / "store", folder / "history")
+    JOB.run(request(spark, place, options))
+    found = {each.name: mart(spark, place, each).collect() for each in (ALARMS, RULES)}
     return {name: [row.asDict() for row in rows] for name, rows in found.items()}
 
 
@@ -62,7 +63,7 @@ def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     ]
     (folder / "truth").mkdir()
     (folder / "truth" / "faults.json").write_text("".join(f"{json.dumps(each)}\n" for each in happened))
-    tried = Options(((BY_MESSAGES, 4.0), (BY_MESSAGES, 5.0), (BY_TIME, 0.2)))
+    tried = Options(((BY_MESSAGES, 4.0), (BY_MESSAGES, 5.0), (BY_TIME, 0.2)), str(folder / "truth"))
     return backtest(spark, folder, polls(map(blog, range(18)), Parameters(poll_interval=0.1)), tried)
 
 
@@ -112,26 +113,51 @@ def dead(tenth: int) -> Snapshot:
     )
 
 
-def test_a_second_sidecar_does_not_break_an_alarm(spark: SparkSession, tmp_path: Path) -> None:
-    """It begins amid the fault and takes its time to see it, a poll after each of the first one's."""
+def of_cluster(judged: Sequence[Poll], cluster: str) -> list[Poll]:
+    """The same polls of another cluster, whose runs have names of their own."""
+    return [
+        replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster), run=f"{poll.run} of {cluster}")
+        for poll in judged
+    ]
+
+
+@pytest.fixture(scope="module")
+def unlabelled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """Three clusters whose faults are unknown: one sidecar, the same with a second one, and a cluster in trouble.
+
+    The second sidecar begins amid the fault and takes its time to see it, a poll after each of the first one's.
+    """
     parameters = Parameters(poll_interval=0.2)
     first = polls(map(dead, range(0, 50, 2)), parameters, "b")
     second = polls(map(dead, range(21, 50, 2)), parameters, "a")
-    alone, both = (
-        backtest(spark, tmp_path / name, made, Options())
-        for name, made in (("alone", first), ("both", [*first, *second]))
-    )
-    (one,), (other,) = ([row for row in found["alarms"] if row["rule"] == BY_TIME] for found in (alone, both))
-    assert one["subject"] == {"topic": "foo", "partition": "0", "broker": "3"}
-    assert one == other
-    assert rule(alone, BY_TIME, None) == rule(both, BY_TIME, None)
-
-
-def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path) -> None:
-    """Of the scene every condition is seen that holds in it, of what it should be."""
+    judged = {"alone": first, "both": [*first, *second], "trouble": scene_polls()}
+    together = [poll for name, mine in judged.items() for poll in of_cluster(mine, name)]
     tried = (("KafkaReassignmentWillMissItsTime", 1.0), (BY_MESSAGES, 2500.0), ("KafkaReplicasOutOfSync", 20.0))
-    found = backtest(spark, tmp_path, scene_polls(), Options(tried))
-    subjects = ((row["rule"], row["subject"]) for row in found["alarms"])
+    return backtest(spark, tmp_path_factory.mktemp("unlabelled"), together, Options(tried))
+
+
+def without_name(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without its cluster."""
+    return {name: value for name, value in row.items() if name != "cluster_id"}
+
+
+def test_a_second_sidecar_does_not_break_an_alarm(unlabelled: dict[str, list[Any]]) -> None:
+    """Alarms and scores are those of the first sidecar alone."""
+    alone, both = (
+        {
+            mart: [without_name(row) for row in rows if (row["cluster_id"], row["rule"]) == (name, BY_TIME)]
+            for mart, rows in unlabelled.items()
+        }
+        for name in ("alone", "both")
+    )
+    assert [row["subject"] for row in alone["alarms"]] == [{"topic": "foo", "partition": "0", "broker": "3"}]
+    assert alone == both
+
+
+def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) -> None:
+    """Of the scene every condition is seen that holds in it, of what it should be."""
+    alarms, rules = ([row for row in rows if row["cluster_id"] == "trouble"] for rows in unlabelled.values())
+    subjects = ((row["rule"], row["subject"]) for row in alarms)
     held = {(name, ",".join(subject[part] for part in SUBJECT if part in subject)) for name, subject in subjects}
     assert held >= {
         ("KafkaReassignmentStuck", "orders,1,3"),
@@ -143,9 +169,9 @@ def test_conditions_of_a_cluster_in_trouble(spark: SparkSession, tmp_path: Path)
         ("KafkaLogDirOffline", "1,/data/b"),
         (BY_MESSAGES, "payments,0,1"),
     }
-    assert not any(row["would_fire"] for row in found["alarms"] if BY_NAME[row["rule"]].for_seconds > 90)
-    assert {row["true_alarm"] for row in found["alarms"]} == {None}
-    assert {(row["true_alarms"], row["events"], row["precision"]) for row in found["rules"]} == {(None, None, None)}
+    assert not any(row["would_fire"] for row in alarms if BY_NAME[row["rule"]].for_seconds > 90)
+    assert {row["true_alarm"] for row in alarms} == {None}
+    assert {(row["true_alarms"], row["events"], row["precision"]) for row in rules} == {(None, None, None)}
     assert scene.POLLS[-1] == 90
 
 
@@ -156,12 +182,3 @@ def test_truth_that_cannot_be_read_says_so(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "faults.json").write_text('{"cluster_id": "c", "kind": "x", "began": 1}\n{"cluster_id": 3\n')
     with pytest.raises(TruthError, match="a line is not of the form"):
         faults(spark, str(tmp_path))
-
-
-def test_truth_stands_beside_the_history(tmp_path: Path) -> None:
-    """Or beside the folder that it is in; an address has none."""
-    (tmp_path / "truth").mkdir()
-    assert find(tmp_path / "history") is None
-    (tmp_path / "truth" / "faults.json").write_text("")
-    assert find(tmp_path / "history") == find(tmp_path / "history" / "one") == str(tmp_path / "truth")
-    assert find("s3a://bucket/history") is None

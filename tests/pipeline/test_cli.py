@@ -13,16 +13,16 @@ from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden import cli
 from kafka_warden.errors import HistoryFileError, KafkaWardenError, MartError, TruthError
 from kafka_warden.pipeline.cli import JOBS, load, parser
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.progress import Progress, tasks
-from kafka_warden.pipeline.session import ROWS, set_shuffle_partitions
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.session import ROWS, adapt, set_shuffle_partitions
 from tests.history.places import write
 from tests.history.replay import scene_polls
+from tests.pipeline.commands import PLAIN
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -38,21 +38,22 @@ def test_job_has_its_name_and_help(name: str) -> None:
 @pytest.mark.parametrize(
     ("jobs", "given", "message"),
     [
-        ("rollup", ["--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
-        ("ingest", ["--store", "s", "--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
-        ("ingest", ["--store", "s", "--input", "kafka://x"], "--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC"),
+        ("ingest", ["--input", "in", "--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
+        ("ingest,rollup", ["--input", "in", "--keep-raw", "some"], "--keep-raw: expected a whole number"),
+        ("ingest", ["--input", "s", "--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
+        ("ingest", ["--input", "kafka://x"], "--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC"),
         ("rollup", ["--every", "1"], "--every: expected a duration"),
         ("rollup", ["--every", "1m", "--start", "2026-11-21T17:00"], "--start, --end: not valid with --every"),
-        ("rollup,report", ["--conf", "x"], "--conf: expected KEY=VALUE"),
-        ("ingest", [], "ingest: give --input and --store"),
-        ("rollup", ["--store", "x", "--jars", "/nowhere"], "--jars: no jars in /nowhere; fetch them: kafka-warden"),
+        ("ingest", [], "--input: ingest needs the landing zone, and no other job reads it; first run"),
+        ("rollup,report", ["--input", "in"], "--input: ingest needs the landing zone, and no other job reads it"),
+        ("rollup", ["--jars", "/nowhere"], "--jars: no jars in /nowhere; fetch them: kafka-warden"),
     ],
 )
 def test_what_cannot_be_used_together_is_reported(
     jobs: str, given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line and exit code 2, before any JVM is started."""
-    code = cli.main(["pipeline", jobs, "--input", str(tmp_path), "--output", str(tmp_path / "out"), *given])
+    code = cli.main(["pipeline", jobs, "--store", str(tmp_path), *given])
     assert code == cli.BAD_CONFIGURATION
     assert message in capsys.readouterr().err
 
@@ -69,7 +70,7 @@ def test_spark_that_does_not_start_is_reported(given: list[str], path: str | Non
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     if path is not None:
         environment["PATH"] = str(tmp_path / "bin")
-    command = (sys.executable, "-m", "kafka_warden.cli", "pipeline", "rollup", "--input", "in", "--output", "out")
+    command = (sys.executable, "-m", "kafka_warden.cli", "pipeline", "rollup", "--store", "store")
     done = run_program(*command, *given, cwd=ROOT, env=environment)
     assert done.returncode == cli.GAVE_UP
     assert "Traceback" not in done.stderr
@@ -80,7 +81,7 @@ def test_spark_that_does_not_start_is_reported(given: list[str], path: str | Non
 def test_job_that_does_not_exist_is_reported(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As a single one is: with the names of those that there are."""
     with pytest.raises(SystemExit) as end:
-        cli.main(["pipeline", jobs, "--input", "in", "--output", "out"])
+        cli.main(["pipeline", jobs, "--store", "store"])
     assert end.value.code == cli.BAD_CONFIGURATION
     assert f"invalid choice: '{jobs}' (choose from 'ingest', 'rollup', 'moves'" in capsys.readouterr().err
 
@@ -89,14 +90,14 @@ def test_job_that_does_not_exist_is_reported(jobs: str, capsys: pytest.CaptureFi
 def test_several_jobs_share_a_session(
     monkeypatch: pytest.MonkeyPatch, codes: tuple[int | None, ...], ran: list[str]
 ) -> None:
-    """In the order in which they are named, by their usual options, up to one that does not end well."""
+    """In the order in which they are named, with the flags of each, up to one that does not end well."""
     seen: list[str] = []
     sessions: list[Mock] = []
     jobs = {name: load(name) for name in ("moves", "report")}
     options = {}
     for name, job in jobs.items():
         job.add_flags(flags := argparse.ArgumentParser())
-        options[name] = job.read_flags(flags.parse_args([]))
+        options[name] = job.read_flags(flags.parse_args(["--title", "Ours"] if name == "report" else []))
 
     def lead(name: str, code: int | None) -> Job[Any]:
         def run(request: Request[Any]) -> int | None:
@@ -114,7 +115,7 @@ def test_several_jobs_share_a_session(
     led = {name: lead(name, code) for name, code in zip(jobs, codes, strict=True)}
     monkeypatch.setattr("kafka_warden.pipeline.cli.load", led.__getitem__)
     monkeypatch.setattr("kafka_warden.pipeline.session.make", make)
-    assert cli.main(["pipeline", "moves,report", "--input", "in", "--output", "out"]) == (codes[0] or 0)
+    assert cli.main(["pipeline", "moves,report", "--store", "store", "--title", "Ours"]) == (codes[0] or 0)
     assert seen == ran
     assert len(sessions) == 1
     sessions[0].stop.assert_called_once_with()
@@ -135,9 +136,14 @@ def test_what_cannot_be_used_is_reported_in_a_line(
 
 
 def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) -> None:
-    """`--conf spark.sql.shuffle.partitions` wins over what the rows of history ask for."""
+    """`--conf spark.sql.shuffle.partitions` wins over what the rows of history ask for; in a session without it not."""
     set_shuffle_partitions(spark, 100 * ROWS)
     assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    other = spark.newSession()
+    other.conf.unset("spark.sql.shuffle.partitions")
+    adapt(other)
+    set_shuffle_partitions(other, 100 * ROWS)
+    assert other.conf.get("spark.sql.shuffle.partitions") == "100"
 
 
 def test_without_spark_the_extra_is_named() -> None:
@@ -154,46 +160,35 @@ def test_without_spark_the_extra_is_named() -> None:
 
 
 @pytest.mark.spark
-def test_command_runs_a_job(tmp_path: Path) -> None:
-    """The command writes its marts, reports its steps on stderr, and ends with 0; with 2 where there is no history."""
+def test_command_runs_jobs(jars: Path, tmp_path: Path) -> None:
+    """Several in one session: they report their steps on stderr, and end with 0; with 2 where there is no history."""
     write(tmp_path / "history", scene_polls())
-    flags = ["--master", "local[1]", "--memory", "1g", "--conf", "spark.sql.codegen.wholeStage=false"]
-    flags += ["--conf", f"spark.local.dir={tmp_path}", "--output", str(tmp_path / "marts")]
-    command = [sys.executable, "-m", "kafka_warden.pipeline", "rollup", *flags]
+    flags = ["--master", "local[1]", "--memory", "1g", "--jars", str(jars), "--keep-raw", "100000", *PLAIN]
+    flags += ["--conf", f"spark.local.dir={tmp_path}", "--store", str(tmp_path / "store")]
+    command = [sys.executable, "-m", "kafka_warden.pipeline", "ingest,rollup", *flags]
     done, empty = (
         run_program(*command, "--input", tmp_path / name, cwd=ROOT, timeout=None) for name in ("history", "nowhere")
     )
     assert done.returncode == 0, done.stderr
     assert "kafka-warden: minutes of replicas: done in " in done.stderr
-    assert list((tmp_path / "marts" / "replica_hour").rglob("*.parquet"))
+    assert "kafka-warden: rollup: 1 hours of 1 clusters, up to batch 1" in done.stderr
+    assert list((tmp_path / "store" / "replica_hour").rglob("*.parquet"))
     assert empty.returncode == cli.BAD_CONFIGURATION
     assert empty.stderr.splitlines()[-1].startswith(f"kafka-warden: {tmp_path / 'nowhere'}: cannot be listed")
 
 
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        """Say so."""
-        return True
-
-
-def test_steps_are_reported(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bar on a terminal while tasks run, lines elsewhere; a failed step is reported, too."""
-    monkeypatch.setattr("kafka_warden.pipeline.progress.BAR_EVERY", 0.01)
-    monkeypatch.setattr("kafka_warden.pipeline.progress.LINE_EVERY", 0.01)
-    shown = {}
-    for stream in (Terminal(), io.StringIO()):
-        progress = Progress(spark.sparkContext, stream)
-        with progress.step("counting"):
-            spark.range(200_000).agg(F.sum(F.sin("id"))).collect()
-        with pytest.raises(ZeroDivisionError), progress.step("dividing"):
-            _ = 1 / 0
-        shown[stream.isatty()] = stream.getvalue()
-    assert "] " in shown[True]
-    assert "\r" not in shown[False]
-    assert " tasks, " in shown[False]
-    for text in shown.values():
-        assert "kafka-warden: counting: done in " in text
-        assert "kafka-warden: dividing: failed after " in text
-    assert tasks(spark.sparkContext.statusTracker()) == (0, 0)
+def test_steps_are_reported() -> None:
+    """When they begin and end; a failed step is reported, too."""
+    stream = io.StringIO()
+    progress = Progress(stream)
+    with progress.step("counting"):
+        pass
+    with pytest.raises(ZeroDivisionError), progress.step("dividing"):
+        _ = 1 / 0
+    lines = [line.rstrip("0123456789. s") for line in stream.getvalue().splitlines()]
+    assert lines == [
+        "kafka-warden: counting",
+        "kafka-warden: counting: done in",
+        "kafka-warden: dividing",
+        "kafka-warden: dividing: failed after",
+    ]

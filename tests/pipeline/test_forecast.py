@@ -2,7 +2,6 @@
 
 import math
 import shutil
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,14 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.cli import parser
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs.forecast import JOB
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marts import Mart
-from kafka_warden.pipeline.marts.files import shaped
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from kafka_warden.pipeline.marts.rollup import BROKERS, CLUSTERS, LOG_DIR_HOURS
-from kafka_warden.pipeline.rollup.rollup import Target, roll_up
-from kafka_warden.pipeline.rollup.samples import of_history
-from kafka_warden.pipeline.store import Store, of_mart
 from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
-from tests.pipeline.stored import request
+from tests.pipeline.stored import mart, request, roll_up, stored
 
 GB = 10**9
-HOURS = (CLUSTERS["hour"], BROKERS["hour"], LOG_DIR_HOURS)
 DAYS = 30
 START = datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
 
@@ -34,7 +26,8 @@ START = datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """30 days and 5 hours: 10 partitions and 10 GB a day, of a disk of 1 TB; a rate that is the same each day."""
-    made = tmp_path_factory.mktemp("history")
+    folder = tmp_path_factory.mktemp("history")
+    made = folder / "one"
     hours = range(DAYS * 24 + 5)
     day = {hour: hour // 24 for hour in hours}
     limits = {"max_partitions": 1500.0, "max_broker_partitions": math.inf, "network_bytes_per_second": 1e6}
@@ -51,46 +44,34 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "partitions",
         [partition(hour, number, 1 + number % 2, 100.0 * (1 + hour % 24)) for hour in hours for number in range(4)],
     )
-    return made
+    sampled(folder)
+    lossy(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory, folder: Path, spark: SparkSession) -> Path:
-    """A store with its hours and forecasts, and without raw rows."""
-    made = tmp_path_factory.mktemp("store")
-    rolled(spark, folder, made)
-    JOB.run(request(spark, made, Path(), Options()))
+    """A store with its hours and forecasts."""
+    made = stored(spark, tmp_path_factory.mktemp("store"), folder)
+    roll_up(spark, made)
+    JOB.run(request(spark, made, Options()))
     return made
 
 
-def rolled(spark: SparkSession, folder: Path, place: Path) -> Store:
-    """A store with the hours of a history that forecasts read."""
-    store = Store(spark, place)
-    store.create(())
-
-    def put(mart: Mart, frame: DataFrame) -> None:
-        if mart in HOURS:
-            store.append(of_mart(mart), shaped(mart, frame), "test", 1)
-
-    target = Target(put, lambda mart: spark.createDataFrame([], mart.ddl))
-    roll_up(of_history(History(spark, folder)), target, lambda _: nullcontext())
-    return store
+def one(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
+    """The rows of the cluster that grows."""
+    return mart(spark, place, described).where("cluster_id = 'one'")
 
 
-def days(store: Store) -> DataFrame:
-    """The series of a store."""
-    return series(lambda mart: store.read(of_mart(mart)), Options())
-
-
-def table(spark: SparkSession, place: Path, mart: Mart) -> DataFrame:
-    """A mart of a store."""
-    return Store(spark, place).read(of_mart(mart))
+def days(spark: SparkSession, place: Path, cluster: str) -> DataFrame:
+    """The series of a cluster."""
+    return series(lambda each: mart(spark, place, each).where(f"cluster_id = '{cluster}'"), Options())
 
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession, output: Path) -> dict[tuple[str, str], Row]:
     """Subject and what to the forecast."""
-    return {(row.subject, row.what): row for row in table(spark, output, FORECASTS).collect()}
+    return {(row.subject, row.what): row for row in one(spark, output, FORECASTS).collect()}
 
 
 def test_everything_that_grows_has_a_row(rows: dict[tuple[str, str], Row]) -> None:
@@ -146,7 +127,7 @@ def test_what_cannot_be_said_is_null(rows: dict[tuple[str, str], Row]) -> None:
 def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> None:
     """30 days that were seen, 90 with a band around the median."""
     where = "what = 'partitions'"
-    path = table(spark, output, FORECAST_PATHS).where(where).orderBy("day").collect()
+    path = one(spark, output, FORECAST_PATHS).where(where).orderBy("day").collect()
 
     assert [row.day for row in path] == [START + timedelta(days=day) for day in range(DAYS + 90)]
     assert [row.seen for row in path[:DAYS]] == [1000.0 + 10 * day for day in range(DAYS)]
@@ -157,8 +138,8 @@ def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> 
     """Those of the flags, over those that the history has. The store is a copy: the other tests read the first."""
     own = shutil.copytree(output, tmp_path / "store")
     options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
-    JOB.run(request(spark, own, Path(), options))
-    found = {(row.subject, row.what): row for row in table(spark, own, FORECASTS).collect()}
+    JOB.run(request(spark, own, options))
+    found = {(row.subject, row.what): row for row in one(spark, own, FORECASTS).collect()}
 
     assert found["cluster", "partitions"].limit == 1320
     assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", START + timedelta(days=29))
@@ -167,36 +148,43 @@ def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> 
     assert {row.horizon_days for row in found.values()} == {20}
 
 
-def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, tmp_path: Path) -> None:
-    """One poll in six hours is a whole day with four; the last day has two of them and does not count."""
+def sampled(folder: Path) -> None:
+    """A poll in six hours, for 20 days and a half."""
     limits = {"max_partitions": 1500.0, "network_bytes_per_second": 1e6}
     hours = range(0, 20 * 24 + 12, 6)
-    write_table(tmp_path / "history", "polls", [poll(hour, 1000 + 10 * (hour // 24), limits) for hour in hours])
-    found = days(rolled(spark, tmp_path / "history", tmp_path / "store")).orderBy("day").collect()
-
-    assert [row.value for row in found] == [1000.0 + 10 * day for day in range(20)] + [None]
+    rows = [poll(hour, 1000 + 10 * (hour // 24), limits, "sampled") for hour in hours]
+    write_table(folder / "sampled", "polls", rows)
 
 
-def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """Three polls of an hour; one does not know one of two partitions, of one a row is lost: 200 bytes a second."""
-    later = [{"sequence": number, "time": FIRST + 60.0 * (1 + number)} for number in range(3)]
+def lossy(folder: Path) -> None:
+    """Three polls of an hour; one does not know one of two partitions, of one a row is lost."""
+    later = [{"cluster_id": "lossy", "sequence": number, "time": FIRST + 60.0 * (1 + number)} for number in range(3)]
     rates = ((100.0, 100.0), (100.0, None), (100.0,))
     rows = [
         {**partition(0, number, 1, rate), **later[place]}
         for place, each in enumerate(rates)
         for number, rate in enumerate(each)
     ]
-    write_table(tmp_path / "history", "partitions", rows)
-    write_table(tmp_path / "history", "polls", [{**poll(0, 2, {}, rows=2), **each} for each in later])
-    write_table(tmp_path / "history", "brokers", [{**broker(0, 1, 1, {}), **each} for each in later])
-    found = days(rolled(spark, tmp_path / "history", tmp_path / "store")).where("what = 'bytes_in'").collect()
+    write_table(folder / "lossy", "partitions", rows)
+    write_table(folder / "lossy", "polls", [{**poll(0, 2, {}, rows=2), **each} for each in later])
+    write_table(folder / "lossy", "brokers", [{**broker(0, 1, 1, {}), **each} for each in later])
 
+
+def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, output: Path) -> None:
+    """One poll in six hours is a whole day with four; the last day has two of them and does not count."""
+    found = days(spark, output, "sampled").orderBy("day").collect()
+    assert [row.value for row in found] == [1000.0 + 10 * day for day in range(20)] + [None]
+
+
+def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, output: Path) -> None:
+    """200 bytes a second, of the one poll that knows all."""
+    found = days(spark, output, "lossy").where("what = 'bytes_in'").collect()
     assert sorted((row.subject, row.value) for row in found) == [("1", 200.0), ("cluster", 200.0)]
 
 
 def flags(*given: str) -> Any:
     """Read the flags of a command."""
-    arguments = ["forecast", "--input", "in", "--output", "out", *given]
+    arguments = ["forecast", "--store", "store", *given]
     return JOB.read_flags(parser(arguments).parse_args(arguments))
 
 

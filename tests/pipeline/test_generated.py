@@ -11,10 +11,9 @@ from pyspark.sql import SparkSession
 from fleet.cli import main as generate
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.jobs import backtest, moves
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
-from tests.support.spark_jobs import request
+from tests.pipeline.stored import mart, request, stored
 
 INTERVAL = 60.0
 
@@ -33,15 +32,16 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A day of a small cluster with faults, bursts, rolling restarts and moves, and both jobs on it."""
     folder = tmp_path_factory.mktemp("day")
     assert generate(["--preset", "day", "--partitions", "20", "--seed", "3", "--out", str(folder)]) == 0
-    history, output = folder / "history", folder / "marts"
-    moves.JOB.run(request(spark, history, output))
-    backtest.JOB.run(request(spark, history, output, backtest.Options(((BY_MESSAGES, 100_000.0),))))
+    place = stored(spark, folder / "store", folder / "history")
+    moves.JOB.run(request(spark, place))
+    tried = backtest.Options(((BY_MESSAGES, 100_000.0),), str(folder / "truth"))
+    backtest.JOB.run(request(spark, place, tried))
     truth = {
         name: [json.loads(line) for line in (folder / "truth" / f"{name}.json").read_text().splitlines()]
         for name in ("faults", "calm", "moves")
     }
-    rules = {(row["rule"], row["threshold"]): row for row in read(spark, RULES, output).collect()}
-    return Made(read(spark, MOVES, output).collect(), rules, truth)
+    rules = {(row["rule"], row["threshold"]): row for row in mart(spark, place, RULES).collect()}
+    return Made(mart(spark, place, MOVES).collect(), rules, truth)
 
 
 def test_every_move_is_found_with_its_end(made: Made) -> None:
@@ -82,9 +82,9 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
 def test_the_example_of_hands_free_replication(spark: SparkSession, tmp_path: Path) -> None:
     """Four messages take every batch for a fault, and miss a quiet topic; time finds every fault, and nothing else."""
     assert generate(["--preset", "blog", "--out", str(tmp_path)]) == 0
-    tried = backtest.Options(((BY_MESSAGES, 4.0),))
-    backtest.JOB.run(request(spark, tmp_path / "history", tmp_path / "marts", tried))
-    rules = {(row["rule"], row["threshold"]): row for row in read(spark, RULES, tmp_path / "marts").collect()}
+    place = stored(spark, tmp_path / "store", tmp_path / "history")
+    backtest.JOB.run(request(spark, place, backtest.Options(((BY_MESSAGES, 4.0),), str(tmp_path / "truth"))))
+    rules = {(row["rule"], row["threshold"]): row for row in mart(spark, place, RULES).collect()}
     time, messages = rules[BY_TIME, None], rules[BY_MESSAGES, 4.0]
     assert (time["events"], time["true_alarms"], time["false_alarms"], time["missed"]) == (13, 13, 0, 0)
     assert (messages["true_alarms"], messages["false_alarms"], messages["missed"]) == (12, 24, 1)

@@ -17,10 +17,9 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
 from kafka_warden.pipeline.jobs import backtest, report
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.report.numbers import count, share
-from tests.support.spark_jobs import request
+from tests.pipeline.stored import mart, request, stored
 
 pytestmark = pytest.mark.full_pipeline
 
@@ -44,12 +43,12 @@ def week(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Week:
     # In a process of its own, as its workers want one.
     made = (sys.executable, "-m", "fleet", "--preset", "week", "--partitions", PARTITIONS, "--out", str(folder))
     subprocess.run(made, cwd=ROOT, check=True)
-    history, output = folder / "history", folder / "marts"
-    backtest.JOB.run(request(spark, history, output, backtest.Options()))
-    report.JOB.run(request(spark, history, output, report.Options()))
-    rules = {row["rule"]: row for row in read(spark, RULES, output).collect()}
-    [page] = output.glob("report-*.html")
-    return Week(rules, read(spark, ALARMS, output).collect(), page.read_text(encoding="utf-8"))
+    place = stored(spark, folder / "store", folder / "history")
+    backtest.JOB.run(request(spark, place, backtest.Options(truth=str(folder / "truth"))))
+    report.JOB.run(request(spark, place, report.Options()))
+    rules = {row["rule"]: row for row in mart(spark, place, RULES).collect()}
+    [page] = place.glob("report-*.html")
+    return Week(rules, mart(spark, place, ALARMS).collect(), page.read_text(encoding="utf-8"))
 
 
 def test_alarms_by_time_are_more_often_right_and_miss_no_more(week: Week) -> None:

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from sandbox import Cluster, wait_for
 from tests.history.places import write
-from tests.pipeline.arrivals import history_polls, rolled
+from tests.pipeline.arrivals import history_polls
 from tests.pipeline.commands import PLAIN, ROOT, TIME_LIMIT
-from tests.pipeline.stored import landed, marts, rows
+from tests.pipeline.stored import landed, marts, rolled, rows
 from tests.pipeline.test_ingest_topic import TOPIC, send
 from tests.pipeline.test_store_kills import MOST_COMMITS, commits, killed
 
@@ -52,5 +52,5 @@ def test_loop_that_is_killed_continues(spark: SparkSession, cluster: Cluster, ja
         )
         process.send_signal(signal.SIGTERM)
         assert process.wait(TIME_LIMIT) == 0, log.read_text()
-    assert rows(spark, store) == landed(spark, landing)
-    assert marts(spark, store) == rolled(spark, landing, tmp_path / "expected")
+    assert rows(spark, store) == landed(landing)
+    assert marts(spark, store) == rolled(spark, tmp_path / "expected", landing)

@@ -110,7 +110,7 @@ def test_rows_are_those_of_files(
     assert not any(word in said for word in ("LOST", "MISSING", "CREATED AGAIN"))
     how = Store(spark, tmp_path / "store").read(LANDING).where("batch = 3").select("how").distinct().collect()
     assert ("merge",) in map(tuple, how), "the batch before ended within a poll"
-    assert rows(spark, tmp_path / "store") == landed(spark, tmp_path / "landing")
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
 
 
 def test_message_of_another_program_is_known(spark: SparkSession) -> None:
@@ -169,7 +169,7 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
     with pytest.raises(StoreError, match="was interrupted; first run ingest again on that topic"):
         take(spark, tmp_path / "store", tmp_path / "landing")
     taken()
-    assert rows(spark, tmp_path / "store") == landed(spark, tmp_path / "landing")
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
@@ -186,7 +186,7 @@ def test_batch_of_files_is_completed_by_a_call_on_the_topic(
             take(spark, tmp_path / "store", tmp_path / "landing")
     send(kept, history[1:])
     taken()
-    assert rows(spark, tmp_path / "store") == landed(spark, tmp_path / "landing")
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
@@ -234,7 +234,7 @@ def test_what_a_topic_loses_is_reported(
     taken()
     assert "CREATED AGAIN" not in capsys.readouterr().err
     write(tmp_path / "landing", [history[number] for number in (0, 2, 4, 5)])
-    assert rows(spark, tmp_path / "store") == landed(spark, tmp_path / "landing")
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
@@ -254,4 +254,4 @@ def test_newer_message_is_not_taken(
     with pytest.raises(NewerSchemaError, match=f"tables of version {VERSION + 1}"):
         taken()
     write(tmp_path / "landing", history[:1])
-    assert rows(spark, tmp_path / "store") == landed(spark, tmp_path / "landing")
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")

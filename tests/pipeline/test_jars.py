@@ -3,13 +3,14 @@
 import hashlib
 import os
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import jars, session
-from kafka_warden.pipeline.jars import Jar, fetch, listed
+from kafka_warden.pipeline.jars import Jar, fetch, listed, notices
 
 MAVEN = """#!/bin/sh
 for given; do case $given in -DoutputDirectory=*) to=${given#*=};; esac; done
@@ -83,11 +84,20 @@ def test_failure_of_maven_is_reported(
     assert "mvn is not on the PATH" in capsys.readouterr().err
 
 
+def test_notices_are_passed_on(tmp_path: Path) -> None:
+    """Each jar with its coordinates and licence, and what it says itself."""
+    with ZipFile(tmp_path / jar("a").file, "w") as made:
+        made.writestr("META-INF/NOTICE", "Made by someone")
+        made.writestr("a/license.class", "no notice")
+    text = "\n".join(notices([jar("a")], tmp_path))
+    assert "a-1.jar: group:a:1, licence Apache-2.0" in text
+    assert text.endswith("META-INF/NOTICE:\nMade by someone")
+
+
 def test_session_gets_all_jars_of_a_folder(tmp_path: Path) -> None:
     """Or the command to fetch them."""
     (tmp_path / "a.jar").touch()
     (tmp_path / "b.jar").touch()
-    assert session.delta(tmp_path)["spark.jars"] == f"{tmp_path / 'a.jar'},{tmp_path / 'b.jar'}"
-    assert "spark.jars" not in session.delta(None)
+    assert session.jar_list(tmp_path) == f"{tmp_path / 'a.jar'},{tmp_path / 'b.jar'}"
     with pytest.raises(ConfigError, match="kafka-warden pipeline jars --to"):
-        session.delta(tmp_path / "nowhere")
+        session.jar_list(tmp_path / "nowhere")

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,12 +21,11 @@ from kafka_warden.model import (
     TopicConfig,
 )
 from kafka_warden.pipeline.jobs.moves import JOB
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from tests.building import EPOCH, Partition, Topics, snapshot
 from tests.history.places import write
 from tests.history.replay import polls
-from tests.support.spark_jobs import request
+from tests.pipeline.stored import mart, request, stored
 
 BYTES = 1_000_000
 """Of each partition; 100 a message."""
@@ -82,22 +80,53 @@ def judged(clocks: Iterable[int], run: str) -> list[Poll]:
     return polls([seen(clock) for clock in clocks], Parameters(), run)
 
 
+def renamed(evaluated: Iterable[Poll], cluster: str) -> list[Poll]:
+    """The same polls of another cluster."""
+    return [replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster)) for poll in evaluated]
+
+
 @pytest.fixture(scope="module")
-def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Both marts of the history of two processes."""
-    return marts(spark, tmp_path_factory.mktemp("moves"), {"one": judged(FIRST, "one"), "two": judged(SECOND, "two")})
-
-
-def marts(spark: SparkSession, folder: Path, runs: dict[str, list[Poll]]) -> dict[str, Any]:
-    """Topic and kind to its lives and its samples."""
-    for run, written in runs.items():
-        write(folder / "history" / run, written)
-    JOB.run(request(spark, folder / "history", folder / "marts"))
-    lives, samples = (read(spark, mart, folder / "marts").collect() for mart in (MOVES, MOVE_SAMPLES))
-    return {
-        "lives": sorted(lives, key=lambda row: (row["topic"], row["kind"], row["began"])),
-        "samples": sorted(samples, key=lambda row: (row["topic"], row["kind"], row["time"])),
+def clusters(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Both marts by cluster, each of two processes at most."""
+    jumped = [
+        replace(poll, snapshot=replace(poll.snapshot, time=poll.snapshot.time + 3600.0)) if number in {4, 5} else poll
+        for number, poll in enumerate(judged(FIRST, "one"))
+    ]
+    # A poll without reassignments, known or apparent.
+    unknown = replace(snapshot(topics(0), clock=50.0), reassignments_known=False)
+    blind = polls([unknown if clock == 50 else seen(clock) for clock in FIRST], Parameters(), "one")
+    runs = {
+        "usual": (judged(FIRST, "one"), judged(SECOND, "two")),
+        "jumped": (jumped,),
+        "blind": (blind, polls([_shifted(clock) for clock in range(80, 130, 10)], Parameters(), "two")),
+        "without": (judged(range(0, 30, 10), "one"),),
     }
+    folder = tmp_path_factory.mktemp("moves")
+    for cluster, written in runs.items():
+        for run in written:
+            write(folder / "history" / cluster / run[0].run, renamed(run, cluster))
+    place = stored(spark, folder / "store", folder / "history")
+    JOB.run(request(spark, place))
+    lives, samples = (mart(spark, place, each).collect() for each in (MOVES, MOVE_SAMPLES))
+    return {
+        cluster: {
+            "lives": sorted(
+                (row for row in lives if row["cluster_id"] == cluster),
+                key=lambda row: (row["topic"], row["kind"], row["began"]),
+            ),
+            "samples": sorted(
+                (row for row in samples if row["cluster_id"] == cluster),
+                key=lambda row: (row["topic"], row["kind"], row["time"]),
+            ),
+        }
+        for cluster in runs
+    }
+
+
+@pytest.fixture(scope="module")
+def found(clusters: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Both marts of the history of two processes."""
+    return clusters["usual"]
 
 
 def life(found: dict[str, Any], topic: str, kind: str = "reassignment") -> Any:
@@ -186,31 +215,15 @@ def test_a_move_between_directories_has_a_rate(found: dict[str, Any]) -> None:
     assert life(found, "late", "log_dir")["rate_max"] == 1000
 
 
-def test_a_clock_that_jumps_moves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_clock_that_jumps_moves_nothing(clusters: dict[str, dict[str, Any]]) -> None:
     """A wall clock that is an hour off for two polls neither ends a life nor changes its length."""
-    run = judged(FIRST, "one")
-    jumped = [
-        replace(poll, snapshot=replace(poll.snapshot, time=poll.snapshot.time + 3600.0)) if number in {4, 5} else poll
-        for number, poll in enumerate(run)
-    ]
-    row = life(marts(spark, tmp_path, {"one": jumped}), "undone")
+    row = life(clusters["jumped"], "undone")
     assert (at(row, "began"), at(row, "ended"), row["polls"], row["outcome"]) == (30, 70, 4, "cancelled")
 
 
-def test_polls_that_do_not_know_end_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_polls_that_do_not_know_end_nothing(clusters: dict[str, dict[str, Any]]) -> None:
     """A move continues while reassignments are unknown; a later one is another move."""
-    blind = polls(
-        [
-            # A poll without reassignments, known or apparent.
-            replace(snapshot(topics(0), clock=50.0), reassignments_known=False) if clock == 50 else seen(clock)
-            for clock in FIRST
-        ],
-        Parameters(),
-        "one",
-    )
-    again = polls([_shifted(clock) for clock in range(80, 130, 10)], Parameters(), "two")
-    lives = marts(spark, tmp_path, {"one": blind, "two": again})["lives"]
-    undone = [row for row in lives if row["topic"] == "undone"]
+    undone = [row for row in clusters["blind"]["lives"] if row["topic"] == "undone"]
     assert [(at(row, "began"), at(row, "ended"), row["polls"]) for row in undone] == [(30, 70, 3), (110, None, 2)]
 
 
@@ -219,6 +232,6 @@ def _shifted(clock: int) -> Snapshot:
     return replace(seen(clock - 80), clock=float(clock), time=EPOCH + clock)
 
 
-def test_a_history_without_moves_gives_empty_marts(spark: SparkSession, tmp_path: Path) -> None:
-    """There they are, with no rows."""
-    assert marts(spark, tmp_path, {"one": judged(range(0, 30, 10), "one")}) == {"lives": [], "samples": []}
+def test_a_history_without_moves_has_no_rows(clusters: dict[str, dict[str, Any]]) -> None:
+    """In neither mart."""
+    assert clusters["without"] == {"lives": [], "samples": []}

@@ -18,15 +18,15 @@ from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs.plan import JOB, Options
 from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.plan import PLANS
+from kafka_warden.pipeline.store import Store
 from kafka_warden.plan.command import IMPOSSIBLE
 from kafka_warden.plan.inbound_file import read_inbound
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls
+from tests.pipeline.stored import mart, request, stored
 from tests.support.planned import GB, MB, cluster
-from tests.support.spark_jobs import request
 
 POLLS = 21
 PARAMETERS = Parameters(poll_interval=10.0, network_bytes_per_second=125 * MB, moves_deadline=7200.0)
@@ -54,11 +54,33 @@ def history(folder: Path, cluster_id: str = "cluster", run: str = "run") -> list
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The history of one cluster."""
-    made = tmp_path_factory.mktemp("history")
-    history(made)
-    return made
+def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the history of one cluster."""
+    made = tmp_path_factory.mktemp("plan")
+    history(made / "landing")
+    return stored(spark, made / "store", made / "landing")
+
+
+@pytest.fixture(scope="module")
+def fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with several clusters.
+
+    `bare` has no network capacity. One poll of `ahead` has a time of tomorrow. `most` lost the replicas of its last
+    poll, `none` those of all.
+    """
+    made = tmp_path_factory.mktemp("fleet")
+    history(made / "landing" / "north", "north", "north")
+    write(made / "landing" / "bare", polls((seen(number, "bare") for number in range(3)), Parameters(), "bare"))
+    ahead = [seen(number, "ahead") for number in range(POLLS)]
+    ahead[5] = replace(ahead[5], time=ahead[5].time + 86400.0)
+    write(made / "landing" / "ahead", polls(ahead, PARAMETERS, "ahead"))
+    for number, name in ((POLLS - 1, "most"), (0, "none")):
+        whole = polls((seen(number, name) for number in range(POLLS)), PARAMETERS, name)
+        write(made / "landing" / name / "kept", whole[:number])
+        write(made / "landing" / name / "lost", whole[number:])
+        for file in (made / "landing" / name / "lost" / "replicas").rglob("*.parquet"):
+            file.unlink()
+    return stored(spark, made / "store", made / "landing")
 
 
 @pytest.fixture
@@ -69,15 +91,15 @@ def move(tmp_path: Path) -> Path:
     return file
 
 
-def planned(spark: SparkSession, folder: Path, output: Path, options: Options, code: int = 0) -> list[Row]:
+def planned(spark: SparkSession, place: Path, options: Options, code: int = 0) -> list[Row]:
     """Run the job, which ends with `code`; the rows of the mart."""
-    assert JOB.run(request(spark, folder, output, options)) == code
-    return read(spark, PLANS, output).orderBy("percentile").collect()
+    assert JOB.run(request(spark, place, options)) == code
+    return mart(spark, place, PLANS).orderBy("percentile").collect()
 
 
-def test_percentiles_are_those_of_each_partition(spark: SparkSession, folder: Path) -> None:
+def test_percentiles_are_those_of_each_partition(spark: SparkSession, place: Path) -> None:
     """The rates that the sidecar judged, sorted by numpy; the cluster is that of the last poll."""
-    reader = History(spark, folder)
+    reader = History(Store(spark, place))
     found = latest(reader, None)
     judged = np.array([each.derived.bytes_in for each in polls((seen(n) for n in range(POLLS)), PARAMETERS)][1:])
     expected = np.quantile(judged, [0.5, 0.95], axis=0, method="inverted_cdf")
@@ -91,11 +113,11 @@ def test_percentiles_are_those_of_each_partition(spark: SparkSession, folder: Pa
 
 
 def test_the_throttle_grows_with_the_percentile(
-    spark: SparkSession, folder: Path, move: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, place: Path, move: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Three rows, one printed in full, without commands: its rates are in a file for the live command."""
     file = tmp_path / "inbound.json"
-    rows = planned(spark, folder, tmp_path, Options(move, inbound=file))
+    rows = planned(spark, place, Options(move, inbound=file))
     printed = capsys.readouterr().out
 
     assert [(row.percentile, row.chosen) for row in rows] == [(50.0, False), (95.0, True), (99.0, False)]
@@ -109,7 +131,7 @@ def test_the_throttle_grows_with_the_percentile(
     assert "--throttle" not in printed
     assert f"kafka-warden plan --reassignment {move} --inbound {file}" in printed
     assert "p50" in printed
-    reader = History(spark, folder)
+    reader = History(Store(spark, place))
     found = latest(reader, None)
     (expected,) = percentiles(reader, found, [0.95])
     read_back = read_inbound(file).of(found.snapshot)
@@ -117,7 +139,7 @@ def test_the_throttle_grows_with_the_percentile(
     assert replace(read_back, rates=expected.rates) == expected
 
 
-def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
+def test_options_win_over_what_was_set(spark: SparkSession, place: Path, move: Path) -> None:
     """A deadline that no share allows is impossible, says why, and ends as the live command does."""
     options = Options(
         move,
@@ -126,7 +148,7 @@ def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: 
         network=10 * MB,
         percentile=0.9,
     )
-    rows = planned(spark, folder, tmp_path, options, IMPOSSIBLE)
+    rows = planned(spark, place, options, IMPOSSIBLE)
 
     assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
     assert {row.verdict for row in rows} == {"impossible"}
@@ -134,58 +156,41 @@ def test_options_win_over_what_was_set(spark: SparkSession, folder: Path, move: 
     assert rows[0].problems[0].startswith("deadline and network contradict")
 
 
-def test_a_share_needs_a_network(spark: SparkSession, move: Path, tmp_path: Path) -> None:
+def test_a_share_needs_a_network(spark: SparkSession, fleet: Path, move: Path) -> None:
     """The history of a sidecar that was without one."""
-    write(tmp_path / "history", polls((seen(number) for number in range(3)), Parameters()))
     with pytest.raises(ConfigError, match=r"--max-network-share: give --network too"):
-        planned(spark, tmp_path / "history", tmp_path, Options(move, max_network_share=0.3))
+        planned(spark, fleet, Options(move, max_network_share=0.3, cluster="bare"))
 
 
-def test_several_clusters_need_a_choice(spark: SparkSession, move: Path, tmp_path: Path) -> None:
+def test_several_clusters_need_a_choice(spark: SparkSession, fleet: Path) -> None:
     """Their names are in the message."""
-    for name in ("north", "south"):
-        history(tmp_path / "fleet" / name, name, name)
-    reader = History(spark, tmp_path / "fleet")
-
-    with pytest.raises(ConfigError, match="name one with --cluster; the history has north, south"):
-        latest(reader, None)
+    rows = History(Store(spark, fleet))
+    with pytest.raises(ConfigError, match="name one with --cluster; the history has ahead, bare, most, none, north"):
+        latest(rows, None)
     with pytest.raises(ConfigError, match="there is no west"):
-        latest(reader, "west")
-    assert latest(reader, "south").snapshot.cluster_id == "south"
+        latest(rows, "west")
+    assert latest(rows, "north").snapshot.cluster_id == "north"
 
 
-def test_a_poll_that_is_not_whole_is_passed_by(spark: SparkSession, tmp_path: Path) -> None:
-    """The last poll lost its replicas: the one before is taken; where none is whole there is no plan."""
-    made = history(tmp_path / "whole")
-    for number, name in ((POLLS - 1, "most"), (0, "none")):
-        write(tmp_path / name / "kept", made[:number])
-        write(tmp_path / name / "lost", made[number:])
-        for file in (tmp_path / name / "lost" / "replicas").rglob("*.parquet"):
-            file.unlink()
-
-    assert latest(History(spark, tmp_path / "most"), None).snapshot.clock == 10.0 * (POLLS - 2)
+def test_the_last_whole_poll_is_taken(spark: SparkSession, fleet: Path) -> None:
+    """By the monotonic clock; one that lost its replicas is passed by; where none is whole there is no plan."""
+    rows = History(Store(spark, fleet))
+    assert latest(rows, "ahead").snapshot.clock == 10.0 * (POLLS - 1)
+    assert latest(rows, "most").snapshot.clock == 10.0 * (POLLS - 2)
     with pytest.raises(IncompleteError, match="none of the last 10 polls is complete: replicas: 0 rows"):
-        latest(History(spark, tmp_path / "none"), None)
+        latest(rows, "none")
 
 
-def test_a_clock_that_was_ahead_makes_no_poll_the_last(spark: SparkSession, tmp_path: Path) -> None:
-    """One poll has a time of tomorrow: the last one is that of the monotonic clock."""
-    made = [seen(number) for number in range(POLLS)]
-    made[5] = replace(made[5], time=made[5].time + 86400.0)
-    write(tmp_path, polls(made, PARAMETERS))
-    assert latest(History(spark, tmp_path), None).snapshot.clock == 10.0 * (POLLS - 1)
-
-
-def test_what_cannot_be_planned_names_the_file(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_planned_names_the_file(spark: SparkSession, place: Path, move: Path) -> None:
     """As the live command does."""
     move.write_text(json.dumps(MOVE).replace('"t"', '"gone"'))
     with pytest.raises(ReassignmentError, match=r"move\.json: .*no such topic"):
-        planned(spark, folder, tmp_path, Options(move))
+        planned(spark, place, Options(move))
 
 
 def flags(*given: str) -> Any:
     """Read the flags of a command."""
-    arguments = ["plan", "--input", "in", "--output", "out", "--reassignment", "move.json", *given]
+    arguments = ["plan", "--store", "store", "--reassignment", "move.json", *given]
     return JOB.read_flags(parser(arguments).parse_args(arguments))
 
 
@@ -199,22 +204,22 @@ def test_flags_are_read_as_those_of_the_live_plan() -> None:
         flags("--deadline", "soon")
 
 
-def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, folder: Path, move: Path, tmp_path: Path) -> None:
+def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, place: Path, move: Path) -> None:
     """Possible at the median and impossible at the 99th percentile: the percentile that was asked for decides."""
-    half, _, most = planned(spark, folder, tmp_path, Options(move))
+    half, _, most = planned(spark, place, Options(move))
     between = (half.needed + most.needed) / 2
     for share, code in ((0.5, 0), (0.99, IMPOSSIBLE)):
         options = Options(move, max_network_share=1.0, network=between, percentile=share)
-        rows = planned(spark, folder, tmp_path, options, code)
+        rows = planned(spark, place, options, code)
         assert {row.percentile: row.verdict for row in rows}[100 * share] == ("impossible" if code else "possible")
 
 
-def test_moves_between_directories_are_no_plan(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_moves_between_directories_are_no_plan(spark: SparkSession, place: Path, tmp_path: Path) -> None:
     """A file that asks for nothing else ends as the live command does."""
     file = tmp_path / "dirs.json"
     stay = {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data", "any"]}
     file.write_text(json.dumps({"version": 1, "partitions": [stay]}))
-    rows = planned(spark, folder, tmp_path, Options(file), IMPOSSIBLE)
+    rows = planned(spark, place, Options(file), IMPOSSIBLE)
     assert {row.verdict for row in rows} == {"not_planned"}
 
 
@@ -231,5 +236,5 @@ def test_code_of_a_job_is_that_of_the_command(
 
     monkeypatch.setattr("kafka_warden.pipeline.cli.load", lambda _: replace(JOB, run=job))
     monkeypatch.setattr("kafka_warden.pipeline.session.make", lambda *_: Mock())
-    flags = ["--input", "in", "--output", "out", "--reassignment", str(move)]
+    flags = ["--store", "store", "--reassignment", str(move)]
     assert cli.main(["pipeline", "plan", *flags]) == code

@@ -9,16 +9,14 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs.moves import JOB
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.replay import CONFIDENCE, replayed
 from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.history.replay import Rows, differences, in_order_of, written
-from tests.support.spark_jobs import request
+from tests.pipeline.stored import history, mart, request
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_pipeline]
 
@@ -59,10 +57,11 @@ def nothing_moves(page: Page) -> bool:
 def test_a_recorded_move_is_replayed_alike(recorded: Path, spark: SparkSession) -> None:
     """State, cause, since when, tokens and every number, poll by poll, of both processes; and the life of each move."""
     kept = {key(tables): written(tables) for tables in polls(recorded)}
-    history = History(spark, recorded)
+    place = recorded.parent / "store"
+    rows = history(spark, place, recorded)
     assert len({run for run, _ in kept}) == 2
     for name in BY_NAME:
-        again = by_poll(replayed(history, name).toArrow().to_pylist())
+        again = by_poll(replayed(rows, name).toArrow().to_pylist())
         for poll, before in kept.items():
             was = {name: before[name]}
             found = again.get(poll, {column.name: [] for column in columns_of(BY_NAME[name])})
@@ -70,10 +69,9 @@ def test_a_recorded_move_is_replayed_alike(recorded: Path, spark: SparkSession) 
             assert differences(was, in_order_of(was, now)) == [], (name, poll)
     print(f"{len(kept)} polls of two processes evaluated alike in Spark")
 
-    output = recorded.parent / "marts"
-    JOB.run(request(spark, recorded, output))
-    lives = {row["topic"]: row for row in read(spark, MOVES, output).collect()}
-    samples = read(spark, MOVE_SAMPLES, output).where("topic = 'done'").orderBy("time").collect()
+    JOB.run(request(spark, place))
+    lives = {row["topic"]: row for row in mart(spark, place, MOVES).collect()}
+    samples = mart(spark, place, MOVE_SAMPLES).where("topic = 'done'").orderBy("time").collect()
     assert {topic: row["outcome"] for topic, row in lives.items()} == {"done": "completed", "undone": "cancelled"}
     done = lives["done"]
     assert (done["broker"], done["leader"], done["runs"]) == (2, 1, 2)

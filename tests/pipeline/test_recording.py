@@ -10,22 +10,28 @@ from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs import backtest, moves
-from kafka_warden.pipeline.marts import read
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
 from kafka_warden.pipeline.replay import replayed
+from kafka_warden.pipeline.store import Store
 from tests.fleet.test_recorded import HISTORY, truth, younger
 from tests.history.replay import differences, in_order_of, written
+from tests.pipeline.stored import mart, request, stored
 from tests.pipeline.test_recorded_move import by_poll, key
-from tests.support.spark_jobs import request
 
 POLL_SECONDS = 2.0
 
 
+@pytest.fixture(scope="module")
+def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of it."""
+    return stored(spark, tmp_path_factory.mktemp("recording"), HISTORY)
+
+
 @pytest.mark.parametrize("name", ["brokers", "moves", "polls", "replicas"])
-def test_it_is_replayed_alike(spark: SparkSession, name: str) -> None:
+def test_it_is_replayed_alike(spark: SparkSession, place: Path, name: str) -> None:
     """State, cause, since when, tokens and every number, poll by poll, of both processes."""
-    again = by_poll(replayed(History(spark, HISTORY), name).toArrow().to_pylist())
+    again = by_poll(replayed(History(Store(spark, place)), name).toArrow().to_pylist())
     since = younger()
     for tables in polls(HISTORY):
         was = {name: written(tables)[name]}
@@ -36,10 +42,10 @@ def test_it_is_replayed_alike(spark: SparkSession, name: str) -> None:
         ] == [], key(tables)
 
 
-def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> None:
+def test_moves_are_those_of_the_truth(spark: SparkSession, place: Path) -> None:
     """Through the restart of the sidecar: begin, end and outcome, and what one was stuck by."""
-    moves.JOB.run(request(spark, HISTORY, tmp_path))
-    found = {(row.topic, row.partition): row for row in read(spark, MOVES, tmp_path).collect()}
+    moves.JOB.run(request(spark, place))
+    found = {(row.topic, row.partition): row for row in mart(spark, place, MOVES).collect()}
     assert len(found) == len(truth("moves"))
     for move in truth("moves"):
         life = found[move["topic"], move["partition"]]
@@ -49,10 +55,10 @@ def test_moves_are_those_of_the_truth(spark: SparkSession, tmp_path: Path) -> No
         assert set(life.causes) == ({move["cause"]} if move["cause"] else set())
 
 
-def test_alarms_by_time_are_right_where_those_by_messages_are_not(spark: SparkSession, tmp_path: Path) -> None:
+def test_alarms_by_time_are_right_where_those_by_messages_are_not(spark: SparkSession, place: Path) -> None:
     """The rule by messages takes the burst for a fault and misses the paused broker; the rule by time does neither."""
-    backtest.JOB.run(request(spark, HISTORY, tmp_path, backtest.Options()))
-    rules = {row.rule: row for row in read(spark, RULES, tmp_path).collect()}
+    backtest.JOB.run(request(spark, place, backtest.Options(truth=str(HISTORY.parent / "truth"))))
+    rules = {row.rule: row for row in mart(spark, place, RULES).collect()}
     time, messages = rules[BY_TIME], rules[BY_MESSAGES]
     assert (time.precision, time.recall, time.missed) == (1.0, 1.0, 0)
     assert (messages.precision, messages.recall, messages.missed) == (0.0, 0.0, 1)

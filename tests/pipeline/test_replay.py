@@ -11,6 +11,7 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.replay import CONFIDENCE, notes, replayed
 from tests.history.places import write
 from tests.history.replay import Rows, differences, in_order_of, restarted_polls, rows, scene_polls, written
+from tests.pipeline.stored import history
 
 
 def differing(history: History, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
@@ -32,51 +33,49 @@ def differing(history: History, table: str, before: list[Poll]) -> list[tuple[st
     return different
 
 
+@pytest.fixture(scope="module")
+def restarted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> History:
+    """The history of two processes."""
+    folder = tmp_path_factory.mktemp("restarted")
+    write(folder / "landing" / "one", scene_polls())
+    write(folder / "landing" / "two", restarted_polls())
+    return history(spark, folder / "store", folder / "landing")
+
+
 @pytest.mark.parametrize("table", ["brokers", "moves", "polls", "quotas", "replicas"])
-def test_two_runs_are_judged_alike(spark: SparkSession, tmp_path: Path, table: str) -> None:
+def test_two_runs_are_judged_alike(restarted: History, table: str) -> None:
     """States, causes, since when, tokens and every number of two processes are exactly those that were written."""
-    first, second = scene_polls(), restarted_polls()
-    write(tmp_path / "one", first)
-    write(tmp_path / "two", second)
-    assert differing(History(spark, tmp_path), table, [*first, *second]) == []
+    assert differing(restarted, table, [*scene_polls(), *restarted_polls()]) == []
 
 
 def test_what_is_missing_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     """A poll in parts, a gap and a run without its beginning are named, and evaluated as the documents say."""
     polls = scene_polls()
     lost = replace(polls[3], derived=replace(polls[3].derived, moves=()))
-    write(tmp_path / "one", [*polls[:3], *polls[5:]])
-    write(tmp_path / "two", [replace(poll, run="late") for poll in polls[2:4]])
-    write(tmp_path / "three", [replace(poll, run="torn") for poll in polls[:2]])
-    write(tmp_path / "four", [replace(poll, run="torn") for poll in (polls[2], lost)])
-    for file in (tmp_path / "four").glob("partitions/*/*/*.parquet"):
+    landing = tmp_path / "landing"
+    write(landing / "one", [*polls[:3], *polls[5:]])
+    write(landing / "two", [replace(poll, run="late") for poll in polls[2:4]])
+    write(landing / "three", [replace(poll, run="torn") for poll in polls[:2]])
+    write(landing / "four", [replace(poll, run="torn") for poll in (polls[2], lost)])
+    for file in (landing / "four").glob("partitions/*/*/*.parquet"):
         file.unlink()
+    rows = history(spark, tmp_path / "store", landing)
     found: dict[str, list[str]] = {}
-    for row in notes(History(spark, tmp_path)).orderBy("run", "sequence").collect():
+    for row in notes(rows).orderBy("run", "sequence").collect():
         found.setdefault(row.run, []).append(row[CONFIDENCE])
         assert bool(row.problem) == (row[CONFIDENCE] == "incomplete")
     assert found["run"] == ["exact"] * 3 + ["gap"] * 5
     assert found["late"] == ["unfounded"] * 2
     assert found["torn"] == ["exact"] * 2 + ["incomplete"] * 2
-    confidences = {(row["run"], row[CONFIDENCE]) for row in replayed(History(spark, tmp_path), "polls").collect()}
+    confidences = {(row["run"], row[CONFIDENCE]) for row in replayed(rows, "polls").collect()}
     assert confidences == {("run", "exact"), ("run", "gap"), ("late", "unfounded"), ("torn", "exact")}
 
 
-def copy(folder: Path) -> None:
-    """Put each file of some tables there twice."""
-    for table in ("replicas", "polls", "restored"):
-        for file in list(folder.glob(f"{table}/*/*/*.parquet")):
-            (file.parent / f"copy-{file.name}").write_bytes(file.read_bytes())
-
-
 @pytest.mark.parametrize("batch", [1, 7])
-def test_batches_may_end_anywhere(spark: SparkSession, tmp_path: Path, batch: int) -> None:
-    """Rows of a poll come in as many pieces as Spark likes, and twice where files were copied."""
-    polls = scene_polls()[:3]
-    write(tmp_path, polls)
-    copy(tmp_path)
+def test_batches_may_end_anywhere(spark: SparkSession, restarted: History, batch: int) -> None:
+    """Rows of a poll come in as many pieces as Spark likes."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(batch))
     try:
-        assert differing(History(spark, tmp_path), "replicas", polls) == []
+        assert differing(restarted, "replicas", [*scene_polls(), *restarted_polls()]) == []
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")

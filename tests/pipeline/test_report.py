@@ -36,7 +36,7 @@ def pages(made: Made) -> Mapping[str, str]:
 
 
 def _marts(found: Callable[[str], DataFrame | None]) -> Marts:
-    return Marts(found, lambda job: f"kafka-warden pipeline {job} --input history --output marts")
+    return Marts(found, lambda job: f"kafka-warden pipeline {job} --store store")
 
 
 def _pages(found: Callable[[str], DataFrame | None]) -> Mapping[str, str]:
@@ -99,7 +99,7 @@ def test_missing_marts_are_named_with_what_makes_them() -> None:
     [page] = _pages(lambda _: None).values()
     for mart, job in (("moves", "moves"), ("cluster_hour", "rollup"), ("rules", "backtest"), ("forecasts", "forecast")):
         assert f"There is no mart {mart} in this folder." in page
-        assert f"kafka-warden pipeline {job} --input history --output marts" in page
+        assert f"kafka-warden pipeline {job} --store store" in page
     assert "<svg" not in page
 
 

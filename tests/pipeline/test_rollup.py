@@ -1,6 +1,7 @@
 """The roll-up: windows of every mart against what the polls themselves say."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs.rollup import batch
 from kafka_warden.pipeline.marts.rollup import MARTS
-from kafka_warden.pipeline.progress import Progress
-from tests.history.places import NOON, rewrite
-from tests.pipeline.arrivals import arrive, contents, files_of, history_polls, rolled
+from tests.history.places import NOON, rewrite, write
+from tests.history.replay import polls
+from tests.pipeline.arrivals import POLLS, arrive, history_polls
+from tests.pipeline.stored import of_cluster, rolled
 
-LEFT = ["hour=0", "hour=1", "hour=22"]
-"""Folders of the hours that a part of the history leaves as they are."""
 HOURS = 4
 """That the history has windows in."""
 
@@ -75,17 +72,17 @@ def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judg
     } == found
 
 
-def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any]) -> None:
+def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """A partition without a leader has no rate: neither its topic nor the cluster has one, and other topics do."""
     assert window(rolled_up, "cluster_hour", 1)["bytes_in_max"] is None
-    assert window(rolled_up, "topic_hour", 1, "quiet")["bytes_in_max"] is None
-    assert window(rolled_up, "topic_hour", 1, "orders")["bytes_in_max"] is not None
+    assert window(rolled_up, "topic_hour", 1, "quiet", topic_id(judged[0], "quiet"))["bytes_in_max"] is None
+    assert window(rolled_up, "topic_hour", 1, "orders", topic_id(judged[0], "orders"))["bytes_in_max"] is not None
 
 
 def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     """Bytes in, stored, lacking and the counts of a topic are those of its partitions in the polls of the hour."""
     for hour in range(HOURS):
-        row = window(rolled_up, "topic_hour", hour, "orders")
+        row = window(rolled_up, "topic_hour", hour, "orders", topic_id(judged[0], "orders"))
         mine = in_hour(judged, hour)
         rates = [poll.derived.bytes_in[topic_rows(poll, "orders")].sum() for poll in mine]
         known = [rate for rate in rates if not np.isnan(rate)]
@@ -158,43 +155,81 @@ def test_broker_windows_have_throttles(rolled_up: dict[str, Any]) -> None:
     assert (unknown["leader_limit_last"], unknown["leader_use_max"]) == (None, None)
 
 
-def test_duplicates_and_order_change_nothing(
-    spark: SparkSession, source: Path, rolled_up: dict[str, Any], tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def odd(spark: SparkSession, judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Marts of clusters that each lack something, or have it twice."""
+    folder = tmp_path_factory.mktemp("odd")
+    for name in ("twice", "lost", "blind", "jumped", "again"):
+        write(folder / name, of_cluster(judged, name))
+    for number, file in enumerate(sorted((folder / "twice").rglob("kafka-warden-*.parquet"), reverse=True)):
+        if number % 3:
+            arrive(file, folder, folder / f"sidecar-{number % 3}", "copy-" if number % 2 else "")
+    for file in (folder / "lost" / "partitions").rglob("*.parquet"):
+        if "hour=23" not in file.parts:
+            file.unlink()
+    for file in (folder / "blind" / "polls").rglob("*.parquet"):
+        if "hour=23" not in file.parts:
+            blind(file, "under_replicated_known", "min_isr_known")
+    for table in ("partitions", "replicas"):
+        for file in (folder / "again" / table).rglob("hour=23/*.parquet"):
+            created_again(file, "orders", judged[POLLS // 2].sequence)
+    later = [replace(poll.snapshot, cluster_id="jumped") for poll in history_polls(6, beginning=NOON + 400 * 86400)]
+    write(folder / "later", polls(later, run="after"))
+    return rolled(spark, folder.with_name("store"), folder)
+
+
+def created_again(file: Path, topic: str, since: int) -> None:
+    """Give a topic another id, from a poll on."""
+    rows = pq.read_table(file)
+    columns = (rows[name].to_pylist() for name in ("sequence", "topic", "topic_id"))
+    named = zip(*columns, strict=True)
+    column = rows.schema.get_field_index("topic_id")
+    new = pa.array(["another" if (name, number >= since) == (topic, True) else each for number, name, each in named])
+    rewrite(file, rows.set_column(column, "topic_id", new.cast(rows.schema.field("topic_id").type)))
+
+
+def of(found: dict[str, Any], mart: str, cluster: str) -> list[dict[str, Any]]:
+    """Rows of one cluster, in order."""
+    return [row for key, row in sorted(found[mart].items(), key=repr) if key[0] == cluster]
+
+
+def test_duplicates_and_order_change_nothing(odd: dict[str, Any], rolled_up: dict[str, Any]) -> None:
     """Files that are there twice, under another name or in another sidecar's folder, count once."""
-    for number, file in enumerate(sorted(source.rglob("kafka-warden-*.parquet"), reverse=True)):
-        arrive(file, source, tmp_path / "history" / f"sidecar-{number % 2}")
-        if number % 3 == 0:
-            arrive(file, source, tmp_path / "history" / f"sidecar-{(number + 1) % 2}", "copy-")
-    assert rolled(spark, tmp_path / "history", tmp_path / "marts") == rolled_up
+    for mart in MARTS:
+        expected = [{**row, "cluster_id": "twice"} for row in of(rolled_up, mart.name, "cluster")]
+        assert of(odd, mart.name, "twice") == expected, mart.name
 
 
-def test_sum_is_unknown_where_rows_of_a_poll_are_missing(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+def test_sum_is_unknown_where_rows_of_a_poll_are_missing(odd: dict[str, Any]) -> None:
     """A poll whose rows of `partitions` are lost has no sums over them, and all else of it is there."""
-    for file in source.rglob("kafka-warden-*.parquet"):
-        if "partitions" not in file.parts or "hour=23" in file.parts:
-            arrive(file, source, tmp_path / "history")
-    found = rolled(spark, tmp_path / "history", tmp_path / "marts")
-    lost = [row for row in found["topic_hour"].values() if row["topic"] == "orders" and row["hour"] != 23]
+    lost = [row for row in of(odd, "topic_hour", "lost") if row["topic"] == "orders" and row["hour"] != 23]
     assert lost
     assert {row["bytes_in_max"] for row in lost} == {None}
     assert None not in {row["bytes_stored_last"] for row in lost}
 
 
-def test_count_is_unknown_where_a_poll_does_not_know(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+def test_count_is_unknown_where_a_poll_does_not_know(odd: dict[str, Any]) -> None:
     """Under-replication needs the reassignments, the minimum ISR needs the configs."""
-    for file in source.rglob("kafka-warden-*.parquet"):
-        arrive(file, source, tmp_path / "history")
-    for file in (tmp_path / "history" / "polls").rglob("*.parquet"):
-        if "hour=23" not in file.parts:
-            blind(file, "under_replicated_known", "min_isr_known")
-    found = rolled(spark, tmp_path / "history", tmp_path / "marts")
-    blinded = [row for row in found["topic_hour"].values() if row["topic"] == "orders" and row["hour"] != 23]
-    others = [row for row in found["topic_hour"].values() if row["topic"] == "orders" and row["hour"] == 23]
+    mine = [row for row in of(odd, "topic_hour", "blind") if row["topic"] == "orders"]
     for name in ("under_replicated_max", "under_min_isr_max"):
-        assert {row[name] for row in blinded} == {None}
-        assert None not in {row[name] for row in others}
-    assert None not in {row["offline_max"] for row in blinded}
+        assert {row[name] for row in mine if row["hour"] != 23} == {None}
+        assert None not in {row[name] for row in mine if row["hour"] == 23}
+    assert None not in {row["offline_max"] for row in mine}
+
+
+def test_topic_that_was_created_again_is_another(odd: dict[str, Any]) -> None:
+    """In the hour of its new id it has two rows, each with the partitions of one topic."""
+    mine = [row for row in of(odd, "topic_hour", "again") if row["topic"] == "orders"]
+    hours = Counter(row["hour"] for row in mine)
+    assert {hour: count for hour, count in hours.items() if count > 1} == {23: 2}
+    assert {row["partitions_max"] for row in mine} == {2}
+    assert {row["replicas_max"] for row in mine} == {6}
+
+
+def test_clock_that_jumps_loses_nothing(odd: dict[str, Any], judged: list[Poll]) -> None:
+    """Polls after a jump of the wall clock are counted in the windows of their own time."""
+    polls_by_hour = [row["polls"] for row in of(odd, "cluster_hour", "jumped")]
+    assert sum(polls_by_hour) == len(judged) + 6
 
 
 def blind(file: Path, *flags: str) -> None:
@@ -203,26 +238,3 @@ def blind(file: Path, *flags: str) -> None:
     for flag in flags:
         rows = rows.set_column(rows.schema.get_field_index(flag), flag, pa.array([False] * len(rows)))
     rewrite(file, rows)
-
-
-def test_part_of_history_replaces_its_hours_only(
-    spark: SparkSession, source: Path, rolled_up: dict[str, Any], tmp_path: Path
-) -> None:
-    """`--start` and `--end` replace the hours between them, and no file of others."""
-    rolled(spark, source, tmp_path)
-    before = set(tmp_path.rglob("*.parquet"))
-    one = History(spark, source, NOON + 3600, NOON + 7200)
-    batch(Request(spark, one, source, tmp_path, None, Progress(spark.sparkContext)))
-    assert contents(spark, tmp_path) == rolled_up
-    kept = before & set(tmp_path.rglob("*.parquet"))
-    hours = {mart.name: [file.parent.name for file in kept if mart.name in file.parts] for mart in MARTS}
-    assert {name: sorted(set(left)) for name, left in hours.items()} == {mart.name: LEFT for mart in MARTS}
-
-
-def test_clock_that_jumps_loses_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
-    """Polls after a jump of the wall clock are counted in the windows of their own time."""
-    later = history_polls(6, "other", NOON + 400 * 86400)
-    files_of(tmp_path / "one", judged[:6])
-    files_of(tmp_path / "two", later)
-    found = rolled(spark, tmp_path, tmp_path / "marts")
-    assert sorted(row["polls"] for row in found["cluster_hour"].values()) == [6, 6]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -15,8 +16,8 @@ from kafka_warden.pipeline.jobs.ingest import Options
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.store import Store, raw
 from tests.history.places import NOON, rewrite, write
-from tests.pipeline.arrivals import arrive, rolled
-from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rows, take
+from tests.pipeline.arrivals import arrive
+from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rolled, rows, take
 
 HOUR = 3600
 
@@ -37,8 +38,8 @@ def fleet(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(spark: SparkSession, fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The marts of both clusters, as one run over all files makes them."""
-    return rolled(spark, fleet, tmp_path_factory.mktemp("files"))
+    """The marts of both clusters, as one batch over all files makes them."""
+    return rolled(spark, tmp_path_factory.mktemp("once"), fleet)
 
 
 @full
@@ -65,7 +66,7 @@ def test_order_of_clusters_and_repeats_change_nothing(
     take(spark, store, landing)
     roll_up(spark, store)
     assert marts(spark, store) == expected
-    assert rows(spark, store) == landed(spark, fleet)
+    assert rows(spark, store) == landed(fleet)
     roll_up(spark, store, start=NOON + HOUR, end=NOON + 2 * HOUR)
     assert marts(spark, store) == expected
 
@@ -111,7 +112,7 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
             nightly(spark, tmp_path, fleet)
     nightly(spark, tmp_path, fleet)
     assert marts(spark, tmp_path) == expected
-    assert rows(spark, tmp_path) == landed(spark, fleet)
+    assert rows(spark, tmp_path) == landed(fleet)
 
 
 @full
@@ -125,7 +126,7 @@ def test_overlapping_files_are_compared_by_row(spark: SparkSession, judged: list
         rewrite(file, table.slice(0, len(table) // 2))
     take(spark, store, cut)
     take(spark, store, landing)
-    assert rows(spark, store) == landed(spark, landing)
+    assert rows(spark, store) == landed(landing)
 
 
 @full
@@ -150,8 +151,8 @@ def test_what_is_wrong_is_reported(
         arrive(file, tmp_path / "whole", landing)
         take(spark, store, landing)
         assert "NOT TAKEN" not in capsys.readouterr().err
-    assert rows(spark, store) == landed(spark, landing)
-    take(spark, store, landing, Options())
+    assert rows(spark, store) == landed(landing)
+    take(spark, store, landing, Options({"raw": 30}))
     assert "files are older than 30 days, and were not taken" in capsys.readouterr().err
 
 
@@ -174,7 +175,7 @@ def test_file_that_vanishes_is_reported(
     gone.unlink()
     take(spark, store, landing)
     assert f"LOST: file://{gone}: deleted before its rows were taken" in capsys.readouterr().err
-    assert rows(spark, store) == landed(spark, landing)
+    assert rows(spark, store) == landed(landing)
 
 
 @full
@@ -195,7 +196,7 @@ def test_second_writer_commits_nothing(
     monkeypatch.setattr(Store, "append", overtaken)
     with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs rollup; run one at a time"):
         roll_up(spark, tmp_path)
-    assert rows(spark, tmp_path) == landed(spark, fleet)
+    assert rows(spark, tmp_path) == landed(fleet)
 
 
 @full
@@ -206,14 +207,18 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     take(spark, store, landing)
     roll_up(spark, store)
     before = marts(spark, store)
+    # The numbers of days are the store's.
+    take(spark, store, landing, Options({"raw": 31, "minutes": 32}))
+    write(landing, judged, file_rows=3)
     take(spark, store, landing, Options())
+    assert Store(spark, store).retention({}) == {"raw": 31, "minutes": 32}
     assert not any(rows(spark, store).values())
     roll_up(spark, store, start=NOON, end=NOON + HOUR)
     after = marts(spark, store)
     for mart in MARTS:
         assert after[mart.name] == (before[mart.name] if mart.name.endswith("_hour") else {}), mart.name
     take(spark, store, landing)
-    assert rows(spark, store) == landed(spark, landing), "the number of a batch is never used again"
+    assert rows(spark, store) == landed(landing), "the number of a batch is never used again"
 
 
 @full
@@ -238,7 +243,9 @@ def test_store_of_another_version(
 @full
 def test_marts_of_an_older_program_are_refused(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
     """With what to run; nothing is written among them."""
-    rolled(spark, fleet, tmp_path)
+    hour = tmp_path / "replica_hour" / "date=2026-11-21" / "hour=17"
+    hour.mkdir(parents=True)
+    pq.write_table(pa.table({"samples": [1]}), hour / "part-0.parquet")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(StoreError, match="give --store another folder, and run kafka-warden pipeline ingest"):
         take(spark, tmp_path, fleet)

@@ -8,20 +8,17 @@ from typing import Any, Final
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
-from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.jobs import backtest, moves, plan, report
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.marts.plan import PLANS
-from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.building import EPOCH
 from tests.history.places import write
 from tests.history.replay import polls
-from tests.pipeline.stored import request
+from tests.pipeline.stored import request, stored
 from tests.pipeline.test_moves import FIRST, SECOND, seen
 from tests.pipeline.test_plan import MOVE, history
 
@@ -43,17 +40,10 @@ def of_night(night: range) -> list[list[Poll]]:
     return [each for each in found if each]
 
 
-def take(spark: SparkSession, place: Path, landing: Path) -> None:
-    """Ingest, without compaction."""
-    store = Store(spark, place)
-    store.create(())
-    ingest(store, inventory(landing), Progress(spark.sparkContext))
-
-
 def computed(spark: SparkSession, place: Path) -> dict[str, list[Any]]:
     """Run both jobs; the rows of their marts."""
-    moves.JOB.run(request(spark, place, Path(), None))
-    backtest.JOB.run(request(spark, place, place, backtest.Options()))
+    moves.JOB.run(request(spark, place))
+    backtest.JOB.run(request(spark, place, backtest.Options()))
     store = Store(spark, place)
     rows = {mart.name: store.read(of_mart(mart)).collect() for mart in (MOVES, MOVE_SAMPLES, ALARMS, RULES)}
     return {name: sorted((row.asDict() for row in found), key=repr) for name, found in rows.items()}
@@ -65,9 +55,9 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
         for part in of_night(night):
             for folder in (f"night-{number}", "all"):
                 write(tmp_path / folder / f"{number}-{part[0].run}", part)
-        take(spark, tmp_path / "nightly", tmp_path / f"night-{number}")
+        stored(spark, tmp_path / "nightly", tmp_path / f"night-{number}")
         nightly = computed(spark, tmp_path / "nightly")
-    take(spark, tmp_path / "once", tmp_path / "all")
+    stored(spark, tmp_path / "once", tmp_path / "all")
     once = computed(spark, tmp_path / "once")
     (long,) = (row for row in once["moves"] if (row["topic"], row["kind"]) == ("done", "reassignment"))
     assert (long["ended"].date() - long["began"].date()).days >= 3
@@ -80,15 +70,15 @@ def test_plan_and_report_are_of_the_store(spark: SparkSession, tmp_path: Path) -
     place, move = tmp_path / "store", tmp_path / "move.json"
     move.write_text(json.dumps(MOVE))
     history(tmp_path / "landing")
-    take(spark, place, tmp_path / "landing")
+    stored(spark, place, tmp_path / "landing")
     for _ in range(2):
-        assert plan.JOB.run(request(spark, place, place, plan.Options(move))) == 0
+        assert plan.JOB.run(request(spark, place, plan.Options(move))) == 0
     rows = Store(spark, place).read(of_mart(PLANS)).collect()
     assert sorted((row["cluster_id"], row["percentile"]) for row in rows) == [
         ("cluster", each) for each in (50, 95, 99)
     ]
-    moves.JOB.run(request(spark, place, place, None))
-    report.JOB.run(request(spark, place, place, report.Options()))
+    moves.JOB.run(request(spark, place))
+    report.JOB.run(request(spark, place, report.Options()))
     page = (place / "report.html").read_text()
     assert f"kafka-warden pipeline rollup --store {place}" in page
     assert "kafka-warden pipeline moves" not in page

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from sandbox import wait_for
 from tests.history.places import write
-from tests.pipeline.arrivals import arrive, history_polls, rolled
+from tests.pipeline.arrivals import arrive, history_polls
 from tests.pipeline.commands import PLAIN, ROOT, TIME_LIMIT
-from tests.pipeline.stored import landed, marts, rows
+from tests.pipeline.stored import landed, marts, rolled, rows
 from tests.support.processes import run
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(3600)]
@@ -68,5 +68,5 @@ def test_kills_lose_and_repeat_nothing(spark: SparkSession, jars: Path, tmp_path
     for command in commands(landing, store, jars):
         last = run(*command, cwd=ROOT, timeout=TIME_LIMIT)
         assert last.returncode == 0, last.stderr
-    assert rows(spark, store) == landed(spark, source)
-    assert marts(spark, store) == rolled(spark, source, tmp_path / "expected")
+    assert rows(spark, store) == landed(source)
+    assert marts(spark, store) == rolled(spark, tmp_path / "expected", source)

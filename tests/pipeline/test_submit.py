@@ -1,4 +1,4 @@
-"""`spark-submit` as docs/pipeline.md has it, from a folder that is no checkout, locally and on a real cluster."""
+"""`spark-submit` as docs/pipeline.md has it, locally and on a real cluster, and a Spark Connect server."""
 
 import os
 import re
@@ -7,23 +7,28 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline.jobs import forecast
+from kafka_warden.pipeline import session
+from kafka_warden.pipeline.jobs import backtest, forecast, moves
 from kafka_warden.pipeline.jobs.forecast.series import Options
-from kafka_warden.pipeline.marts import read
+from kafka_warden.pipeline.jobs.report import MARTS
+from kafka_warden.pipeline.marts.backtest import ALARMS
 from kafka_warden.pipeline.marts.forecast import FORECASTS
+from kafka_warden.pipeline.marts.moves import MOVES
 from sandbox.ports import LOOPBACK
-from sandbox.spark import Room, standalone
-from tests.pipeline.arrivals import contents, files_of, history_polls, rolled
+from sandbox.spark import ConnectServer, Room, standalone
+from tests.pipeline.arrivals import files_of, history_polls
 from tests.pipeline.commands import PLAIN, ROOT
+from tests.pipeline.stored import mart, roll_up, stored
+from tests.pipeline.stored import request as run_of
 from tests.support.processes import checked
-from tests.support.spark_jobs import request
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
+
+ALL = "ingest,rollup,moves,backtest,forecast"
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +51,15 @@ def master(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFact
         yield cluster.address
 
 
-def submit(job: str, environment: Mapping[str, str], folder: Path, master: str) -> None:
+def submit(jars: Path, environment: Mapping[str, str], folder: Path, master: str) -> None:
     """Run the line of the documentation, with places of this test and the room that there is."""
     (line,) = re.findall(r"^ {4}(spark-submit .*)$", (ROOT / "docs" / "pipeline.md").read_text(), re.MULTILINE)
     line = line.replace("--driver-memory 2g", f"--driver-memory 1g --executor-memory 512m {shlex.join(PLAIN)}")
-    for written, here in (("spark://host:7077", master), ("rollup", job), ("/var/lib/kafka-warden/", "")):
+    places = (("/opt/kafka-warden/jars", str(jars)), ("/var/lib/kafka-warden/", ""))
+    for written, here in (("spark://host:7077", master), ("ingest,rollup", ALL), *places):
         assert written in line
         line = line.replace(written, here)
-    checked("bash", "-c", line, cwd=folder, env=environment, timeout=None)
+    checked("bash", "-c", f"{line} --keep-raw 100000", cwd=folder, env=environment, timeout=None)
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +71,20 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected(spark: SparkSession, history: Path) -> Any:
+def expected(spark: SparkSession, history: Path) -> dict[str, list[str]]:
     """What the jobs make of them here."""
-    output = history.parent / "expected"
-    made = rolled(spark, history, output)
-    forecast.JOB.run(request(spark, history, output, Options()))
-    return made, limits(spark, output)
+    place = stored(spark, history.parent / "expected", history)
+    roll_up(spark, place)
+    for job, options in ((moves, None), (backtest, backtest.Options()), (forecast, Options())):
+        job.JOB.run(run_of(spark, place, options))
+    found = made(spark, place)
+    assert all(found[each.name] for each in (MOVES, ALARMS, FORECASTS)), "there is something to compare"
+    return found
 
 
-def limits(spark: SparkSession, output: Path) -> list[str]:
-    """The forecasts of a folder of marts."""
-    return sorted(map(repr, read(spark, FORECASTS, output).collect()))
+def made(spark: SparkSession, place: Path) -> dict[str, list[str]]:
+    """The marts of all jobs in a store."""
+    return {name: sorted(map(repr, mart(spark, place, each).collect())) for name, each in MARTS.items()}
 
 
 @pytest.mark.parametrize("where", ["local[2]", "standalone"])
@@ -83,14 +92,29 @@ def test_submitted_jobs(
     spark: SparkSession,
     environment: Mapping[str, str],
     history: Path,
-    expected: Any,
+    expected: dict[str, list[str]],
+    jars: Path,
     where: str,
     request: pytest.FixtureRequest,
 ) -> None:
-    """A roll-up, and forecasts, which are made in Python where executors run, give what they give here."""
+    """Jobs give what they give here, also where their Python runs in executors."""
     master = request.getfixturevalue("master") if where == "standalone" else where
-    shutil.rmtree(history.parent / "marts", ignore_errors=True)
-    for job in ("rollup", "forecast"):
-        submit(job, environment, history.parent, master)
-    assert (contents(spark, history.parent / "marts"), limits(spark, history.parent / "marts")) == expected
-    assert expected[1], "there is something to forecast"
+    shutil.rmtree(history.parent / "store", ignore_errors=True)
+    submit(jars, environment, history.parent, master)
+    assert made(spark, history.parent / "store") == expected
+
+
+def test_jobs_through_connect(
+    spark: SparkSession, environment: Mapping[str, str], history: Path, expected: dict[str, list[str]], jars: Path
+) -> None:
+    """A client without a JVM gives the same, and writes the report."""
+    store = history.parent / "connected"
+    settings = {**session.AT_START, "spark.jars": session.jar_list(jars)}
+    settings["spark.sql.warehouse.dir"] = str(history.parent / "warehouse")
+    client = {**environment, "JAVA_HOME": "/nowhere"}
+    command = [sys.executable, "-m", "kafka_warden.cli", "pipeline", f"{ALL},report", "--input", str(history)]
+    with ConnectServer(history.parent / "connect", {"PYTHONPATH": environment["PYTHONPATH"]}, settings) as server:
+        flags = ("--store", str(store), "--keep-raw", "100000", "--remote", server.remote, *PLAIN)
+        checked(*command, *flags, cwd=history.parent, env=client, timeout=None)
+    assert made(spark, store) == expected
+    assert len(list(store.glob("report*.html"))) == 2

@@ -17,13 +17,12 @@ from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import interrupt, jars, loop, session
 from kafka_warden.pipeline.failures import error_text
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store
-from kafka_warden.pipeline.stored_history import StoredHistory
 
-JOBS: Final = ("ingest", "rollup", "moves", "backtest", "forecast", "plan", "report")
+INGEST: Final = "ingest"
+JOBS: Final = (INGEST, "rollup", "moves", "backtest", "forecast", "plan", "report")
 """Each is a module or package of `kafka_warden.pipeline.jobs`, in the usual order of running them."""
 
 JARS: Final = "KAFKA_WARDEN_JARS"
@@ -51,8 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             if every is None:
                 return _run(chosen, spark, parsed)
-            report = Progress(spark.sparkContext).say
-            return loop.repeat(lambda: _run(chosen, spark, parsed), every, report)
+            return loop.repeat(lambda: _run(chosen, spark, parsed), every, Progress().say)
         finally:
             # If the JVM is gone there is nothing to stop, and the job has reported it.
             with suppress(Py4JError):
@@ -70,30 +68,23 @@ def _every(parsed: argparse.Namespace) -> float | None:
 
 
 def _session(parsed: argparse.Namespace) -> SparkSession:
+    settings = _settings(parsed.conf)
     try:
-        settings = dict(session.delta(_jars(parsed))) if parsed.store is not None else {}
-        return session.make(parsed.job, parsed.master, parsed.memory, {**settings, **_settings(parsed.conf)})
+        if parsed.remote is not None:
+            return session.connect(parsed.remote, settings)
+        return session.make(parsed.job, parsed.master, parsed.memory, parsed.jars or os.environ.get(JARS), settings)
     except (PySparkException, Py4JError) as failure:
         raise JobError(
             f"Spark did not start: {error_text(failure)}; install a JRE 17 or newer, on the PATH or in JAVA_HOME, and"
-            " check --master, --memory and --conf (docs/pipeline.md)"
+            " check --master, --remote, --memory and --conf (docs/pipeline.md)"
         ) from failure
 
 
-def _jars(parsed: argparse.Namespace) -> str | None:
-    folder: str | None = parsed.jars or os.environ.get(JARS)
-    return folder
-
-
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:
-    span = (parsed.start, parsed.end)
-    store = None if parsed.store is None else Store(spark, parsed.store)
-    history = History(spark, parsed.input, *span) if store is None else StoredHistory(store, *span)
-    places = (parsed.input or parsed.store, parsed.output or parsed.store)
-    progress = Progress(spark.sparkContext)
+    store, progress, span = Store(spark, parsed.store), Progress(), (parsed.start, parsed.end)
     for job, options in chosen:
         try:
-            code = job.run(Request(spark, history, *places, options, progress, store))
+            code = job.run(Request(store, options, progress, parsed.input or "", span))
         except (PySparkException, Py4JError) as failure:
             raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
         if code:
@@ -103,13 +94,13 @@ def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> in
 
 def _chosen(parsed: argparse.Namespace) -> _Chosen:
     """Read the options of every named job."""
-    jobs = [load(name) for name in parsed.job.split(_SEPARATOR)]
-    given = {name for name in ("input", "output", "store") if getattr(parsed, name) is not None}
-    for job in jobs:
-        if not any(places <= given for places in job.places):
-            wanted = ", or ".join(" and ".join(f"--{name}" for name in sorted(places)) for places in job.places)
-            raise ConfigError(f"{job.name}: give {wanted}")
-    return [(job, job.read_flags(parsed)) for job in jobs]
+    names = parsed.job.split(_SEPARATOR)
+    if (INGEST in names) != (parsed.input is not None):
+        raise ConfigError(
+            f"--input: {INGEST} needs the landing zone, and no other job reads it; first run"
+            f" kafka-warden pipeline {INGEST} --input LANDING --store STORE"
+        )
+    return [(job, job.read_flags(parsed)) for job in map(load, names)]
 
 
 def load(name: str) -> Job[Any]:
@@ -147,18 +138,16 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--input", metavar="FOLDER", help="history of one sidecar, or of many; of ingest also a topic")
-    command.add_argument("--output", metavar="FOLDER", help="folder for the marts")
-    command.add_argument("--store", metavar="FOLDER", help="store of tables (docs/pipeline-store.md)")
-    command.add_argument(
-        "--jars", metavar="FOLDER", help=f"jars for a store, of kafka-warden pipeline jars (or {JARS})"
-    )
+    command.add_argument("--store", required=True, metavar="FOLDER", help="the tables (docs/pipeline-store.md)")
+    command.add_argument("--input", metavar="FOLDER", help=f"of {INGEST}: folder or topic of history")
+    command.add_argument("--jars", metavar="FOLDER", help=f"those of kafka-warden pipeline jars (default: ${JARS})")
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
+    command.add_argument("--remote", metavar="URL", help="a Spark Connect server, sc://HOST:PORT, instead of a master")
     command.add_argument("--memory", default="2g", help="of the driver; all of it with a local master (default: 2g)")
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
     command.add_argument("--every", metavar="DURATION", help="run again and again, for example every 5m")
-    command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour of history to read")
-    command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="end of the history to read")
+    command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour to read")
+    command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="end of the hours to read")
 
 
 def _time(text: str) -> float:

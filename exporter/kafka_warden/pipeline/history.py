@@ -1,70 +1,50 @@
-"""Reads history with Spark: files are checked first, duplicates are dropped."""
+"""The raw rows of a store, for jobs that read history."""
 
-from functools import cache, cached_property
-from pathlib import Path
+import math
+from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.history.parquet.footers import Footer, Inventory, hours_of, inventory
-from kafka_warden.history.schema import BY_NAME, ddl
-from kafka_warden.pipeline.storage import literal
-from kafka_warden.pipeline.timeline import POLL
+from kafka_warden.history.parquet.footers import hours_of
+from kafka_warden.history.schema import BY_NAME
+from kafka_warden.pipeline.rollup.windows import HOUR
+from kafka_warden.pipeline.store import Store, raw
+from kafka_warden.pipeline.timeline import DAY, POLL
+
+ALL_TIME = (0.0, math.inf)
+"""Start and end of all rows, Unix seconds."""
 
 
 class History:
-    """The files of history below a folder: of one sidecar, or of many with a folder each.
+    """The rows of complete batches, each of which is there once."""
 
-    They are listed when the first table is read, which raises `EmptyHistoryError` if there are none.
-    """
+    def __init__(
+        self,
+        store: Store,
+        span: tuple[float, float] = ALL_TIME,
+        only: Callable[[str], str] = lambda _: "true",
+        done: int | None = None,
+    ) -> None:
+        """Choose the rows.
 
-    def __init__(self, spark: SparkSession, folder: Path | str, start: float = 0.0, end: float = float("inf")) -> None:
-        """Choose the files. `folder`: a path, or an address such as `s3a://bucket/history`.
-
-        `start` and `end`: Unix seconds; whole hours are read, and `end` is exclusive.
+        `span`: start and end, Unix seconds; whole hours are read, and the end is exclusive. `only`: table to an SQL
+        condition on its rows. `done`: the last batch; None for the last complete one.
         """
-        self.spark = spark
-        self.span = (start, end)
-        """Start and end."""
-        self.folder = folder
-        self.whole = start <= 0.0 and end == float("inf")
-        """Whether all hours are read."""
+        self.spark: SparkSession = store.spark
+        self._store, self._span, self._only, self._done = store, span, only, done
 
-    @property
-    def hours(self) -> tuple[float, float]:
-        """The first hour and the one after the last, counted since 1970; 0 and infinity without limits."""
-        return hours_of(*self.span)
-
-    @cached_property
-    def _files(self) -> Inventory:
-        return inventory(self.folder).between(*self.span)
-
-    @cache  # noqa: B019  # a command has one history
-    def _footers(self, name: str) -> list[Footer]:
-        return self._files.footers(name)
-
-    def rows(self, name: str) -> int:
-        """Count the rows of a table, duplicates included, by its files' footers.
-
-        Raises:
-            HistoryFileError: as `table`.
-        """
-        return sum(footer.rows for footer in self._footers(name))
-
-    def table(self, name: str, *, distinct: bool = True) -> DataFrame:
-        """Read one table: the columns of docs/history-schema.md in their order, unknown as null.
-
-        A column that was added after a file was written is null in its rows. `distinct` drops duplicates; some callers
-        can drop them cheaper.
-
-        Raises:
-            HistoryFileError: names the file and what is wrong with it.
-        """
-        found = [footer.file.place for footer in self._footers(name) if footer.rows]
-        schema = ddl(BY_NAME[name])
-        if not found:
-            return self.spark.createDataFrame([], schema)
-        rows = self.spark.read.schema(schema).parquet(*map(literal, found))
-        return rows.dropDuplicates(row_key(name)) if distinct else rows
+    def table(self, name: str) -> DataFrame:
+        """Read one table: the columns of docs/history-schema.md in their order, unknown as null."""
+        if self._done is None:
+            self._done = self._store.done()
+        rows = self._store.read(raw(name)).where(f"batch <= {self._done}").where(self._only(name))
+        if self._span != ALL_TIME:
+            first, after = (hour * HOUR for hour in hours_of(*self._span))
+            # A day is a partition, so Spark opens no others.
+            day = F.unix_date("date") * DAY
+            rows = rows.where((day > first - DAY) & (day < after) & (F.col("time") >= first) & (F.col("time") < after))
+        return rows.drop("date", "batch")
 
 
 def row_key(name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a job at once, like SIGKILL: marts and checkpoints are complete at any moment."""
+"""Ctrl-C ends a job at once, like SIGKILL: tables are complete at any moment."""
 
 import os
 import signal

@@ -4,15 +4,17 @@
 """
 
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
+from zipfile import ZipFile
 
 from kafka_warden.errors import ConfigError
 
@@ -20,9 +22,12 @@ COMMAND: Final = "jars"
 ABOUT: Final = "fetch the jars of tables, of the topic and of S3 by Maven"
 S3: Final = "s3"
 """The set that is fetched only if it is asked for: 49 jars of 15 MB."""
+NOTICES: Final = "NOTICES.txt"
+"""File beside the jars."""
 TIMEOUT: Final = 900
 """Seconds for Maven."""
 
+_NOTICE: Final = re.compile(r"(META-INF/)?(LICENSE|NOTICE)[^/]*", re.IGNORECASE)
 _LIST: Final = Path(__file__).with_name("jars.txt")
 _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -64,7 +69,9 @@ def run(parsed: Namespace) -> int:
     Raises:
         ConfigError: Maven is missing or failed, or a jar is not the one of the list.
     """
-    fetch([jar for jar in listed() if jar.of != S3 or parsed.s3], parsed.to)
+    wanted = [jar for jar in listed() if jar.of != S3 or parsed.s3]
+    fetch(wanted, parsed.to)
+    (parsed.to / NOTICES).write_text("\n".join(notices(wanted, parsed.to)), encoding="utf-8")
     return 0
 
 
@@ -73,6 +80,16 @@ def listed() -> list[Jar]:
     text = _LIST.read_text()
     lines = (line.replace(":", " ").split() for line in text.splitlines() if not line.startswith("#"))
     return [Jar(of, group, artifact, version, sha256) for of, group, artifact, version, sha256 in lines]
+
+
+def notices(jars: Iterable[Jar], folder: Path) -> Iterator[str]:
+    """Yield what has to be passed on with the jars: where each is from, its licence, and the notices inside it."""
+    for jar in jars:
+        licence = "MIT-0" if jar.group == "org.reactivestreams" else "Apache-2.0"
+        yield f"{'=' * 80}\n{jar.file}: {jar.group}:{jar.artifact}:{jar.version}, licence {licence}\n"
+        with ZipFile(folder / jar.file) as inside:
+            for name in filter(_NOTICE.fullmatch, inside.namelist()):
+                yield f"{name}:\n{inside.read(name).decode(errors='replace')}"
 
 
 def fetch(wanted: Iterable[Jar], folder: Path) -> None:

@@ -1,14 +1,14 @@
 """A job and its arguments."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.history import ALL_TIME, History
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store
 
@@ -19,17 +19,24 @@ O = TypeVar("O")  # noqa: E741  # options
 class Request(Generic[O]):
     """One run of a job."""
 
-    spark: SparkSession
-    history: History
-    input: Path | str
-    """The folder of history; of `ingest`, the landing zone. Without one, the store."""
-    output: Path | str
-    """The folder of marts, and of the report. Without one, the store."""
+    store: Store
     options: O
     """A frozen dataclass of the job."""
     progress: Progress
-    store: Store | None = None
-    """The tables to use instead of these folders."""
+    input: Path | str = ""
+    """The landing zone, of `ingest` only."""
+    span: tuple[float, float] = ALL_TIME
+    """Start and end of the hours that are read, Unix seconds."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.store.spark
+
+    @property
+    def history(self) -> History:
+        """The raw rows of these hours."""
+        return History(self.store, self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +52,3 @@ class Job(Generic[O]):
     """Returns the options; raises `ConfigError` for unusable values."""
     run: Callable[[Request[Any]], int | None]
     """Runs the job; returns its exit code, None for 0."""
-    places: Sequence[frozenset[str]] = (frozenset({"store"}), frozenset({"input", "output"}))
-    """The flags of which the job requires all of one set. With `store`, it uses the tables of a store."""

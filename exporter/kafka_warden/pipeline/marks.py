@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
-from kafka_warden.pipeline.marts.files import shaped
-from kafka_warden.pipeline.marts.mart import Mart
+from kafka_warden.pipeline.marts import Mart, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import DONE_DAY, LANDING, MARKS, Store, day_of, in_list, of_mart
 from kafka_warden.pipeline.timeline import DAY
@@ -74,7 +73,7 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
 
 
 def replace(store: Store, work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
-    """Replace the rows of a mart that match an SQL condition. Arguments as of `Store.replace` and `marts.write`."""
+    """Replace the rows of a mart that match an SQL condition. Arguments as of `Store.replace` and `marts.shaped`."""
     store.replace(of_mart(mart), shaped(mart, frame), where, work.job, work.run)
 
 

@@ -58,8 +58,7 @@ def _rows(history: History) -> DataFrame:
     """Union the rows of all tables, one column per table, sorted by poll within each run."""
     frames = []
     for place, table in enumerate(TABLES):
-        # `_polls` drops duplicates, which needs no shuffle.
-        rows = history.table(table.name, distinct=False)
+        rows = history.table(table.name)
         frames.append(rows.select(*POLL, F.lit(place).alias(_PLACE), F.struct(*rows.columns).alias(table.name)))
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
     return together.repartition("cluster_id", "run").sortWithinPartitions(*POLL, _PLACE)
@@ -81,26 +80,12 @@ def _polls(batches: Batches) -> Iterator[Tables]:
     for key, rows in _stretches(batches):
         if key[:-1] != poll:
             if poll is not None:
-                yield _distinct(tables)
+                yield tables
             poll, tables = key[:-1], _empty()
         for field, values in zip(rows.type, rows.flatten(), strict=True):
             tables[TABLES[key[-1]].name][field.name] += values.to_pylist()
     if poll is not None:
-        yield _distinct(tables)
-
-
-def _distinct(tables: dict[str, dict[str, list[Any]]]) -> Tables:
-    """Drop duplicates: files may have been copied."""
-    return {name: _first_of_each(columns, BY_NAME[name].key) for name, columns in tables.items()}
-
-
-def _first_of_each(columns: dict[str, list[Any]], key: tuple[str, ...]) -> dict[str, list[Any]]:
-    keys = list(zip(*(columns[name] for name in key), strict=True)) if key else [()] * len(columns["run"])
-    first = {each: row for row, each in reversed(list(enumerate(keys)))}
-    if len(first) == len(keys):
-        return columns
-    rows = sorted(first.values())
-    return {name: [values[row] for row in rows] for name, values in columns.items()}
+        yield tables
 
 
 def _empty() -> dict[str, dict[str, list[Any]]]:

@@ -24,53 +24,45 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "true",
     # Of a shuffle partition, and so of a mart's file in memory; a tenth of that on disk.
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "64m",
-    # Hourly files are small, so one task reads many; 32 MB of zstd hold some 5 million replica samples.
+    # A task reads 32 MB of zstd, of many files if they are small: some 5 million replica samples. A split has whole row
+    # groups.
     "spark.sql.files.maxPartitionBytes": "32m",
+    "spark.sql.files.openCostInBytes": "256k",
+    "parquet.block.size": str(32 << 20),
     "spark.sql.parquet.compression.codec": "zstd",
     # The default is the INT96 of Spark before 3.0.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Arrow between the JVM and Python, for replays.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # --conf spark.ui.enabled=true serves Spark's web interface.
-    "spark.ui.enabled": "false",
-    # Jobs report their progress themselves.
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.ui.explainMode": "formatted",
-}
-"""Settings of every job; `--conf` overrides them."""
-
-_DELTA: Final[Mapping[str, str]] = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Of a file that OPTIMIZE makes.
     "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
     # Delta reads its own log with 50 tasks, VACUUM lists with 10,000.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+    "spark.sql.ui.explainMode": "formatted",
 }
-"""Settings of sessions with a store, besides its jars."""
+"""Settings of every job; `--conf` overrides them."""
+
+AT_START: Final[Mapping[str, str]] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.log.level": "ERROR",
+    # --conf spark.ui.enabled=true serves Spark's web interface.
+    "spark.ui.enabled": "false",
+}
+"""Settings that only a session has that starts Spark; a Spark Connect server has its own."""
 
 _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """A local master needs no connection from outside."""
 
 _SHUFFLE: Final = "spark.sql.shuffle.partitions"
+_ADAPTS: Final = "spark.kafka_warden.adapts"
+"""Set in sessions whose number of shuffle partitions the user has not set."""
 
 ROWS: Final = 500_000
 """Rows of history per shuffle partition: 50 to 100 MB, so that two fit in 1 GB."""
-
-
-def delta(jars: Path | str | None) -> Mapping[str, str]:
-    """Return the settings of a session with a store. `jars`: their folder; None if Spark has them, as by `--jars`.
-
-    Raises:
-        ConfigError: there are no jars in the folder.
-    """
-    if jars is None:
-        return _DELTA
-    found = sorted(str(file) for file in Path(jars).glob("*.jar"))
-    if not found:
-        raise ConfigError(f"--jars: no jars in {jars}; fetch them: kafka-warden pipeline jars --to {jars}")
-    return {**_DELTA, "spark.jars": ",".join(found)}
+LEAST: Final = 8
+"""Shuffle partitions of a small history; those without rows are joined."""
 
 
 def set_shuffle_partitions(spark: SparkSession, rows: int) -> None:
@@ -78,15 +70,8 @@ def set_shuffle_partitions(spark: SparkSession, rows: int) -> None:
 
     Spark's default of 200 is too many for a small history, and too few for a large one, whose tasks spill.
     """
-    if spark.sparkContext.getConf().contains(_SHUFFLE):
-        return
-    cores = spark.sparkContext.defaultParallelism
-    spark.conf.set(_SHUFFLE, max(cores, -(-rows // ROWS)))
-
-
-def shuffle_partitions(spark: SparkSession) -> int:
-    """Return the current number of shuffle partitions."""
-    return int(spark.conf.get(_SHUFFLE) or 0)
+    if spark.conf.get(_ADAPTS, "") == "true":
+        spark.conf.set(_SHUFFLE, str(max(LEAST, -(-rows // ROWS))))
 
 
 @contextmanager
@@ -100,14 +85,26 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
 
 
 def make(
-    name: str, master: str | None = None, memory: str = "2g", more: Mapping[str, str] | None = None
+    name: str,
+    master: str | None = None,
+    memory: str = "2g",
+    jars: Path | str | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Start a session. `name`: suffix of the application's name. `more`: settings that override those here.
 
     The default of `master` is `LOCAL`, or that of `spark-submit`, which has also set the driver's `memory` already.
+    `jars`: their folder; None if Spark has them, as by the `--jars` of `spark-submit`.
+
+    Raises:
+        ConfigError: there are no jars in the folder.
     """
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    settings = {**SETTINGS, "spark.app.name": f"kafka-warden {name}"}
+    settings = {**SETTINGS, **AT_START, "spark.app.name": f"kafka-warden {name}"}
+    # A bar with the tasks of each stage.
+    settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
+    if jars is not None:
+        settings["spark.jars"] = jar_list(jars)
     if not submitted:
         settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}
         settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
@@ -118,10 +115,36 @@ def make(
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     elif master:
         settings["spark.master"] = master
-    builder = SparkSession.builder
-    for key, value in {**settings, **(more or {})}.items():
+    return _started(SparkSession.builder, {**settings, **(more or {})})
+
+
+def connect(remote: str, more: Mapping[str, str] | None = None) -> SparkSession:
+    """Open a session on a Spark Connect server, `sc://HOST:PORT`. `more`: as of `make`."""
+    return _started(SparkSession.builder.remote(remote), {**SETTINGS, **(more or {})})
+
+
+def _started(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
+    for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    set_shuffle_partitions(session, 0)
+    adapt(session)
     return session
+
+
+def adapt(session: SparkSession) -> None:
+    """Let jobs set the number of shuffle partitions, unless the user has."""
+    if session.conf.get(_SHUFFLE, None) is None:
+        session.conf.set(_ADAPTS, "true")
+        set_shuffle_partitions(session, 0)
+
+
+def jar_list(jars: Path | str) -> str:
+    """Return the jars of a folder as Spark wants them.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    found = sorted(str(file) for file in Path(jars).glob("*.jar"))
+    if not found:
+        raise ConfigError(f"--jars: no jars in {jars}; fetch them: kafka-warden pipeline jars --to {jars}")
+    return ",".join(found)

@@ -19,8 +19,8 @@ from pyspark.sql.types import StructType
 
 from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.schema import TABLES, ddl
+from kafka_warden.pipeline.addresses import address, literal
 from kafka_warden.pipeline.marts.mart import Mart
-from kafka_warden.pipeline.storage import address, literal
 
 VERSION: Final = 1
 """Grows with any change of the tables that is more than a new column."""
@@ -29,6 +29,11 @@ UPGRADES: Final[Mapping[int, Sequence[str]]] = {}
 """Version to the SQL statements that lead to it from the one before; `{place}` is the store's address."""
 
 PROPERTY: Final = "kafka_warden.store_version"
+
+KEEP: Final[Mapping[str, int]] = {"raw": 30, "minutes": 90}
+"""Days after which rows are deleted, unless a store has other numbers. Hours are kept for ever."""
+_KEEP: Final = "kafka_warden.keep_{}"
+"""Table property with the number of a store."""
 
 _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND"}
 """Spark's conditions for a table that was never written."""
@@ -94,6 +99,8 @@ class Store:
 
     def __init__(self, spark: SparkSession, place: Path | str) -> None:
         self.spark = spark
+        self.given = str(place)
+        """As the user wrote it."""
         self.place = address(place)
         self.writer = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         """For messages to another writer."""
@@ -117,7 +124,7 @@ class Store:
         for step in range(version + 1, VERSION + 1):
             for statement in UPGRADES[step]:
                 self.spark.sql(statement.format(place=self.place))
-            self.spark.sql(f"ALTER TABLE {self._sql_name(LANDING)} SET TBLPROPERTIES ('{PROPERTY}' = '{step}')")
+            self._set({PROPERTY: str(step)})
 
     def create(self, marts: Sequence[Mart]) -> None:
         """Open the store, or make it if there is none.
@@ -133,7 +140,11 @@ class Store:
                 f"{self.place}: it has marts of an older kafka-warden, which are no tables; give --store another"
                 " folder, and run kafka-warden pipeline ingest and then rollup with it"
             )
-        self._ensure(LANDING, {PROPERTY: str(VERSION)})
+        self.spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {self._sql_name(LANDING)} ({LANDING.ddl}) USING delta"
+            f" PARTITIONED BY ({', '.join(LANDING.partition_by)})"
+            f" TBLPROPERTIES ({_listed({**_PROPERTIES, PROPERTY: str(VERSION)})})"
+        )
 
     def _is_parquet(self, mart: Mart) -> bool:
         try:
@@ -146,14 +157,29 @@ class Store:
 
     def version(self) -> int | None:
         """Return the version of the store; `None` if there is none."""
+        found = self._properties().get(PROPERTY)
+        return None if found is None else int(found)
+
+    def retention(self, given: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the days of `KEEP` of this store. The `given` ones are kept as its own."""
+        found = self._properties()
+        kept = {name: int(found.get(_KEEP.format(name), days)) for name, days in KEEP.items()}
+        if wanted := {_KEEP.format(name): str(days) for name, days in given.items() if kept[name] != days}:
+            self._set(wanted)
+        return {**kept, **given}
+
+    def _properties(self) -> Mapping[str, str]:
+        """Return the table properties of `landing`; none if there is no store."""
         try:
             (detail,) = self.spark.sql(f"DESCRIBE DETAIL {self._sql_name(LANDING)}").select("properties").collect()
         except AnalysisException as failure:
             if failure.getCondition() in _ABSENT:
-                return None
+                return {}
             raise
-        found = (detail[0] or {}).get(PROPERTY)
-        return None if found is None else int(found)
+        return detail[0] or {}
+
+    def _set(self, properties: Mapping[str, str]) -> None:
+        self.spark.sql(f"ALTER TABLE {self._sql_name(LANDING)} SET TBLPROPERTIES ({_listed(properties)})")
 
     def done(self) -> int:
         """Return the last complete batch; 0 if there is none."""
@@ -184,12 +210,10 @@ class Store:
 
     def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
         """Add rows in one commit, unless `app` has committed `number` or a higher one to the table."""
-        self._ensure(table)
         self._writer(table, rows, app, number).mode("append").save(self._address(table))
 
     def replace(self, table: StoredTable, rows: DataFrame, where: str, app: str, number: int) -> None:
         """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
-        self._ensure(table)
         writer = self._writer(table, rows, app, number).mode("overwrite").option("replaceWhere", where)
         writer.save(self._address(table))
 
@@ -228,22 +252,19 @@ class Store:
         if table.partition_by:
             # One file for each partition instead of one for each task and partition.
             shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))
-        writer = shaped.write.format("delta").option("mergeSchema", "true")
-        return writer.option("txnAppId", app).option("txnVersion", number)
-
-    def _ensure(self, table: StoredTable, more: Mapping[str, str] | None = None) -> None:
-        properties = ", ".join(f"'{key}' = '{value}'" for key, value in {**_PROPERTIES, **(more or {})}.items())
-        parts = f"PARTITIONED BY ({', '.join(table.partition_by)})" if table.partition_by else ""
-        self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._sql_name(table)} ({table.ddl}) USING delta {parts}"
-            f" TBLPROPERTIES ({properties})"
-        )
+        # The first commit creates the table.
+        writer = shaped.write.format("delta").options(**_PROPERTIES).partitionBy(*table.partition_by)
+        return writer.option("mergeSchema", "true").option("txnAppId", app).option("txnVersion", number)
 
     def _address(self, table: StoredTable) -> str:
         return f"{self.place}/{table.name}"
 
     def _sql_name(self, table: StoredTable) -> str:
         return f"delta.`{self._address(table).replace('`', '``')}`"
+
+
+def _listed(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
 
 
 def in_list(column: str, values: Iterable[str]) -> str:

@@ -55,14 +55,6 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Footer:
-    """A file that was checked."""
-
-    file: Found
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class Range:
     """The rows of one run in a file."""
 
@@ -100,15 +92,6 @@ class Inventory:
             raise EmptyHistoryError(f"{self.folder}: no history of the time from {start:g} to {end:g} (Unix seconds)")
         return Inventory(self.folder, self.system, kept)
 
-    def footers(self, table: str) -> list[Footer]:
-        """Read the footer of every file of a table, and check it.
-
-        Raises:
-            HistoryFileError: names the file and what is wrong with it.
-        """
-        with ThreadPoolExecutor(THREADS) as threads:
-            return list(threads.map(self._footer, (file for file in self.files if file.table == table)))
-
     def ranges(self, files: Sequence[Found]) -> Iterator[tuple[Found, list[Range] | HistoryFileError]]:
         """Read the footers of some files: the rows of each by run, or what is wrong with the file."""
         with ThreadPoolExecutor(THREADS) as threads:
@@ -120,10 +103,6 @@ class Inventory:
                 return ranges_of(parquet)
         except HistoryFileError as problem:
             return problem
-
-    def _footer(self, file: Found) -> Footer:
-        with opened(self.system, file) as parquet:
-            return Footer(file, parquet.metadata.num_rows)
 
 
 def hours_of(start: float, end: float) -> tuple[float, float]:

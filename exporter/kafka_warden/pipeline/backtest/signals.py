@@ -42,13 +42,13 @@ def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
     problems = problems.select(*POLL, "broker", "entry.side", "entry.problem")
     bad = history.table("partitions").where(F.col("under_min_isr") | F.col("offline")).groupBy(*POLL)
     counts = bad.agg(F.count_if("under_min_isr").alias("under"), F.count_if("offline").alias("offline"))
-    out_of_sync = history.table("replicas", distinct=False).where("NOT adding AND out_seconds IS NOT NULL")
+    out_of_sync = history.table("replicas").where("NOT adding AND out_seconds IS NOT NULL")
     longest = F.max("out_seconds").alias("out_seconds"), F.bool_or(F.col("state") == "stuck").alias("stuck")
     tables: tuple[tuple[DataFrame, Mapping[str, Condition]], ...] = (
-        (history.table("replicas", distinct=False), _REPLICAS),
+        (history.table("replicas"), _REPLICAS),
         (out_of_sync.groupBy(*POLL, "broker").agg(*longest), _HOSTS),
         (counts, _COUNTS),
-        (history.table("moves", distinct=False).where("kind = 'reassignment'"), _MOVES),
+        (history.table("moves").where("kind = 'reassignment'"), _MOVES),
         (brokers, _BROKERS),
         (problems, _PROBLEMS),
         (polls, _POLLS),

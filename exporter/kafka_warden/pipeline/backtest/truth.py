@@ -15,24 +15,12 @@ from kafka_warden.errors import TruthError
 from kafka_warden.pipeline.ops import yes
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
-FOLDER: Final = "truth"
 FILE: Final = "faults.json"
 NO_FAULTS: Final = "calm.json"
 """Events that are no faults but look like one, such as restarts; some rules should detect them."""
 
 AFTERMATH: Final = 300.0
 """Seconds after a fault's end in which an alarm is still about it, while replicas catch up; at most its duration."""
-
-
-def find(history: Path | str) -> str | None:
-    """Look for the folder `truth` beside a folder of history, or beside its parent."""
-    if "://" in str(history):
-        return None
-    folder = Path(history).absolute()
-    for place in (folder.parent, folder.parent.parent):
-        if (place / FOLDER / FILE).is_file():
-            return str(place / FOLDER)
-    return None
 
 
 def faults(spark: SparkSession, folder: str) -> DataFrame:

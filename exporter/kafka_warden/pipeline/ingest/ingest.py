@@ -9,10 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import HistoryFileError, StoreError
 from kafka_warden.history.parquet.footers import Found, Inventory, Range, existing
 from kafka_warden.history.schema import BY_NAME, ddl
+from kafka_warden.pipeline.addresses import literal
 from kafka_warden.pipeline.ingest.batch import Read, Summary, known, last_batch, plan, write
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.storage import literal
 from kafka_warden.pipeline.store import LANDING, Store
 
 

@@ -18,17 +18,15 @@ from kafka_warden.pipeline.backtest.score import labelled, scores
 from kafka_warden.pipeline.backtest.signals import SUBJECT, signals
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.ops import yes
-from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
-from kafka_warden.pipeline.store import Store, in_list, of_mart
-from kafka_warden.pipeline.stored_history import StoredHistory
+from kafka_warden.pipeline.session import set_shuffle_partitions
+from kafka_warden.pipeline.store import in_list, of_mart
 from kafka_warden.pipeline.timeline import POLL, informative_polls, moment, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _OF: Final = ("cluster_id", "known_by")
-ALL_TIME: Final = (1.0, math.inf)
+ALL_ROWS: Final = (1.0, math.inf)
 """Start and end (Unix s) of what raw rows may have."""
 _TRIAL: Final = (
     "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, wanted double,"
@@ -43,7 +41,7 @@ class Options:
     what_if: tuple[tuple[str, float], ...] = ()
     """Rules and thresholds to try besides the usual ones."""
     truth: str | None = None
-    """Folder of known faults; searched for beside the history when not given."""
+    """Folder of known faults; None: they are unknown."""
 
 
 def run(request: Request[Options]) -> None:
@@ -54,43 +52,29 @@ def run(request: Request[Options]) -> None:
         TruthError: as `truth.faults`.
     """
     asked = trials(request.options.what_if)
-    folder = request.options.truth or truth.find(request.input)
+    folder = request.options.truth
     happened = None if folder is None else truth.faults(request.spark, folder)
-    trial_frame = trial_rows(request.spark, asked)
-    if request.store is not None:
-        _of_store(request, request.store, asked, trial_frame, happened)
-        return
-    with (
-        persisted(fired(request.history, asked, trial_frame)) as found,
-        persisted(labelled(found, trial_frame, happened)) as marked,
-    ):
-        with request.progress.step("backtest: alarms"):
-            write(ALARMS, _shown(marked, trial_frame), request.output)
-        with request.progress.step("backtest: rules"):
-            write(RULES, scores(marked, trial_frame, _clusters(request.history), happened), request.output)
-
-
-def _of_store(
-    request: Request[Options], store: Store, asked: Sequence[Trial], trial_frame: DataFrame, happened: DataFrame | None
-) -> None:
-    """Replace the alarms that may have changed, and all scores of their clusters.
-
-    Alarms of what-ifs are kept until the next run, which computes none or those of all raw rows.
-    """
-    span = ALL_TIME if request.options.what_if else request.history.span
-    with marks.working(store, JOB.name, *span) as work:
+    # Alarms of what-ifs are kept until the next run, which computes none or those of all raw rows.
+    span = ALL_ROWS if request.options.what_if else request.span
+    with marks.working(request.store, JOB.name, *span) as work:
         if work.hours:
-            again = marks.unended(store, ALARMS, work)
-            history = StoredHistory(store, only=again.raw, done=work.done)
-            found = labelled(fired(history, asked, trial_frame), trial_frame, happened)
-            with request.progress.step("backtest: alarms"):
-                again.replace(store, work, ALARMS, _shown(found, trial_frame), "what_if")
-            mine = in_list("cluster_id", work.hours)
-            with request.progress.step("backtest: rules"):
-                marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
-                rules = scores(marked, trial_frame, _clusters(history), happened)
-                marks.replace(store, work, RULES, rules, mine)
+            set_shuffle_partitions(request.spark, work.rows)
+            _backtest(request, work, asked, happened)
     request.progress.say(f"backtest: of {len(work.hours)} clusters, up to batch {work.done}")
+
+
+def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial], happened: DataFrame | None) -> None:
+    """Replace the alarms that may have changed, and all scores of their clusters."""
+    store, trial_frame = request.store, trial_rows(request.spark, asked)
+    again = marks.unended(store, ALARMS, work)
+    history = History(store, only=again.raw, done=work.done)
+    with request.progress.step("backtest: alarms"):
+        found = labelled(fired(history, asked, trial_frame), trial_frame, happened)
+        again.replace(store, work, ALARMS, _shown(found, trial_frame), "what_if")
+    with request.progress.step("backtest: rules"):
+        mine = in_list("cluster_id", work.hours)
+        marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+        marks.replace(store, work, RULES, scores(marked, trial_frame, _clusters(history), happened), mine)
 
 
 def _clusters(history: History) -> DataFrame:
@@ -111,7 +95,6 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
 
 def fired(history: History, asked: Sequence[Trial], trial_frame: DataFrame) -> DataFrame:
     """Return when each trial's condition held: `backtest.alarms.alarms`."""
-    set_shuffle_partitions(history.spark, history.rows("replicas"))
     timed = (
         signals(history, asked)
         .join(F.broadcast(trial_frame.select("trial", "wanted", "keep_seconds", "known_by")), "trial")
@@ -166,9 +149,7 @@ def _add_flags(parser: ArgumentParser) -> None:
         metavar="RULE=THRESHOLD",
         help="try another threshold besides the usual one, in the rule's unit; can be repeated",
     )
-    parser.add_argument(
-        "--truth", metavar="FOLDER", help=f"folder of {truth.FILE}, the known faults (default: beside the history)"
-    )
+    parser.add_argument("--truth", metavar="FOLDER", help=f"folder of {truth.FILE}, the known faults (default: none)")
 
 
 def _read_flags(parsed: Namespace) -> Options:

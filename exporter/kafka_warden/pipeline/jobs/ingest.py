@@ -1,8 +1,8 @@
 """The job `ingest`: takes files or messages of history into the raw tables of a store, each row once."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,8 @@ from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
 from kafka_warden.pipeline.rollup.windows import HOUR
-from kafka_warden.pipeline.store import LANDING, Store, of_mart, raw, unix_time
+from kafka_warden.pipeline.store import KEEP, LANDING, of_mart, raw, unix_time
 
-KEEP: Final = 30
-KEEP_MINUTES: Final = 90
-"""Days."""
 MOST_NAMED: Final = 3
 """Problems that are named one by one."""
 
@@ -32,9 +29,8 @@ MOST_NAMED: Final = 3
 class Options:
     """What the user chose."""
 
-    keep_raw: int = KEEP
-    keep_minutes: int = KEEP_MINUTES
-    """Days of rows that are kept."""
+    keep: Mapping[str, int] = field(default_factory=dict)
+    """Days of rows that are kept, by the names of `store.KEEP`; the store has the others."""
     topic: Topic | None = None
     """None: the files of a folder."""
 
@@ -47,13 +43,13 @@ def run(request: Request[Options]) -> None:
         EmptyHistoryError: the landing zone has no file of history.
         HistoryTopicError: the topic cannot be read.
     """
-    store, options = request.store, request.options
-    assert store is not None  # noqa: S101  # `places`
+    store = request.store
     store.create([mart for job in (rollup, moves, backtest, forecast, plan) for mart in job.MARTS])
     before = store.done()
     today = datetime.now(UTC).date()
-    oldest = today - timedelta(days=options.keep_raw)
-    for done in _batches(request, store, oldest):
+    keep = store.retention(request.options.keep)
+    oldest = today - timedelta(days=keep["raw"])
+    for done in _batches(request, oldest, keep["raw"]):
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
@@ -61,11 +57,11 @@ def run(request: Request[Options]) -> None:
     for table in (LANDING, *(raw(table.name) for table in TABLES)):
         store.expire(table, oldest)
     for mart in MINUTES:
-        store.expire(of_mart(mart), today - timedelta(days=options.keep_minutes))
+        store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
 
 
-def _batches(request: Request[Options], store: Store, oldest: date) -> Iterator[Summary]:
-    topic = request.options.topic
+def _batches(request: Request[Options], oldest: date, days: int) -> Iterator[Summary]:
+    store, topic = request.store, request.options.topic
     if topic is not None:
         from kafka_warden.pipeline.ingest import of_topic  # noqa: PLC0415  # brings librdkafka
 
@@ -75,7 +71,7 @@ def _batches(request: Request[Options], store: Store, oldest: date) -> Iterator[
     kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
     yield ingest(store, replace(listed, files=kept), request.progress)
     if len(kept) < len(listed.files):
-        old = f"{len(listed.files) - len(kept)} files are older than {request.options.keep_raw} days"
+        old = f"{len(listed.files) - len(kept)} files are older than {days} days"
         request.progress.say(f"{old}, and were not taken (--keep-raw)")
 
 
@@ -92,21 +88,21 @@ def lines(done: Summary) -> Iterator[str]:
 
 
 def _add_flags(parser: ArgumentParser) -> None:
-    add, default = parser.add_argument, Options()
-    add("--keep-raw", metavar="DAYS", help=f"raw rows that are kept (default: {default.keep_raw})")
-    add("--keep-minutes", metavar="DAYS", help=f"minutes that are kept (default: {default.keep_minutes})")
-    add("--kafka-properties", type=Path, metavar="FILE", help="of a topic: client properties, as for Java clients")
+    for name, days in KEEP.items():
+        what = f"days of {name} rows that the store keeps, from now on (at first {days})"
+        parser.add_argument(f"--keep-{name}", metavar="DAYS", help=what)
+    what = "of a topic: client properties, as for Java clients"
+    parser.add_argument("--kafka-properties", type=Path, metavar="FILE", help=what)
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    names = ("keep_raw", "keep_minutes")
-    given = read_values({name: getattr(parsed, name) for name in names}, dict.fromkeys(names, values.whole_number))
-    days = {name: days for name, days in given.items() if days is not None}
+    given = read_values(vars(parsed), {f"keep_{name}": values.whole_number for name in KEEP})
+    keep = {name.removeprefix("keep_"): days for name, days in given.items() if days is not None}
     if is_topic(parsed.input):
-        return Options(**days, topic=Topic.at(parsed.input, parsed.kafka_properties))
+        return Options(keep, Topic.at(parsed.input, parsed.kafka_properties))
     if parsed.kafka_properties is not None:
         raise ConfigError(f"--kafka-properties: only valid with --input {SCHEME}HOST:PORT,.../TOPIC")
-    return Options(**days)
+    return Options(keep)
 
 
 JOB: Final = Job(
@@ -115,5 +111,4 @@ JOB: Final = Job(
     _add_flags,
     _read_flags,
     run,
-    (frozenset({"input", "store"}),),
 )

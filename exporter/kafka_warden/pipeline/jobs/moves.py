@@ -1,6 +1,5 @@
 """`kafka-warden pipeline moves`: every reassignment, and every move between log directories."""
 
-from collections.abc import Callable
 from typing import Final
 
 from pyspark.sql import DataFrame, Window
@@ -9,13 +8,10 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import Mart, write
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.moves.move_lifetimes import move_lifetimes
 from kafka_warden.pipeline.moves.samples import MOVE, hosts, move_samples
-from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
-from kafka_warden.pipeline.stored_history import StoredHistory
 from kafka_warden.pipeline.timeline import DAY, POLL, moment
 
 _MOMENTS: Final = ("began", "ended", "last_seen", "eta_first_at")
@@ -27,27 +23,24 @@ def run(request: Request[None]) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    store = request.store
-    if store is None:
-        _moves(request.history, lambda mart, frame: write(mart, frame, request.output), request.progress)
-        return
-    with marks.working(store, JOB.name, *request.history.span) as work:
+    with marks.working(request.store, JOB.name, *request.span) as work:
         if work.hours:
-            again = marks.unended(store, MOVES, work)
-            history = StoredHistory(store, only=again.raw, done=work.done)
-            _moves(history, lambda mart, frame: again.replace(store, work, mart, frame), request.progress)
+            set_shuffle_partitions(request.spark, work.rows)
+            _moves(request, work)
     request.progress.say(f"moves: of {len(work.hours)} clusters, up to batch {work.done}")
 
 
-def _moves(history: History, put: Callable[[Mart, DataFrame], None], progress: Progress) -> None:
-    set_shuffle_partitions(history.spark, history.rows("replicas"))
+def _moves(request: Request[None], work: marks.Work) -> None:
+    again = marks.unended(request.store, MOVES, work)
+    history = History(request.store, only=again.raw, done=work.done)
     with persisted(move_samples(history)) as shown:
-        with progress.step("moves: samples"):
-            put(MOVE_SAMPLES, samples_of(shown))
-        with progress.step("moves: lifetimes"):
+        with request.progress.step("moves: samples"):
+            again.replace(request.store, work, MOVE_SAMPLES, samples_of(shown))
+        with request.progress.step("moves: lifetimes"):
             placed = history.table("brokers").select(*POLL, "broker", "placed")
             found = move_lifetimes(shown, hosts(history, shown), placed)
-            put(MOVES, found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names))
+            lives = found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
+            again.replace(request.store, work, MOVES, lives)
 
 
 def samples_of(shown: DataFrame) -> DataFrame:

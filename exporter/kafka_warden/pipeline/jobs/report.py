@@ -10,9 +10,8 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_warden.errors import MartError
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import backtest, forecast, moves, read, rollup
+from kafka_warden.pipeline.marts import backtest, forecast, moves, rollup
 from kafka_warden.pipeline.report.build import build
 from kafka_warden.pipeline.report.page import Head
 from kafka_warden.pipeline.report.reading import Marts
@@ -38,36 +37,28 @@ MOST_DRAWN: Final = 60
 
 
 def run(request: Request[Options]) -> None:
-    """Write the pages to the folder of the marts, or of the store.
+    """Write the pages to the folder of the store.
 
     Raises:
         MartError: a page cannot be written.
         StoreError: the store cannot be used.
     """
     options, store = request.options, request.store
-    if store is not None:
-        store.open()
+    store.open()
 
     def find(name: str) -> DataFrame | None:
-        if store is not None:
-            return store.find(of_mart(MARTS[name]))
-        with suppress(MartError):
-            return read(request.spark, MARTS[name], request.output)
-        return None
+        return store.find(of_mart(MARTS[name]))
 
     def command(job: str) -> str:
-        places = ["--input", str(request.input), "--output", str(request.output)]
-        if store is not None:
-            places = ["--store", str(request.input)]
-        return shlex.join(["kafka-warden", "pipeline", job, *places])
+        return shlex.join(["kafka-warden", "pipeline", job, "--store", store.given])
 
     version = "unknown"
     with suppress(metadata.PackageNotFoundError):
         version = metadata.version("kafka-warden")
     with request.progress.step("report"):
-        head = Head(options.title, str(request.input), version, options.made)
+        head = Head(options.title, store.given, version, options.made)
         for name, text in build(Marts(find, command), head, options.moves):
-            place = save(request.spark, text, request.output, name)
+            place = save(text, store.given, name)
             request.progress.say(f"{place}: {len(text.encode()) / 1e6:.1f} MB")
 
 

@@ -1,6 +1,5 @@
-"""Marts, the output of jobs. Files and docs/pipeline-marts.md follow the descriptions, `MARTS` of each module."""
+"""Marts, the output of jobs. Tables and docs/pipeline-marts.md follow the descriptions, `MARTS` of each module."""
 
-from kafka_warden.pipeline.marts.files import place_of, read, write, write_parts
-from kafka_warden.pipeline.marts.mart import Field, Mart
+from kafka_warden.pipeline.marts.mart import Field, Mart, shaped
 
-__all__ = ["Field", "Mart", "place_of", "read", "write", "write_parts"]
+__all__ = ["Field", "Mart", "shaped"]

@@ -1,6 +1,13 @@
 """The description of a mart."""
 
 from dataclasses import dataclass
+from typing import cast
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+from pyspark.sql.types import DoubleType, StructType
+
+from kafka_warden.errors import MartError
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +24,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Mart:
-    """One mart: a folder of Parquet files below the output."""
+    """One mart: a table of the store."""
 
     name: str
     about: str
     columns: tuple[Field, ...]
     key: tuple[str, ...]
-    partition_by: tuple[str, ...] = ()
-    """Columns that are folders."""
 
     @property
     def ddl(self) -> str:
@@ -35,3 +40,28 @@ class Mart:
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in their order."""
         return tuple(column.name for column in self.columns)
+
+
+def shaped(mart: Mart, frame: DataFrame) -> DataFrame:
+    """Return the columns of a mart in their order, without others; NaN becomes null.
+
+    Raises:
+        MartError: a column is missing or of another type.
+    """
+    wanted = cast("StructType", StructType.fromDDL(mart.ddl))
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    for field in wanted.fields:
+        found = types.get(field.name)
+        if found is None or found.simpleString() != field.dataType.simpleString():
+            raise MartError(
+                f"{mart.name}: {field.name} is {found.simpleString() if found else 'missing'},"
+                f" not {field.dataType.simpleString()}"
+            )
+    return frame.select(
+        *(
+            F.when(~F.isnan(field.name), F.col(field.name)).alias(field.name)
+            if isinstance(field.dataType, DoubleType)
+            else F.col(field.name)
+            for field in wanted.fields
+        )
+    )

@@ -5,12 +5,10 @@ from typing import Final
 from kafka_warden.pipeline.marts.mart import Field, Mart
 
 GRAINS: Final = ("minute", "hour")
-FOLDERS: Final = ("date", "hour")
-"""An hour is replaced as a whole."""
 
 _CLUSTER: Final = Field("cluster_id", "string", "", "Kafka's id of the cluster")
 _START: Final = Field("start", "timestamp", "UTC", "start of the window, by the sidecar's wall clock")
-_FOLDERS: Final = (
+_WHEN: Final = (
     Field("date", "date", "UTC", "day of the window's start"),
     Field("hour", "int", "UTC", "hour of day of the window's start"),
 )
@@ -46,6 +44,7 @@ _BROKER: Final = (
 
 _TOPIC: Final = (
     Field("topic", "string", "", "topic name"),
+    Field("topic_id", "string", "", "topic id"),
     Field("partitions_max", "bigint", "", "partitions, maximum"),
     Field("replicas_max", "bigint", "", "replicas including adding ones, maximum"),
     Field("bytes_in_mean", "double", "bytes/s", "into all partitions, mean"),
@@ -102,14 +101,13 @@ def _mart(subject: str, grain: str, about: str, columns: tuple[Field, ...], key:
     return Mart(
         f"{subject}_{grain}",
         f"One row per {about} and {grain} with a poll of it.",
-        (_CLUSTER, _START, *columns, *_FOLDERS),
+        (_CLUSTER, _START, *columns, *_WHEN),
         ("cluster_id", "start", *key),
-        FOLDERS,
     )
 
 
 BROKERS: Final = {grain: _mart("broker", grain, "broker", _BROKER, ("broker",)) for grain in GRAINS}
-TOPICS: Final = {grain: _mart("topic", grain, "topic", _TOPIC, ("topic",)) for grain in GRAINS}
+TOPICS: Final = {grain: _mart("topic", grain, "topic", _TOPIC, ("topic", "topic_id")) for grain in GRAINS}
 REPLICAS: Final = {
     grain: _mart("replica", grain, "replica", _REPLICA, ("topic", "topic_id", "partition", "broker"))
     for grain in GRAINS

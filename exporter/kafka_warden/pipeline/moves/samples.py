@@ -47,7 +47,7 @@ def hosts(history: History, shown: DataFrame) -> DataFrame:
     )
     wanted = now.unionByName(then).where(F.col("run").isNotNull()).distinct()
     # `collect_set` drops duplicates cheaper.
-    replicas = history.table("replicas", distinct=False).select(
+    replicas = history.table("replicas").select(
         *PARTITION,
         F.struct(
             "broker",

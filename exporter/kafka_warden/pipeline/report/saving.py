@@ -1,34 +1,31 @@
-"""Writes a page to the folder of the marts, or by Hadoop's file systems to an address."""
+"""Writes a page to the folder of the store, a path or an address."""
 
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+import pyarrow.fs as pafs
 
 from kafka_warden.errors import MartError
-from kafka_warden.pipeline.storage import Storage
+from kafka_warden.history.parquet.footers import file_system
 
 
-def save(spark: SparkSession, text: str, output: Path | str, name: str) -> str:
-    """Replace a page atomically, create its folder if it is missing, and return its path.
+def save(text: str, folder: Path | str, name: str) -> str:
+    """Replace a page as a whole, create its folder if it is missing, and return its place.
 
     Raises:
+        ConfigError: the address cannot be used.
         MartError: the page cannot be written.
     """
-    address = urlsplit(str(output))
-    if address.scheme in {"", "file"}:
-        return _to_folder(text, (Path(unquote(address.path)) if address.scheme else Path(output)) / name)
-    place = f"{str(output).rstrip('/')}/{name}"
-    Storage(spark).write(place, text)
-    return place
-
-
-def _to_folder(text: str, place: Path) -> str:
-    staged = place.with_name(f".{place.name}.tmp")
+    system, path, prefix = file_system(folder)
+    place = f"{path}/{name}"
+    # An object store shows nothing of an object before it is complete.
+    written = f"{path}/.{name}.tmp" if isinstance(system, pafs.LocalFileSystem) else place
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        staged.write_text(text, encoding="utf-8")
-        staged.replace(place)
-    except OSError as failure:
-        raise MartError(f"{place}: cannot be written: {failure.strerror}; check the folder's permissions") from failure
-    return str(place)
+        system.create_dir(path)
+        with system.open_output_stream(written) as stream:
+            stream.write(text.encode())
+        if written != place:
+            system.move(written, place)
+    except (OSError, pa.ArrowException) as failure:
+        raise MartError(f"{folder}/{name}: cannot be written: {failure}; check the folder's permissions") from failure
+    return f"{prefix}{place}".removeprefix("file://")

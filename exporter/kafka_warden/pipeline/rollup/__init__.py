@@ -1,1 +1,1 @@
-"""Minutes and hours of history, with the same functions for the whole history and for a stream."""
+"""Minutes and hours of history."""

@@ -1,4 +1,4 @@
-"""The input of a roll-up: some columns of six tables, one row per key and poll."""
+"""The input of a roll-up: some columns of six raw tables, which have each row once."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,12 +6,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.history import History, row_key
-from kafka_warden.pipeline.session import shuffle_partitions
 from kafka_warden.pipeline.store import Store, raw
 
 Samples = Mapping[str, DataFrame]
-"""Table to its rows without duplicates, with the columns of `COLUMNS`."""
+"""Table to its rows, with the columns of `COLUMNS`."""
 
 POLL: Final = ("cluster_id", "run", "sequence", "time")
 """The columns that all rows of a poll share."""
@@ -37,45 +35,13 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Table to its columns besides `POLL`, including its key."""
 
-REPLICA: Final = ("cluster_id", "topic", "topic_id", "partition", "broker")
-"""The key of a replica."""
-
-TEXTS: Final = {"replicas": ("state",)}
-"""Table to its text columns outside its key."""
-
 KINDS: Final = {"configs": "broker", "quotas": "mutation"}
-"""Table to the only kind of rows that is read."""
+"""Table to the only kind of rows that marts use: no topic configs, and only the quotas of controller mutation beans."""
 
 
-def of_history(history: History) -> Samples:
-    """Read the samples of files. All files are checked before the first row is read.
-
-    Raises:
-        HistoryFileError: names the file and what is wrong with it.
-    """
-    tables = {name: narrowed(name, history.table(name, distinct=False)) for name in COLUMNS}
-    # One shuffle of the largest table serves duplicates and minutes. The number is explicit: Spark would merge
-    # partitions by their compressed size until the rows of one spill.
-    tables["replicas"] = tables["replicas"].repartition(shuffle_partitions(history.spark), *REPLICA)
-    return {name: distinct(name, rows) for name, rows in tables.items()}
-
-
-def of_tables(store: Store, where: str) -> Samples:
-    """Read the samples of a store's raw tables, which have each row once. `where`: an SQL condition on their rows."""
-    return {name: narrowed(name, store.read(raw(name)).where(where)) for name in COLUMNS}
-
-
-def narrowed(name: str, rows: DataFrame) -> DataFrame:
-    """Return the columns of `COLUMNS` and the rows of `needed`."""
-    return needed(name, rows).select(*POLL, *COLUMNS[name])
-
-
-def needed(name: str, rows: DataFrame) -> DataFrame:
-    """Return the rows that marts use: no topic configs, and only the quotas of controller mutation beans."""
-    return rows.where(F.col("kind") == KINDS[name]) if name in KINDS else rows
-
-
-def distinct(name: str, rows: DataFrame) -> DataFrame:
-    """Drop duplicates."""
-    # Text columns are part of the key here; otherwise Spark sorts all rows to keep the first text.
-    return rows.dropDuplicates([*row_key(name), *TEXTS.get(name, ())])
+def read(store: Store, where: str) -> Samples:
+    """Read the samples. `where`: an SQL condition on the rows of raw tables."""
+    rows = {name: store.read(raw(name)).where(where) for name in COLUMNS}
+    for name, kind in KINDS.items():
+        rows[name] = rows[name].where(F.col("kind") == kind)
+    return {name: frame.select(*POLL, *COLUMNS[name]) for name, frame in rows.items()}

@@ -8,7 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
 from kafka_warden.pipeline.rollup.windows import Grain, by_window, last, mean_and_max, sum_or_null, with_whole
 
-KEY: Final = ("cluster_id", "start", "topic")
+TOPIC: Final = ("topic", "topic_id")
+"""A topic that was deleted and created again has another id."""
+KEY: Final = ("cluster_id", "start", *TOPIC)
 _KNOWN: Final = {"under_replicated": "under_replicated_known", "under_min_isr": "min_isr_known"}
 """Count to the column of `polls` that is true in polls that know it."""
 
@@ -17,7 +19,7 @@ def partition_polls(samples: Samples) -> DataFrame:
     """Sum over a topic's partitions in each poll; null if rows of the poll are missing, or it does not know."""
     counts = (
         samples["partitions"]
-        .groupBy(*POLL, "topic")
+        .groupBy(*POLL, *TOPIC)
         .agg(
             F.count("*").alias("found"),
             F.count("*").alias("partitions"),
@@ -37,7 +39,7 @@ def replica_polls(samples: Samples) -> DataFrame:
     all_lead = F.count_if(leads) == F.count_if(F.col("position") == 0)
     counts = (
         samples["replicas"]
-        .groupBy(*POLL, "topic")
+        .groupBy(*POLL, *TOPIC)
         .agg(
             F.count("*").alias("found"),
             F.count("*").alias("replicas"),
@@ -63,9 +65,9 @@ def windows(partitions: DataFrame, replicas: DataFrame, grain: Grain) -> DataFra
 
 
 def _complete(counts: DataFrame, polls: DataFrame, table: str) -> DataFrame:
-    names = [name for name in counts.columns if name not in (*POLL, "topic", "found")]
+    names = [name for name in counts.columns if name not in (*POLL, *TOPIC, "found")]
     known = {name: flag for name, flag in _KNOWN.items() if name in names}
     checked = with_whole(counts, polls, table, *known.values())
     values = {name: F.when(F.col(known[name]), F.col(name)) if name in known else F.col(name) for name in names}
     columns = [F.when(F.col("whole"), value).alias(name) for name, value in values.items()]
-    return checked.select(*POLL, "topic", *columns)
+    return checked.select(*POLL, *TOPIC, *columns)

@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.history.parquet.footers import hours_of
 from kafka_warden.pipeline.ops import no, yes
 from kafka_warden.pipeline.rollup.samples import POLL
 from kafka_warden.pipeline.timeline import DAY
@@ -43,8 +44,9 @@ def with_folders(marts: DataFrame) -> DataFrame:
     )
 
 
-def within(marts: DataFrame, first: float, after: float) -> DataFrame:
-    """Keep the windows of some hours (counted since 1970) of a mart with dates."""
+def within(marts: DataFrame, start: float, end: float) -> DataFrame:
+    """Keep the windows of the hours between two times (Unix s) of a mart with dates."""
+    first, after = hours_of(start, end)
     begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
     # A day is a folder, so Spark opens no others.
     return marts.where(

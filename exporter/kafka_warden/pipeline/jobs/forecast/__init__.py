@@ -4,15 +4,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
-
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.forecast.fold import forecast_series, forecasts, paths
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
-from kafka_warden.pipeline.marts import Mart, read, write
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
 from kafka_warden.pipeline.rollup.windows import within
 from kafka_warden.pipeline.session import persisted
@@ -25,35 +22,19 @@ MOST_DAYS: Final = 366
 
 
 def run(request: Request[Options]) -> None:
-    """Write the marts `forecasts` and `forecast_paths` of all clusters, from the marts by hour.
+    """Replace the marts `forecasts` and `forecast_paths` of all clusters, from the marts by hour.
 
     Raises:
-        MartError: there are no such marts.
         StoreError: the store cannot be used.
     """
-    store = request.store
-    if store is None:
-        spark, output = request.spark, request.output
-        _forecast(request, lambda mart: read(spark, mart, output), lambda mart, frame: write(mart, frame, output))
-        return
+    store, options = request.store, request.options
     with marks.working(store, JOB.name) as work:
-        _forecast(
-            request,
-            lambda mart: store.read(of_mart(mart)),
-            lambda mart, frame: marks.replace(store, work, mart, frame, ALL),
-        )
-
-
-def _forecast(
-    request: Request[Options], hours: Callable[[Mart], DataFrame], put: Callable[[Mart, DataFrame], None]
-) -> None:
-    options, span = request.options, request.history.hours
-    days = series(lambda mart: within(hours(mart), *span), options)
-    with persisted(forecast_series(days, options)) as rows:
-        with request.progress.step("forecast: days to limits"):
-            put(FORECASTS, forecasts(rows, options))
-        with request.progress.step("forecast: paths"):
-            put(FORECAST_PATHS, paths(rows))
+        days = series(lambda mart: within(store.read(of_mart(mart)), *request.span), options)
+        with persisted(forecast_series(days, options)) as rows:
+            with request.progress.step("forecast: days to limits"):
+                marks.replace(store, work, FORECASTS, forecasts(rows, options), ALL)
+            with request.progress.step("forecast: paths"):
+                marks.replace(store, work, FORECAST_PATHS, paths(rows), ALL)
 
 
 def _add_flags(command: ArgumentParser) -> None:

@@ -16,9 +16,7 @@ from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
 from kafka_warden.pipeline.jobs.plan.rows import row
-from kafka_warden.pipeline.marts import write
 from kafka_warden.pipeline.marts.plan import PLANS
-from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list
 from kafka_warden.plan.files import read_targets
 from kafka_warden.plan.inbound_file import write_inbound
@@ -68,17 +66,16 @@ def run(request: Request[Options]) -> int:
         StoreError: the store cannot be used.
     """
     options = request.options
-    if request.store is not None:
-        request.store.open()
+    request.store.open()
     targets = read_targets(options.reassignment)
-    set_shuffle_partitions(request.spark, request.history.rows("replicas"))
+    history = request.history
     with request.progress.step("plan: the last poll"):
-        found = latest(request.history, options.cluster)
+        found = latest(history, options.cluster)
     goal = _goal(options, found)
     limit = options.max_broker_partitions
     most = found.parameters.max_broker_partitions if limit is None else float(limit)
     with request.progress.step("plan: produce rates"):
-        assumed = percentiles(request.history, found, sorted({*SHARES, options.percentile}))
+        assumed = percentiles(history, found, sorted({*SHARES, options.percentile}))
     try:
         plans = [(one, plan_move(found.snapshot, targets, one.rates, goal, most)) for one in assumed]
     except ReassignmentError as failure:
@@ -90,12 +87,9 @@ def run(request: Request[Options]) -> int:
     documents = [move_document(plan, one, None) for one, plan in plans]
     file, share = options.reassignment, options.percentile
     rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
-    frame, store = request.spark.createDataFrame(rows, PLANS.ddl), request.store
-    if store is None:
-        write(PLANS, frame, request.output)
-    else:
-        with marks.working(store, JOB.name) as work:
-            marks.replace(store, work, PLANS, frame, in_list("cluster_id", [str(found.snapshot.cluster_id)]))
+    mine = in_list("cluster_id", [str(found.snapshot.cluster_id)])
+    with marks.working(request.store, JOB.name) as work:
+        marks.replace(request.store, work, PLANS, request.spark.createDataFrame(rows, PLANS.ddl), mine)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
