@@ -86,7 +86,7 @@ def _start_no_thread() -> None:
 
 
 def _slow_down_disk() -> None:
-    os.fsync = lambda fd: time.sleep(_FLUSH_SECONDS)  # noqa: ARG005  # as its callers may name it
+    os.fsync = lambda fd: time.sleep(_FLUSH_SECONDS)  # noqa: ARG005  # named as in os
 
 
 _ORDERS: dict[str, Callable[[], object]] = {
