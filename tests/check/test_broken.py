@@ -12,7 +12,8 @@ import pytest
 
 from sandbox.certificates import DAY, Authority, Identity
 from sandbox.passwords import write_secret
-from tests.check.conftest import PASSWORD, Doctor
+from tests.check.conftest import ScriptedDoctor
+from tests.support.doctor import PASSWORD
 from tests.support.small_disks import need_mount
 
 Secure = Callable[..., Identity]
@@ -26,24 +27,24 @@ def free_port() -> int:
     return port
 
 
-def with_accounts(doctor: Doctor, mechanism: str = "SCRAM-SHA-256") -> None:
+def with_accounts(doctor: ScriptedDoctor, mechanism: str = "SCRAM-SHA-256") -> None:
     """Have the brokers want a login."""
     doctor.brokers.do("accounts", mechanism=mechanism, users={"monitor": PASSWORD})
 
 
-def test_wrong_port(doctor: Doctor) -> None:
+def test_wrong_port(doctor: ScriptedDoctor) -> None:
     """Nothing listens there."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{free_port()}")
     doctor.one("KW-TCP", "refused the connection", "correct the port")
 
 
-def test_wrong_host_name(doctor: Doctor) -> None:
+def test_wrong_host_name(doctor: ScriptedDoctor) -> None:
     """The name does not exist."""
     doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
     doctor.one("KW-DNS", "no-such-host.invalid does not resolve")
 
 
-def test_a_later_check_is_skipped(doctor: Doctor) -> None:
+def test_a_later_check_is_skipped(doctor: ScriptedDoctor) -> None:
     """It names the code that failed, and skipped is not passed."""
     doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
     skipped = {each["code"]: each["message"] for each in doctor.checks() if each["result"] == "skipped"}
@@ -51,7 +52,7 @@ def test_a_later_check_is_skipped(doctor: Doctor) -> None:
     assert (doctor.run("--only", "KW-BROKER"), doctor.code)[1] == 4
 
 
-def test_port_of_something_else(doctor: Doctor, stack: ExitStack) -> None:
+def test_port_of_something_else(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """It greets as an SSH server does."""
     server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
 
@@ -68,59 +69,59 @@ def test_port_of_something_else(doctor: Doctor, stack: ExitStack) -> None:
     doctor.one("KW-API", "does not speak the Kafka protocol")
 
 
-def test_a_server_that_accepts_and_never_answers(doctor: Doctor, stack: ExitStack) -> None:
+def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """As behind a proxy, or a broker that is stopped."""
     silent = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{silent.getsockname()[1]}")
     doctor.one("KW-API", "accepts connections and does not answer")
 
 
-def test_a_broker_that_hangs(doctor: Doctor) -> None:
+def test_a_broker_that_hangs(doctor: ScriptedDoctor) -> None:
     """It is a bootstrap server, too, and is reported once."""
     doctor.brokers.rule(2, "ApiVersions", hang=True)
     doctor.one("KW-API", f"127.0.0.1:{doctor.brokers.ports[2]} accepts connections and does not answer")
 
 
-def test_one_of_three_bootstrap_servers(doctor: Doctor) -> None:
+def test_one_of_three_bootstrap_servers(doctor: ScriptedDoctor) -> None:
     """The others are enough: a warning."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{free_port()},{doctor.brokers.bootstrap}")
     doctor.one("KW-TCP", "refused the connection", result="warning")
     assert (doctor.run("--fail-on", "warning"), doctor.code)[1] == 3
 
 
-def test_wrong_authority(doctor: Doctor, secured: Secure, tmp_path: Path) -> None:
+def test_wrong_authority(doctor: ScriptedDoctor, secured: Secure, tmp_path: Path) -> None:
     """Another one than that of the brokers."""
     secured()
     doctor.kafka(ssl_ca_location=str(Authority(tmp_path / "other", "other").certificate))
     doctor.one("KW-TLS", "is not trusted", "ssl.ca.location")
 
 
-def test_certificate_of_another_host(doctor: Doctor, secured: Secure) -> None:
+def test_certificate_of_another_host(doctor: ScriptedDoctor, secured: Secure) -> None:
     """The name does not match."""
     secured(hosts=["kafka.elsewhere.example"])
     doctor.one("KW-TLS", "is for another host")
 
 
-def test_expired_certificate(doctor: Doctor, secured: Secure) -> None:
+def test_expired_certificate(doctor: ScriptedDoctor, secured: Secure) -> None:
     """Of the brokers."""
     secured(lifetime=-DAY)
     doctor.one("KW-TLS", "has expired", "clock of this machine")
 
 
-def test_plain_client_at_a_tls_port(doctor: Doctor, secured: Secure) -> None:
+def test_plain_client_at_a_tls_port(doctor: ScriptedDoctor, secured: Secure) -> None:
     """The brokers want TLS."""
     secured()
     doctor.config["kafka"] = {"bootstrap.servers": doctor.brokers.bootstrap}
     doctor.one("KW-TLS", "speaks TLS, and security.protocol does not")
 
 
-def test_tls_client_at_a_plain_port(doctor: Doctor, authority: Authority) -> None:
+def test_tls_client_at_a_plain_port(doctor: ScriptedDoctor, authority: Authority) -> None:
     """The reverse."""
     doctor.kafka(security_protocol="SSL", ssl_ca_location=str(authority.certificate))
     doctor.one("KW-TLS", "speaks Kafka without TLS")
 
 
-def test_no_client_certificate(doctor: Doctor, authority: Authority, secured: Secure) -> None:
+def test_no_client_certificate(doctor: ScriptedDoctor, authority: Authority, secured: Secure) -> None:
     """The brokers require one."""
     pair = secured()
     files = {"certificate": str(pair.certificate), "key": str(pair.key), "client_ca": str(authority.certificate)}
@@ -130,7 +131,7 @@ def test_no_client_certificate(doctor: Doctor, authority: Authority, secured: Se
     doctor.one("KW-TLS", "does it want a client certificate?", "ssl.certificate.location")
 
 
-def test_wrong_password(doctor: Doctor) -> None:
+def test_wrong_password(doctor: ScriptedDoctor) -> None:
     """It is tried once, not on every server."""
     with_accounts(doctor)
     doctor.login("canary-wrong")
@@ -140,44 +141,44 @@ def test_wrong_password(doctor: Doctor) -> None:
     assert "canary-wrong" not in doctor.output
 
 
-def test_wrong_mechanism(doctor: Doctor) -> None:
+def test_wrong_mechanism(doctor: ScriptedDoctor) -> None:
     """The line names those that are offered."""
     with_accounts(doctor)
     doctor.login(mechanism="SCRAM-SHA-512")
     doctor.one("KW-LOGIN", "does not offer SCRAM-SHA-512; it offers: SCRAM-SHA-256")
 
 
-def test_login_at_a_listener_without_one(doctor: Doctor) -> None:
+def test_login_at_a_listener_without_one(doctor: ScriptedDoctor) -> None:
     """The listener has no SASL."""
     doctor.login()
     doctor.one("KW-LOGIN", "has no login")
 
 
-def test_no_login_at_a_listener_that_wants_one(doctor: Doctor) -> None:
+def test_no_login_at_a_listener_that_wants_one(doctor: ScriptedDoctor) -> None:
     """The line names the mechanisms."""
     with_accounts(doctor)
     doctor.one("KW-LOGIN", "wants a login; it offers SCRAM-SHA-256", "SASL_PLAINTEXT")
 
 
-def test_advertised_name_that_does_not_resolve(doctor: Doctor) -> None:
+def test_advertised_name_that_does_not_resolve(doctor: ScriptedDoctor) -> None:
     """Of one broker: the bootstrap servers answer."""
     _advertise(doctor, "no-such-broker.invalid", doctor.brokers.ports[3])
     doctor.one("KW-BROKER", "broker 3: no-such-broker.invalid does not resolve", "advertised.listeners")
 
 
-def test_advertised_port_that_is_closed(doctor: Doctor) -> None:
+def test_advertised_port_that_is_closed(doctor: ScriptedDoctor) -> None:
     """The same with a port."""
     _advertise(doctor, "127.0.0.1", free_port())
     doctor.one("KW-BROKER", "broker 3: ", "refused the connection", "advertised.listeners")
 
 
-def _advertise(doctor: Doctor, host: str, port: int) -> None:
+def _advertise(doctor: ScriptedDoctor, host: str, port: int) -> None:
     """Add a broker that is described with this address; nothing listens for it."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.do("advertise", broker=3, host=host, port=port)
 
 
-def test_a_fenced_broker(doctor: Doctor) -> None:
+def test_a_fenced_broker(doctor: ScriptedDoctor) -> None:
     """It is registered and does not run: a warning."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.brokers({"id": 3, "fenced": True})
@@ -194,7 +195,7 @@ def test_a_fenced_broker(doctor: Doctor) -> None:
     ],
 )
 @pytest.mark.parametrize("topics", [True, False], ids=["topics", "no topic"])
-def test_missing_acl(doctor: Doctor, denied: str, code: str, command: str, topics: bool) -> None:
+def test_missing_acl(doctor: ScriptedDoctor, denied: str, code: str, command: str, topics: bool) -> None:
     """Each by itself, also in an empty cluster; the line has the command for this principal."""
     if not topics:
         doctor.brokers.do("remove_topics", topics=["orders"])
@@ -204,7 +205,7 @@ def test_missing_acl(doctor: Doctor, denied: str, code: str, command: str, topic
     doctor.one(code, ACL, "--command-config admin.properties", "--allow-principal User:monitor", command)
 
 
-def test_acl_for_some_topics(doctor: Doctor) -> None:
+def test_acl_for_some_topics(doctor: ScriptedDoctor) -> None:
     """A narrow pattern may be intended: a warning with a topic that is hidden, unless topics.deny has it."""
     doctor.brokers.topic("secret", [[1]], listed=False)
     doctor.one("KW-ACL-TOPIC-DESCRIBE", "such as secret", "topics.deny", result="warning")
@@ -212,13 +213,13 @@ def test_acl_for_some_topics(doctor: Doctor) -> None:
     assert doctor.wrong() == {}
 
 
-def test_stray_log(doctor: Doctor) -> None:
+def test_stray_log(doctor: ScriptedDoctor) -> None:
     """A log of a topic that does not exist any more is no missing right."""
     doctor.brokers.topic("gone", [[1]], listed=False, deleted=True)
     assert doctor.wrong() == {}
 
 
-def test_history_topic(doctor: Doctor) -> None:
+def test_history_topic(doctor: ScriptedDoctor) -> None:
     """It does not exist, or cannot be written. Nothing is written."""
     doctor.config["history"] = {"kafka": {"topic": "kept"}}
     doctor.one("KW-HISTORY-TOPIC", "kafka-topics --bootstrap-server", "--create --topic kept")
@@ -228,7 +229,7 @@ def test_history_topic(doctor: Doctor) -> None:
     doctor.one("KW-HISTORY-TOPIC", "may not write", "--topic kept --operation Write --operation Describe")
 
 
-def test_controller_that_cannot_be_reached(doctor: Doctor) -> None:
+def test_controller_that_cannot_be_reached(doctor: ScriptedDoctor) -> None:
     """Its listener is not open to clients: a warning, unless the window is configured."""
     doctor.brokers.do("refuse", broker=100)
     doctor.one("KW-CONTROLLER", "controllers.quota_window", result="warning")
@@ -236,20 +237,20 @@ def test_controller_that_cannot_be_reached(doctor: Doctor) -> None:
     assert doctor.wrong() == {}
 
 
-def test_controller_that_does_not_answer(doctor: Doctor) -> None:
+def test_controller_that_does_not_answer(doctor: ScriptedDoctor) -> None:
     """Brokers that forward to it time out."""
     for request in ("DescribeQuorum", "ListPartitionReassignments"):
         doctor.brokers.rule(None, request, hang=True)
     doctor.one("KW-CONTROLLER", "did not answer in time")
 
 
-def test_old_brokers(doctor: Doctor) -> None:
+def test_old_brokers(doctor: ScriptedDoctor) -> None:
     """A request is unknown: a warning with what is missing."""
     doctor.brokers.do("versions", broker=2, versions={"DescribeClientQuotas": (0, -1)})
     doctor.one("KW-VERSION", "does not know DescribeClientQuotas: no mutation quotas", result="warning")
 
 
-def test_clock_skew(doctor: Doctor) -> None:
+def test_clock_skew(doctor: ScriptedDoctor) -> None:
     """The active controller reports its time."""
     doctor.brokers.do("skew", seconds=0.0)
     assert ("KW-CLOCK", "ok") in {(each["code"], each["result"]) for each in doctor.checks()}
@@ -257,20 +258,20 @@ def test_clock_skew(doctor: Doctor) -> None:
     doctor.one("KW-CLOCK", "differ by", "NTP", result="warning")
 
 
-def test_state_folder_that_cannot_be_written(doctor: Doctor) -> None:
+def test_state_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
     """Its parent is a file."""
     (doctor.folder / "file").touch()
     doctor.config["state"]["path"] = str(doctor.folder / "file" / "state")
     doctor.one("KW-STATE", "cannot be written", "state.path")
 
 
-def test_damaged_state_file(doctor: Doctor) -> None:
+def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
     """The sidecar starts without it: a warning."""
     (doctor.folder / "state").write_text("{")
     doctor.one("KW-STATE", "damaged", result="warning")
 
 
-def test_full_disk(doctor: Doctor, stack: ExitStack) -> None:
+def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """Of the state file, and of the history."""
     need_mount(doctor.folder)
     disk = doctor.folder / "disk"
@@ -286,14 +287,14 @@ def test_full_disk(doctor: Doctor, stack: ExitStack) -> None:
     doctor.one("KW-HISTORY-FOLDER", "free")
 
 
-def test_history_folder_that_cannot_be_written(doctor: Doctor) -> None:
+def test_history_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
     """It would have to be made below a file."""
     (doctor.folder / "file").touch()
     doctor.config["history"] = {"parquet": {"path": str(doctor.folder / "file" / "history")}}
     doctor.one("KW-HISTORY-FOLDER", "cannot be made", "history.parquet.path")
 
 
-def test_history_folder_is_left_as_it_was(doctor: Doctor) -> None:
+def test_history_folder_is_left_as_it_was(doctor: ScriptedDoctor) -> None:
     """No folder is made, and no lock stays: they might belong to another user than the sidecar's."""
     history = doctor.folder / "history"
     doctor.config["history"] = {"parquet": {"path": str(history)}}
@@ -304,21 +305,21 @@ def test_history_folder_is_left_as_it_was(doctor: Doctor) -> None:
     assert list(history.iterdir()) == []
 
 
-def test_broken_web_file(doctor: Doctor) -> None:
+def test_broken_web_file(doctor: ScriptedDoctor) -> None:
     """The line is that of the reader."""
     (doctor.folder / "web.yml").write_text("basic_auth_users: {me: plain}\n")
     doctor.config["web"]["config_file"] = str(doctor.folder / "web.yml")
     doctor.one("KW-WEB-FILE", "basic_auth_users.me", "bcrypt hash")
 
 
-def test_port_of_the_web_server_in_use(doctor: Doctor, stack: ExitStack) -> None:
+def test_port_of_the_web_server_in_use(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """Perhaps by the sidecar itself: a warning."""
     taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     doctor.config["web"]["listen"] = f"127.0.0.1:{taken.getsockname()[1]}"
     doctor.one("KW-WEB-LISTEN", "another process listens", result="warning")
 
 
-def test_own_certificate_expires(doctor: Doctor, authority: Authority, secured: Secure) -> None:
+def test_own_certificate_expires(doctor: ScriptedDoctor, authority: Authority, secured: Secure) -> None:
     """Soon is a warning, then an error."""
     secured()
     for days, result in ((-1, "error"), (1, "warning")):
@@ -327,7 +328,7 @@ def test_own_certificate_expires(doctor: Doctor, authority: Authority, secured: 
         doctor.one("KW-CERTIFICATE", "kafka.ssl.certificate.location", result=result)
 
 
-def test_configuration_that_cannot_be_used(doctor: Doctor) -> None:
+def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
     """Everything else is skipped."""
     doctor.config["pol"] = {}
     doctor.one("KW-CONFIG", "unknown key; did you mean poll?")

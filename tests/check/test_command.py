@@ -10,10 +10,10 @@ from kafka_warden.check import command
 from kafka_warden.check.output import clean
 from kafka_warden.check.results import CHECKS
 from kafka_warden.settings.secrets import Secret
-from tests.check.conftest import Doctor
+from tests.check.conftest import ScriptedDoctor
 
 
-def test_each_result_is_one_line(doctor: Doctor) -> None:
+def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
     """Status, code, what is wrong and what to do; the last line counts."""
     doctor.brokers.do("deny", rights=["topic_configs"])
     *lines, last = doctor.run().splitlines()
@@ -25,7 +25,7 @@ def test_each_result_is_one_line(doctor: Doctor) -> None:
     assert last == f"{len(lines) - 1} ok, 0 warning, 1 error, 0 skipped"
 
 
-def test_checks_are_chosen(doctor: Doctor) -> None:
+def test_checks_are_chosen(doctor: ScriptedDoctor) -> None:
     """A code means those that begin with it, too; what is left out does not count."""
     doctor.brokers.do("deny", rights=["topic_configs"])
     rights = {each["code"] for each in doctor.checks("--only", "kw-acl")}
@@ -38,14 +38,14 @@ def test_checks_are_chosen(doctor: Doctor) -> None:
     assert doctor.code == 0
 
 
-def test_only_files_need_no_cluster(doctor: Doctor) -> None:
+def test_only_files_need_no_cluster(doctor: ScriptedDoctor) -> None:
     """No connection is made for them."""
     doctor.brokers.do("forget")
     assert [each["code"] for each in doctor.checks("--only", "KW-STATE,KW-WEB-LISTEN")] == ["KW-STATE", "KW-WEB-LISTEN"]
     assert doctor.brokers.seen() == []
 
 
-def test_nothing_that_was_asked_for_is_not_fine(doctor: Doctor) -> None:
+def test_nothing_that_was_asked_for_is_not_fine(doctor: ScriptedDoctor) -> None:
     """JMX is not configured."""
     assert (doctor.checks("--only", "KW-JMX"), doctor.code) == ([], 4)
 
@@ -58,7 +58,9 @@ def test_nothing_that_was_asked_for_is_not_fine(doctor: Doctor) -> None:
         (("--wait", "soon"), "--wait: expected a duration"),
     ],
 )
-def test_bad_flags(doctor: Doctor, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str) -> None:
+def test_bad_flags(
+    doctor: ScriptedDoctor, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str
+) -> None:
     """Exit code 2 and one line on standard error; standard output stays empty."""
     assert cli.main(["check", *flags]) == 2
     printed = capsys.readouterr()
@@ -66,7 +68,7 @@ def test_bad_flags(doctor: Doctor, capsys: pytest.CaptureFixture[str], flags: tu
     assert message in printed.err
 
 
-def test_wait_repeats_until_there_are_no_errors(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_repeats_until_there_are_no_errors(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the last results are printed."""
     monkeypatch.setattr(command, "PAUSE", 0.1)
     for broker in (1, 2, 3):
@@ -85,7 +87,7 @@ def test_wait_repeats_until_there_are_no_errors(doctor: Doctor, monkeypatch: pyt
     assert (found, doctor.code) == ({}, 0)
 
 
-def test_wait_does_not_repeat_a_refused_login(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_does_not_repeat_a_refused_login(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some servers lock accounts."""
     monkeypatch.setattr(command, "PAUSE", 0.1)
     doctor.brokers.do("accounts", mechanism="SCRAM-SHA-256", users={"monitor": "canary-other"})
@@ -95,7 +97,7 @@ def test_wait_does_not_repeat_a_refused_login(doctor: Doctor, monkeypatch: pytes
     assert len(doctor.brokers.seen("SaslHandshake")) == 1
 
 
-def test_only_reads(doctor: Doctor) -> None:
+def test_only_reads(doctor: ScriptedDoctor) -> None:
     """Of the cluster; the folder has the configuration and nothing else afterwards."""
     doctor.brokers.do("forget")
     assert doctor.wrong() == {}

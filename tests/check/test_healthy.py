@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from sandbox.certificates import Identity
-from tests.check.conftest import PASSWORD, Doctor
+from tests.check.conftest import ScriptedDoctor
+from tests.support.doctor import PASSWORD
 
 
-def test_a_plain_cluster_without_jmx(doctor: Doctor) -> None:
+def test_a_plain_cluster_without_jmx(doctor: ScriptedDoctor) -> None:
     """Every check that the configuration asks for is ok."""
     found = doctor.checks()
     assert {each["result"] for each in found} == {"ok"}
@@ -16,13 +17,13 @@ def test_a_plain_cluster_without_jmx(doctor: Doctor) -> None:
     assert doctor.code == 0
 
 
-def test_a_cluster_without_topics(doctor: Doctor) -> None:
+def test_a_cluster_without_topics(doctor: ScriptedDoctor) -> None:
     """Rights on topics are checked, too."""
     doctor.brokers.do("remove_topics", topics=["orders"])
     assert {each["result"] for each in doctor.checks()} == {"ok"}
 
 
-def test_a_secured_cluster(doctor: Doctor, secured: Callable[..., Identity]) -> None:
+def test_a_secured_cluster(doctor: ScriptedDoctor, secured: Callable[..., Identity]) -> None:
     """TLS and login."""
     secured()
     doctor.login(protocol="SASL_SSL")

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.passwords import write_secret
-from tests.check.conftest import PASSWORD, Doctor
+from tests.check.conftest import ScriptedDoctor
 from tests.check.test_broken import free_port
 from tests.clients.jmx_server import JmxServer, compile_java, password_options
+from tests.support.doctor import PASSWORD
 
 
 @pytest.fixture(scope="module")
@@ -17,20 +18,20 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_java(tmp_path_factory.mktemp("classes"))
 
 
-def test_closed_port(doctor: Doctor) -> None:
+def test_closed_port(doctor: ScriptedDoctor) -> None:
     """Of one broker."""
     doctor.config["jmx"] = {"brokers": {1: f"127.0.0.1:{free_port()}"}}
     doctor.one("KW-JMX", "broker 1 (127.0.0.1:", "nothing listens", "JMX_PORT")
 
 
-def test_port_of_another_process(doctor: Doctor, classes: Path, stack: ExitStack) -> None:
+def test_port_of_another_process(doctor: ScriptedDoctor, classes: Path, stack: ExitStack) -> None:
     """It answers JMX, and has no bean of Kafka's."""
     server = stack.enter_context(JmxServer(classes))
     doctor.config["jmx"] = {"brokers": {1: f"127.0.0.1:{server.port}"}}
     doctor.one("KW-JMX", "no beans of a Kafka broker")
 
 
-def test_wrong_password(doctor: Doctor, classes: Path, stack: ExitStack) -> None:
+def test_wrong_password(doctor: ScriptedDoctor, classes: Path, stack: ExitStack) -> None:
     """And a user without the right to read."""
     server = stack.enter_context(JmxServer(classes, options=password_options(doctor.folder, PASSWORD)))
     file = write_secret(doctor.folder / "jmx", "canary-wrong")
@@ -43,13 +44,13 @@ def test_wrong_password(doctor: Doctor, classes: Path, stack: ExitStack) -> None
     assert "canary-wrong" not in doctor.output
 
 
-def test_port_of_a_broker(doctor: Doctor) -> None:
+def test_port_of_a_broker(doctor: ScriptedDoctor) -> None:
     """It speaks Kafka."""
     doctor.config["jmx"] = {"brokers": {1: f"127.0.0.1:{doctor.brokers.ports[1]}"}}
     doctor.one("KW-JMX", "broker 1")
 
 
-def test_a_host_that_does_not_resolve_is_reported_once(doctor: Doctor) -> None:
+def test_a_host_that_does_not_resolve_is_reported_once(doctor: ScriptedDoctor) -> None:
     """JMX is on the advertised host."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.do("remove_brokers", brokers=[2])
@@ -61,7 +62,7 @@ def test_a_host_that_does_not_resolve_is_reported_once(doctor: Doctor) -> None:
     assert "broker 1" in found["KW-JMX"]
 
 
-def test_no_java(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_java(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, however many processes there are."""
     for name in ("JAVA_HOME", "JDK_HOME", "JRE_HOME"):
         monkeypatch.setenv(name, str(doctor.folder))
