@@ -250,6 +250,22 @@ def test_old_brokers(doctor: ScriptedDoctor) -> None:
     doctor.one("KW-VERSION", "does not know DescribeClientQuotas: no mutation quotas", result="warning")
 
 
+def test_a_reply_without_an_answer(doctor: ScriptedDoctor) -> None:
+    """The line is that of the broker that sent it."""
+    doctor.brokers.rule(1, "DescribeConfigs", changes={"results": []})
+    doctor.one("KW-BROKER", "broker 1", "returned nothing about 1")
+
+
+def test_a_reply_of_an_unexpected_shape(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other results are printed all the same."""
+
+    async def fail(*_: object) -> None:
+        raise IndexError("no such topic")
+
+    monkeypatch.setattr("kafka_warden.check.rights.read_topic_configs", fail)
+    doctor.one("KW-CLUSTER", "IndexError('no such topic')", "please report it")
+
+
 def test_clock_skew(doctor: ScriptedDoctor) -> None:
     """The active controller reports its time."""
     doctor.brokers.do("skew", seconds=0.0)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from kafka_warden.check import output
+from kafka_warden.check.commands import Commands
 from kafka_warden.check.diagnosis import Connector
 from kafka_warden.check.jmx import check_jmx, compares
 from kafka_warden.check.kafka import Reached, check_connection
@@ -84,7 +85,10 @@ def check(load: Callable[[], Config], codes: frozenset[str]) -> Report:
     if chosen & {"configuration", "files", "web"}:
         check_local(config, report)
     if chosen & {"kafka", "rights", "jmx"}:
-        _check_cluster(config, report, chosen)
+        try:
+            _check_cluster(config, report, chosen)
+        except Exception as failure:  # noqa: BLE001  # a reply of an unexpected shape must not hide the other results
+            report.error("KW-CLUSTER", "", f"unexpected: {failure!r}", "this is a bug, please report it")
     report.skip_rest(applicable(config))
     return report
 
@@ -126,7 +130,7 @@ def _check_cluster(config: Config, report: Report, chosen: set[str]) -> None:
     async def ask() -> Reached | None:
         reached = await check_connection(config, connector, report)
         if reached is not None and chosen & {"kafka", "rights"}:
-            await Rights(config, reached, connector, report).check()
+            await Rights(config, reached, connector, report, Commands(config.kafka.settings)).check()
         if reached is not None:
             reached.close()
         return reached

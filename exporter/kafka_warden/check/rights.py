@@ -4,14 +4,14 @@ A right on topics is asked for by name: a broker refuses a name that the princip
 no such topic, and leaves it out of a list without an error.
 """
 
-import shlex
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from kafka_warden.check.commands import Commands
 from kafka_warden.check.diagnosis import LOG, Connector
 from kafka_warden.check.kafka import Reached
 from kafka_warden.check.results import Report
@@ -52,6 +52,7 @@ class Rights:
     reached: Reached
     connector: Connector
     report: Report
+    commands: Commands
     refused: dict[str, list[str]] = field(default_factory=dict)
     """Code to what was refused."""
     answered: set[str] = field(default_factory=set)
@@ -75,9 +76,8 @@ class Rights:
         except UnsupportedError:
             pass  # KW-VERSION reports it
         except SourceError as fault:
-            self.report.error(
-                "KW-BROKER" if subject else "KW-CONTROLLER", subject, f"{what}: {fault}", "look into its log"
-            )
+            asked = "KW-BROKER" if subject else "KW-CONTROLLER"
+            self.report.error(asked, subject, f"{what}: {fault}", "look into its log")
         else:
             self.answered.add(code)
             return answer
@@ -139,14 +139,14 @@ class Rights:
             hidden = sorted(filter(self.config.topics.matches, on_disk - visible))[:SAMPLE]
             errors = await topic_errors(lead, hidden or ([] if visible else [NO_TOPIC]), self.connector.until())
             refused = [name for name, fault in errors.items() if isinstance(fault, AuthorizationError)]
-            fix = self.acl(["--topic", "*", "--operation", "Describe"])
+            fix = self.commands.acl(["--topic", "*", "--operation", "Describe"])
             if not refused:
                 self.report.ok(code, "", f"{len(visible)} topics are listed")
             elif visible:
                 text = f"{len(refused)} topics have logs and may not be described, such as {refused[0]}"
-                self.report.warning(code, self.principal, text, f"{fix} (or list them in topics.deny)")
+                self.report.warning(code, self.commands.principal, text, f"{fix} (or list them in topics.deny)")
             else:
-                self.report.error(code, self.principal, "no topic may be described: no lag, no bytes in", fix)
+                self.report.error(code, self.commands.principal, "no topic may be described: no lag, no bytes in", fix)
             wanted = sorted(filter(self.config.topics.matches, visible))[:SAMPLE] or hidden or [NO_TOPIC]
             await self._topic_configs(wanted)
         except SourceError as fault:
@@ -155,19 +155,21 @@ class Rights:
     async def _topic_configs(self, topics: Sequence[str]) -> None:
         code = "KW-ACL-TOPIC-CONFIGS"
         answer = await read_topic_configs(self.reached.lead, topics, self.connector.until())
-        fix = self.acl(["--topic", "*", "--operation", "DescribeConfigs"])
+        fix = self.commands.acl(["--topic", "*", "--operation", "DescribeConfigs"])
         if not isinstance(answer.refused, AuthorizationError):
             self.report.ok(code, "", "the configuration of topics is answered")
         elif answer.configs:
             text = f"of {len(topics)} topics only {len(answer.configs)} return their configuration"
-            self.report.warning(code, self.principal, text, fix)
+            self.report.warning(code, self.commands.principal, text, fix)
         else:
-            self.report.error(code, self.principal, "refused for all topics: no throttled lists, no min ISR", fix)
+            self.report.error(
+                code, self.commands.principal, "refused for all topics: no throttled lists, no min ISR", fix
+            )
 
     async def _history_topic(self, topic: str) -> None:
         """Check that the topic exists, and that its authorized operations contain Write. Nothing is written."""
         code, lead = "KW-HISTORY-TOPIC", self.reached.lead
-        fix = self.acl(["--topic", topic, "--operation", "Write", "--operation", "Describe"])
+        fix = self.commands.acl(["--topic", topic, "--operation", "Write", "--operation", "Describe"])
         try:
             request = MetadataRequest(
                 topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic)],
@@ -178,15 +180,15 @@ class Rights:
             if fault := error_code_fault(found.error_code, None, lead.address):
                 raise fault
         except AuthorizationError:
-            self.report.error(code, topic, f"{self.principal} may not describe it", fix)
+            self.report.error(code, topic, f"{self.commands.principal} may not describe it", fix)
         except ProtocolError as fault:
-            create = self.command("kafka-topics", ["--create", "--topic", topic])
+            create = self.commands.line("kafka-topics", ["--create", "--topic", topic])
             self.report.error(code, topic, f"it cannot be used ({fault})", f"create it: {create}")
         except SourceError as fault:
             self.report.error("KW-CLUSTER", lead.address, str(fault), LOG)
         else:
             if not {WRITE, NOT_GIVEN} & set(found.authorized_operations or [NOT_GIVEN]):
-                self.report.error(code, topic, f"{self.principal} may not write to it", fix)
+                self.report.error(code, topic, f"{self.commands.principal} may not write to it", fix)
             else:
                 self.report.ok(code, topic, "exists and can be written")
 
@@ -223,29 +225,10 @@ class Rights:
             " clients reach that listener",
         )
 
-    @property
-    def principal(self) -> str:
-        """The principal as brokers see it. That of a certificate is not known: it depends on the brokers' rules."""
-        credentials = self.config.kafka.settings.credentials
-        if credentials is not None:
-            return f"User:{credentials.read()[0]}"
-        return "User:PRINCIPAL" if self.config.kafka.settings.tls is not None else "User:ANONYMOUS"
-
-    def acl(self, options: Iterable[str]) -> str:
-        """Return the command that adds an ACL."""
-        return self.command("kafka-acls", ["--add", "--allow-principal", self.principal, *options])
-
-    def command(self, tool: str, options: Iterable[str]) -> str:
-        """Return a command line for an administrator."""
-        settings = self.config.kafka.settings
-        servers = ",".join(map(str, settings.bootstrap))
-        secured = ["--command-config", "admin.properties"] if settings.security_protocol != "PLAINTEXT" else []
-        return shlex.join([tool, "--bootstrap-server", servers, *secured, *options])
-
     def _conclude(self, code: str, options: Sequence[str]) -> None:
         if refused := self.refused.get(code):
             what = ", ".join(dict.fromkeys(refused))
-            self.report.error(code, self.principal, f"refused: {what}", self.acl(options))
+            self.report.error(code, self.commands.principal, f"refused: {what}", self.commands.acl(options))
         elif code in self.answered:
             self.report.ok(code, "", "granted")
 
