@@ -129,10 +129,12 @@ def _check_cluster(config: Config, report: Report, chosen: set[str]) -> None:
 
     async def ask() -> Reached | None:
         reached = await check_connection(config, connector, report)
-        if reached is not None and chosen & {"kafka", "rights"}:
-            await Rights(config, reached, connector, report, Commands(config.kafka.settings)).check()
         if reached is not None:
-            reached.close()
+            try:
+                if chosen & {"kafka", "rights"}:
+                    await Rights(config, reached, connector, report, Commands(config.kafka.settings)).check()
+            finally:
+                reached.close()
         return reached
 
     try:
