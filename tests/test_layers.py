@@ -97,16 +97,26 @@ ROOMS: dict[str, set[str]] = {
     | {"kafka_warden.settings.strict", "kafka_warden.planning", "kafka_warden.history.poll"},
     "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.plan": {"kafka_warden"},
+    "kafka_warden.check.results": set(),
+    "kafka_warden.check.output": SETTINGS | {"kafka_warden.check.results"},
+    "kafka_warden.check.jmxquery_beans": set(),
+    "kafka_warden.check.librdkafka_login": set(),
+    "kafka_warden.check": {"kafka_warden"},
     "kafka_warden.cli": {"kafka_warden"},
 }
-"""Room to what it may import besides itself; only app, plan and cli wire, and a command within the pipeline."""
+"""Room to what it may import besides itself; only app, plan, check and cli wire, and a command within the pipeline."""
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
     "bcrypt": {"kafka_warden.web"},
-    "confluent_kafka": {"kafka_warden.history.kafka", "kafka_warden.pipeline.ingest.brokers"},
+    "confluent_kafka": {
+        "kafka_warden.check.librdkafka_login",
+        "kafka_warden.history.kafka",
+        "kafka_warden.pipeline.ingest.brokers",
+    },
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
+    "jmxquery": {"kafka_warden.check.jmxquery_beans"},
     "jpype": {"kafka_warden.clients.jmx"},
     "kafka": {"kafka_warden.clients.kafka"},
     "matplotlib": {"kafka_warden.pipeline.report"},
@@ -213,6 +223,8 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
         ("kafka_warden.web.server", "import kafka_warden.catalogue"),
         ("kafka_warden.cycle", "from kafka_warden.config import Config"),
         ("kafka_warden.app", "import pyspark"),
+        ("kafka_warden.check.kafka", "import confluent_kafka"),
+        ("kafka_warden.check.output", "from kafka_warden.check.rights import Rights"),
         ("kafka_warden.history.schema", "import pyarrow"),
         ("kafka_warden.history.schema", "from kafka_warden.catalogue import View"),
         ("kafka_warden.history.recorder", "import confluent_kafka"),
@@ -243,8 +255,8 @@ def test_rules_name_what_exists() -> None:
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow and no librdkafka, which extras bring."""
-    extras = {"confluent_kafka", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
-    rooms = "kafka_warden.app, kafka_warden.cli, kafka_warden.history.schema"
+    extras = {"confluent_kafka", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
+    rooms = "kafka_warden.app, kafka_warden.check.command, kafka_warden.cli, kafka_warden.history.schema"
     code = f"import sys, {rooms}; print(*sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == []

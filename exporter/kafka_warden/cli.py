@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_option_flags(run, "run")
     run.add_argument("--check-config", action="store_true", help="check the configuration and its files, then exit")
     _add_plan(commands)
+    _add_check(commands)
     # The flags of the jobs need Spark.
     commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
     return parser
@@ -103,7 +104,7 @@ def _add_option_flags(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--config", type=Path, metavar="FILE", help="configuration file, YAML")
     command.add_argument(BOOTSTRAP.name, metavar=BOOTSTRAP.metavar, help=BOOTSTRAP.help)
     for option in OPTIONS:
-        if option.flag is not None and name in option.flag.commands:
+        if option.flag is not None and (name == "check" or name in option.flag.commands):
             flag = option.flag
             default = (flag.plan_default if name == "plan" else None) or option.default
             note = "" if default is None else f" (default: {default})"
@@ -132,6 +133,24 @@ def _add_plan(commands: Any) -> None:
     plan.add_argument("--partitions", metavar="NUMBER", help="partitions of that topic")
     plan.add_argument("--replication-factor", metavar="NUMBER", help="replication factor of that topic")
     plan.add_argument("--output", choices=("text", "json"), default="text", help="format of the result (default: text)")
+
+
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser(
+        "check",
+        help="check everything that run needs, and name what is wrong",
+        description="Check configuration, connection, login, rights, JMX, files and web file, with the configuration of"
+        " run. Changes nothing in the cluster. Exit codes: 0 no errors, 1 errors, 2 bad flags, 3 warnings with"
+        " --fail-on warning, 4 something could not be checked.",
+        epilog=_EPILOGUE,
+        allow_abbrev=False,
+    )
+    _add_option_flags(check, "check")
+    check.add_argument("--only", metavar="CODES", help="report only these checks, such as KW-ACL,KW-JMX")
+    check.add_argument("--skip", metavar="CODES", help="do not report these checks")
+    check.add_argument("--fail-on", choices=("warning", "error"), default="error", help="default: error")
+    check.add_argument("--wait", metavar="DURATION", help="repeat until there are no errors, but no longer than this")
+    check.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def check_installed(option: str, library: str, extra: str) -> None:
@@ -164,6 +183,12 @@ def _run(parsed: argparse.Namespace) -> int:
 
         request = read(vars(parsed))
         return command.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
+
+    if parsed.command == "check":
+        from kafka_warden.check import command as doctor  # noqa: PLC0415  # the same
+        from kafka_warden.check.flags import read as read_check  # noqa: PLC0415  # the same
+
+        return doctor.run(lambda: load(flags, os.environ, parsed.config), read_check(vars(parsed)))
 
     def read_all() -> Config:
         config = load(flags, os.environ, parsed.config)

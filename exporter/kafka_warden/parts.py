@@ -52,16 +52,20 @@ def poller_settings(config: Config) -> PollerSettings:
 
 def make_jmx(config: Config) -> JmxQuestions | None:
     """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
-    jmx = config.jmx
-    if not jmx.enabled:
+    if not config.jmx.enabled:
         return None
+    return JmxQuestions(jmx_plan(config), JmxSession(QUESTIONS, tls=config.jmx.tls.files()))
+
+
+def jmx_plan(config: Config) -> JmxPlan:
+    """Return which processes are asked over JMX, and as which user."""
+    jmx = config.jmx
     controllers = {
         str(controller.id) if controller.id is not None else str(controller.address): controller.address
         for controller in jmx.controllers
     }
     named = frozenset(address.host for address in config.kafka.settings.bootstrap)
-    plan = JmxPlan(jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
-    return JmxQuestions(plan, JmxSession(QUESTIONS, tls=jmx.tls.files()))
+    return JmxPlan(jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
 
 
 def make_history(config: Config) -> Recorder | None:

@@ -6,6 +6,7 @@ can be.
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -26,6 +27,9 @@ LARGEST: Final = 64 << 20
 """Bytes: more than twice what 200,000 partitions need when all are behind. A larger file is not a state file."""
 
 TEMPORARY: Final = ".tmp"
+
+PROBE: Final = 1 << 20
+"""Bytes that a check writes: what a cluster with thousands of replicas out of sync needs."""
 
 
 class StateFile:
@@ -71,6 +75,19 @@ class StateFile:
                 log.info("the state file can be written again", path=str(self._path))
             self._failing = False
 
+    def probe(self) -> None:
+        """Check that the document can be read, if there is one, and replaced. Writes a temporary file and removes it.
+
+        Raises:
+            StateError: the document is damaged.
+            OSError: it cannot be replaced.
+        """
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        self._temporary(bytes(PROBE)).unlink()
+        with contextlib.suppress(FileNotFoundError):
+            self._read()
+
     def _read(self) -> Mapping[str, Any]:
         raw = read_file(self._path, LARGEST + 1)
         if len(raw) > LARGEST:
@@ -85,6 +102,16 @@ class StateFile:
         return document
 
     def _write(self, raw: bytes) -> None:
+        temporary = self._temporary(raw)
+        try:
+            temporary.replace(self._path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+    def _temporary(self, raw: bytes) -> Path:
+        """Write a temporary file to the disk; nothing of it stays after a failure."""
         # For root, a rename would replace /dev/null itself.
         if special_file((self._path,)) is not None:
             raise OSError("not a regular file")
@@ -95,11 +122,11 @@ class StateFile:
                 file.write(raw)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(temporary).replace(self._path)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
             raise
+        return Path(temporary)
 
 
 def _bounded(kind: Callable[[str], float], text: str) -> float:

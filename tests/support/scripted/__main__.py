@@ -83,6 +83,21 @@ class Commands:
         self._brokers.cluster.quotas = quotas
         self._brokers.cluster.revision += 1
 
+    async def deny(self, rights: list[str]) -> None:
+        """Set the rights that the clients lack, as in `Description.denied`."""
+        self._brokers.cluster.denied = set(rights)
+        self._brokers.cluster.revision += 1
+
+    async def skew(self, seconds: float) -> None:
+        """Have the active controller report its time, which is ahead by so many seconds."""
+        self._brokers.cluster.skew = seconds
+        self._brokers.cluster.revision += 1
+
+    async def advertise(self, broker: int, host: str, port: int) -> None:
+        """Show another address of a broker in the metadata."""
+        self._brokers.cluster.brokers[broker].advertised = (host, port)
+        self._brokers.cluster.revision += 1
+
     async def rule(self, **rule: Any) -> None:
         """Add a rule, before all others."""
         self._brokers.rules.insert(0, Rule(**rule))

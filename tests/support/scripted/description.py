@@ -43,6 +43,8 @@ class Topic:
     """The error code of its configuration."""
     listed: bool = True
     """Whether the metadata has it; its logs stay."""
+    deleted: bool = False
+    """Whether a topic that is not listed does not exist, instead of being hidden."""
     logged: bool = True
     """Whether log directories have it."""
 
@@ -75,6 +77,8 @@ class Broker:
     id: int
     port: int = 0
     host: str = "127.0.0.1"
+    advertised: tuple[str, int] | None = None
+    """The address in the metadata, where it is not the own one."""
     fenced: bool = False
     config: dict[str, str] = field(default_factory=dict)
     certificate: str = ""
@@ -82,6 +86,11 @@ class Broker:
     key: str = ""
     client_ca: str = ""
     """PEM file of the authority whose client certificates are required."""
+
+    def address(self) -> tuple[str, int]:
+        """Return the address in the metadata."""
+        host, port = self.advertised or (self.host, self.port)
+        return host, port
 
     def tls(self) -> ssl.SSLContext | None:
         """Make the context of the port, `None` for a port without TLS."""
@@ -107,6 +116,10 @@ class Description:
         self.topics: dict[str, Topic] = {}
         self.quotas: list[dict[str, Any]] = []
         """Each with `entity` (type to name, None for the default) and `values` (key to number)."""
+        self.denied: set[str] = set()
+        """Rights that the clients lack: `cluster_` or `topic_` and `describe`, `configs` or `write`."""
+        self.skew: float | None = None
+        """Seconds by which the active controller's clock is ahead; `None` where it does not report its time."""
         self.revision = 0
         self._first: dict[str, int] = {}
         self._start, self._end, self._bytes, self._tiered = (np.zeros(0, np.int64) for _ in range(4))

@@ -9,6 +9,14 @@ from tests.support.scripted.kinds import KINDS, Patched
 from tests.support.scripted.rules import Rule, set_errors
 from tests.support.scripted.timing import Time
 
+RIGHTS = {
+    "DescribeLogDirs": "cluster_describe",
+    "DescribeQuorum": "cluster_describe",
+    "ListPartitionReassignments": "cluster_describe",
+    "DescribeClientQuotas": "cluster_configs",
+}
+"""Request to the right that it needs, where that is one on the cluster only."""
+
 
 @dataclass(slots=True)
 class Request:
@@ -62,6 +70,10 @@ class Encoder:
 
     def _made(self, broker: int, request: Request) -> Any:
         cluster, asked = self._cluster, request.asked()
+        if RIGHTS.get(request.name) in cluster.denied:
+            refused = KINDS[request.key][2]()
+            set_errors(refused, replies.CLUSTER_DENIED)
+            return refused
         match request.name:
             case "ListOffsets":
                 return replies.list_offsets(cluster, broker, asked, request.version)
@@ -69,12 +81,13 @@ class Encoder:
                 return replies.log_dirs(cluster, broker, asked, request.version)
             case "DescribeConfigs":
                 return replies.configs(cluster, asked)
+            case "Metadata":
+                return replies.metadata(cluster, asked)
         make = {
             "DescribeClientQuotas": replies.quotas,
             "DescribeCluster": replies.describe_cluster,
             "DescribeQuorum": replies.quorum,
             "ListPartitionReassignments": replies.reassignments,
-            "Metadata": replies.metadata,
         }
         return make[request.name](cluster)
 

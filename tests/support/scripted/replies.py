@@ -1,5 +1,7 @@
 """Replies of a scripted broker, encoded by kafka-python's schemas from a `Description`."""
 
+import time
+import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,22 +21,42 @@ from tests.support.scripted.description import Description, Topic
 from tests.support.scripted.kinds import MARK, Patched
 
 UNKNOWN_PARTITION: Final = 3
+TOPIC_DENIED, CLUSTER_DENIED = 29, 31
+READ, WRITE, DESCRIBE = 3, 4, 8
+"""Authorized operations."""
 CONTROLLER_DEFAULTS: Final = {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
 TOPIC: Final = 2
+NO_ID: Final = uuid.UUID(int=0)
 
 
-def metadata(cluster: Description) -> Any:
-    """All topics, whatever was asked for."""
+def metadata(cluster: Description, request: Any) -> Any:
+    """All topics, or those that are asked for by name."""
     response = MetadataResponse
+    shown = [topic for topic in cluster.topics.values() if topic.listed and "topic_describe" not in cluster.denied]
+    topics = [_topic(cluster, topic) for topic in shown]
+    if request.topics:
+        known = {topic.name: topic for topic in topics}
+        topics = [known.get(asked.name) or _no_topic(cluster, asked.name) for asked in request.topics]
     return response(
         brokers=[
-            response.MetadataResponseBroker(node_id=broker.id, host=broker.host, port=broker.port, rack=None)
+            response.MetadataResponseBroker(
+                node_id=broker.id, host=broker.address()[0], port=broker.address()[1], rack=None
+            )
             for broker in cluster.brokers.values()
             if not broker.fenced
         ],
         cluster_id=cluster.cluster_id,
         controller_id=min((broker.id for broker in cluster.brokers.values() if not broker.fenced), default=-1),
-        topics=[_topic(cluster, topic) for topic in cluster.topics.values() if topic.listed],
+        topics=topics,
+    )
+
+
+def _no_topic(cluster: Description, name: str) -> Any:
+    """The answer for a topic that does not exist, or is hidden."""
+    hidden = name in cluster.topics and not cluster.topics[name].deleted
+    denied = hidden or "topic_describe" in cluster.denied
+    return MetadataResponse.MetadataResponseTopic(
+        error_code=TOPIC_DENIED if denied else UNKNOWN_PARTITION, name=name, topic_id=NO_ID, partitions=[]
     )
 
 
@@ -44,6 +66,7 @@ def _topic(cluster: Description, topic: Topic) -> Any:
     return kind(
         name=topic.name,
         topic_id=topic.id,
+        authorized_operations={READ, DESCRIBE} if "topic_write" in cluster.denied else {READ, WRITE, DESCRIBE},
         partitions=[
             kind.MetadataResponsePartition(
                 partition_index=partition,
@@ -160,7 +183,9 @@ def configs(cluster: Description, request: Any) -> Any:
 
 def _values(cluster: Description, resource: Any) -> tuple[Mapping[str, str] | None, int, int]:
     """Return the values of a resource, their source, and the error code."""
-    name = resource.resource_name
+    name, topic_kind = resource.resource_name, resource.resource_type == TOPIC
+    if ("topic_configs" if topic_kind else "cluster_configs") in cluster.denied:
+        return None, 2, TOPIC_DENIED if topic_kind else CLUSTER_DENIED
     if resource.resource_type == TOPIC and name in cluster.topics:
         topic = cluster.topics[name]
         return (None if topic.config_error else topic.config), 1, topic.config_error
@@ -190,12 +215,15 @@ def quorum(cluster: Description) -> Any:
     kind = response.TopicData.PartitionData
 
     def state(replica: int) -> Any:
+        leads = replica == cluster.controller
         return kind.ReplicaState(
             replica_id=replica,
             replica_directory_id=Topic(str(replica), []).id,
             log_end_offset=1000,
             last_fetch_timestamp=-1,
-            last_caught_up_timestamp=-1,
+            last_caught_up_timestamp=int(1000 * (time.time() + cluster.skew))
+            if leads and cluster.skew is not None
+            else -1,
         )
 
     partition = kind(

@@ -6,6 +6,7 @@ import math
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from enum import Enum
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +20,17 @@ from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, Sourc
 
 LASTING: Final = 60.0
 """Seconds. A connection that is younger, or idle for longer, may be closed without the end of its broker."""
+
+
+class Step(Enum):
+    """How far the making of a connection came: what a failure belongs to."""
+
+    RESOLVE = "the name of the host"
+    CONNECT = "the TCP connection"
+    TLS = "the TLS handshake"
+    VERSIONS = "the API versions"
+    LOGIN = "the login"
+    REQUEST = "a request"
 
 
 class BrokerLink:
@@ -41,6 +53,8 @@ class BrokerLink:
         self.port = port
         self.answered_at = -math.inf
         """Monotonic time of the last reply of any kind."""
+        self.step = Step.RESOLVE
+        """The last step that was begun."""
         self._connection: Connection | None = None
         self._lost = lost
         self._lasting_from = math.inf
@@ -182,7 +196,9 @@ class BrokerLink:
         self, timeout_at: float, log_in: Callable[[Connection], Awaitable[None]] | None = None
     ) -> Connection:
         try:
+            self.step = Step.TLS
             context = self._settings.ssl_context()
+            self.step = Step.RESOLVE
             limit = self._settings.connect_timeout
             plain = await self._open_socket(timeout_at if limit is None else min(timeout_at, self.now() + limit))
             async with asyncio.timeout_at(timeout_at):
@@ -196,6 +212,7 @@ class BrokerLink:
         self, plain: socket.socket, context: Any, log_in: Callable[[Connection], Awaitable[None]] | None
     ) -> Connection:
         """Make a connection of a socket: TLS, API versions, login where it is wanted."""
+        self.step = Step.TLS if context is not None else Step.VERSIONS
         try:
             _, frames = await asyncio.get_running_loop().create_connection(
                 partial(Frames, self._note_loss),
@@ -209,10 +226,13 @@ class BrokerLink:
         most = self._settings.receive_message_max_bytes
         connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout, most)
         try:
+            self.step = Step.VERSIONS
             await connection.negotiate()
             self._note_reply(connection)
             if log_in is not None:
+                self.step = Step.LOGIN
                 await log_in(connection)
+            self.step = Step.REQUEST
         except BaseException:
             connection.close()
             raise
@@ -246,6 +266,7 @@ class BrokerLink:
         except (OSError, ValueError, OverflowError) as fault:
             raise resolve_fault(fault, self.address, self._resolved) from fault
         self._resolved = True
+        self.step = Step.CONNECT
         failure: Exception | None = None
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             # Each its share of the time, or one family whose packets are dropped would take it all.

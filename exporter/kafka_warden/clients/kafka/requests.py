@@ -10,6 +10,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.sasl import SaslHandshakeRequest
 
 __all__ = [
     "DescribeClientQuotasRequest",
@@ -20,4 +21,5 @@ __all__ = [
     "ListOffsetsRequest",
     "ListPartitionReassignmentsRequest",
     "MetadataRequest",
+    "SaslHandshakeRequest",
 ]

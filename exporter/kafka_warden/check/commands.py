@@ -1,0 +1,31 @@
+"""Commands of Kafka's own tools for an administrator."""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kafka_warden.clients.kafka.properties import KafkaClientSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Makes command lines for the cluster of these settings."""
+
+    settings: KafkaClientSettings
+
+    @property
+    def principal(self) -> str:
+        """The principal as brokers see it. That of a certificate is not known: it depends on the brokers' rules."""
+        if self.settings.credentials is not None:
+            return f"User:{self.settings.credentials.read()[0]}"
+        return "User:PRINCIPAL" if self.settings.tls is not None else "User:ANONYMOUS"
+
+    def acl(self, options: Iterable[str]) -> str:
+        """Return the command that adds an ACL."""
+        return self.line("kafka-acls", ["--add", "--allow-principal", self.principal, *options])
+
+    def line(self, tool: str, options: Iterable[str]) -> str:
+        """Return the command line of a tool, with the administrator's properties where the cluster is secured."""
+        servers = ",".join(map(str, self.settings.bootstrap))
+        secured = ["--command-config", "admin.properties"] if self.settings.security_protocol != "PLAINTEXT" else []
+        return shlex.join([tool, "--bootstrap-server", servers, *secured, *options])

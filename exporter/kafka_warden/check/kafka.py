@@ -1,0 +1,183 @@
+"""The checks of the connection: bootstrap servers, login, the cluster, each broker, the active controller."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kafka_warden.check.diagnosis import CODES, Connector, Finding
+from kafka_warden.check.results import Report
+from kafka_warden.clients.kafka.link import BrokerLink, Step
+from kafka_warden.clients.kafka.requests import (
+    DescribeClientQuotasRequest,
+    DescribeClusterRequest,
+    DescribeQuorumRequest,
+    ListPartitionReassignmentsRequest,
+)
+from kafka_warden.config import Config
+from kafka_warden.errors import SourceError
+from kafka_warden.model import Broker
+from kafka_warden.settings.strict import Address
+from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced
+
+REQUESTS: Final[Mapping[Any, tuple[str, str]]] = {
+    ListPartitionReassignmentsRequest: ("2.4", "moves"),
+    DescribeClientQuotasRequest: ("2.6", "mutation quotas"),
+    DescribeClusterRequest: ("2.8", "fenced brokers"),
+    DescribeQuorumRequest: ("3.3 in KRaft mode", "the quorum and the active controller"),
+}
+"""Request to the release that brings it, and what is missing without it."""
+
+
+@dataclass(slots=True)
+class Reached:
+    """What the checks after the connection need."""
+
+    lead: BrokerLink
+    layout: Layout
+    brokers: dict[int, BrokerLink] = field(default_factory=dict)
+    """Links to the brokers that answer at their advertised listeners."""
+    unreachable: set[str] = field(default_factory=set)
+    """Hosts that do not resolve, or drop packets."""
+
+    def close(self) -> None:
+        """Close all connections."""
+        for link in (self.lead, *self.brokers.values()):
+            link.close()
+
+
+async def check_connection(config: Config, connector: Connector, report: Report) -> Reached | None:
+    """Check everything up to each broker's own listener; `None` if the cluster cannot be asked."""
+    servers = tuple(dict.fromkeys(config.kafka.settings.bootstrap))
+    failures = await _bootstrap(servers, connector)
+    reached = await _log_in([server for server in servers if failures[server] is None], connector, report)
+    if reached is not None:
+        await _brokers(reached, connector, report, failures)
+    _report_bootstrap(failures, connector, report, reached)
+    return reached
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A connection that failed, and the step at which it did."""
+
+    finding: Finding
+    step: Step
+
+
+async def _bootstrap(servers: Sequence[Address], connector: Connector) -> dict[Address, Failed | None]:
+    """Connect to all servers, without a login: with a wrong password each would count a failure."""
+
+    async def check(server: Address) -> Failed | None:
+        link = connector.link(*server, login=False)
+        found = await connector.try_connection(link)
+        link.close()
+        return None if found is None else Failed(found, link.step)
+
+    return dict(zip(servers, await asyncio.gather(*map(check, servers)), strict=True))
+
+
+def _report_bootstrap(
+    failures: Mapping[Address, Failed | None], connector: Connector, report: Report, reached: Reached | None
+) -> None:
+    """A server that fails beside one that answers is a warning, unless it is a broker that fails everywhere."""
+    listeners = [] if reached is None else [(each.host, each.port) for each in reached.layout.brokers.values()]
+    useful = any(failed is None for failed in failures.values())
+    steps = [Step.RESOLVE, Step.CONNECT, *([Step.TLS] if connector.settings.tls else []), Step.VERSIONS]
+    passed = Counter[Step]()
+    for server, failed in failures.items():
+        if failed is None:
+            passed.update(steps)
+            continue
+        found = failed.finding
+        ends = {failed.step, *(step for step in steps if CODES[step] == found.code)}
+        passed.update(steps[: min((steps.index(step) for step in ends if step in steps), default=len(steps))])
+        note = report.warning if useful and server not in listeners else report.error
+        note(found.code, str(server), found.text, found.fix)
+    for step, count in passed.items():
+        report.ok(CODES[step], "", f"{count} of {len(failures)} bootstrap servers")
+
+
+async def _log_in(servers: Sequence[Address], connector: Connector, report: Report) -> Reached | None:
+    """Log in at the first server that accepts it, and ask it for the cluster."""
+    for place, server in enumerate(servers):
+        link = connector.link(*server)
+        found = await connector.try_connection(link)
+        if found is None:
+            if connector.settings.sasl_mechanism is not None:
+                report.ok("KW-LOGIN", str(server), f"accepted with {connector.settings.sasl_mechanism}")
+            try:
+                layout = await MetadataQuestion().read(link, connector.until())
+                fenced = await read_fenced(link, connector.until())
+            except SourceError as fault:
+                found = await connector.diagnose(link, fault)
+            else:
+                _report_cluster(layout, fenced, report)
+                return Reached(link, layout)
+        link.close()
+        # A refused password is not tried elsewhere: some servers lock accounts.
+        last = found.code == "KW-LOGIN" or place == len(servers) - 1
+        (report.error if last else report.warning)(found.code, str(server), found.text, found.fix)
+        if last:
+            return None
+    return None
+
+
+def _report_cluster(layout: Layout, fenced: Mapping[int, Broker], report: Report) -> None:
+    subject = f"cluster {layout.cluster_id}"
+    report.ok("KW-CLUSTER", subject, f"{len(layout.brokers)} brokers, {len(layout.topics)} topics")
+    for broker in fenced:
+        report.warning(
+            "KW-CLUSTER", subject, f"broker {broker} is registered and fenced", "start that broker, or unregister it"
+        )
+
+
+async def _brokers(
+    reached: Reached, connector: Connector, report: Report, failures: Mapping[Address, Failed | None]
+) -> None:
+    """Connect to each broker at its advertised listener, and log in. What failed before is not repeated."""
+
+    async def check(broker: Broker) -> None:
+        link = connector.link(broker.host, broker.port)
+        known = failures.get(Address(broker.host, broker.port))
+        found = known.finding if known is not None else await connector.try_connection(link)
+        if found is None:
+            reached.brokers[broker.id] = link
+            return
+        if known is None:
+            advertised = found.code in ("KW-DNS", "KW-TCP")
+            fix = f"correct advertised.listeners of broker {broker.id}, the DNS or the network"
+            report.error("KW-BROKER", f"broker {broker.id}", found.text, fix if advertised else found.fix)
+        if found.silent:
+            reached.unreachable.add(broker.host)
+
+    await asyncio.gather(*map(check, reached.layout.brokers.values()))
+    if reached.brokers:
+        answering, listed = len(reached.brokers), len(reached.layout.brokers)
+        report.ok("KW-BROKER", "", f"{answering} of {listed} brokers answer at their advertised listeners")
+        await _versions(reached, connector, report)
+
+
+async def _versions(reached: Reached, connector: Connector, report: Report) -> None:
+    releases: dict[str, list[int]] = {}
+    missing = False
+    for broker, link in sorted(reached.brokers.items()):
+        release = link.kafka_version or "unknown"
+        releases.setdefault(release, []).append(broker)
+        for request, (since, lost) in REQUESTS.items():
+            try:
+                known = await link.supports(request, 0, connector.until())
+            except SourceError:
+                break  # the questions about rights meet it again
+            if not known:
+                missing = True
+                report.warning(
+                    "KW-VERSION",
+                    f"broker {broker}",
+                    f"Kafka {release} does not know {request.__name__.removesuffix('Request')}: no {lost}",
+                    f"upgrade to Kafka {since} or later to have them",
+                )
+    if not missing:
+        listed = (f"Kafka {release} on {len(brokers)} brokers" for release, brokers in releases.items())
+        report.ok("KW-VERSION", "", ", ".join(listed))

@@ -1,0 +1,144 @@
+"""Checks that need no cluster: certificates, state file, history folder, web server. Nothing is left behind."""
+
+import errno
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Final
+
+from kafka_warden.check.results import Report
+from kafka_warden.config import Config
+from kafka_warden.errors import ConfigError, SinkError, SinkInUseError, StateError
+from kafka_warden.history.parquet.folder import LOCK, Folder
+from kafka_warden.settings.certificates import expires_at
+from kafka_warden.state import StateFile
+from kafka_warden.web.current import check_web_file
+from kafka_warden.web.file import read_web_file
+
+EXPIRES_SOON: Final = 14 * 86400.0
+"""Seconds, as in the alert KafkaWardenCertificateExpiring."""
+
+
+def certificates(config: Config) -> dict[str, Path]:
+    """Return the files with certificates of the sidecar, by the option that names them."""
+    tls = config.kafka.settings.tls
+    found = {
+        "kafka.ssl.certificate.location": tls.files.certificate if tls is not None else None,
+        "jmx.tls.cert_file": config.jmx.tls.cert_file,
+    }
+    if config.web.config_file is not None:
+        try:
+            web = read_web_file(config.web.config_file).tls
+        except ConfigError:
+            web = None  # KW-WEB-FILE reports it
+        found["tls_server_config.cert_file"] = web.cert_file if web is not None else None
+    return {option: path for option, path in found.items() if path is not None}
+
+
+def check_local(config: Config, report: Report) -> None:
+    """Check files and addresses of this machine."""
+    for option, path in certificates(config).items():
+        _check_expiry(option, path, report)
+    _check_state(config.state.path, report)
+    if config.history.parquet.path is not None:
+        _check_history(config.history.parquet.path, report)
+    if config.web.config_file is not None:
+        _check_web_file(config.web.config_file, report)
+    _check_listen(config, report)
+
+
+def _check_expiry(option: str, path: Path, report: Report) -> None:
+    at = expires_at(path)
+    if at is None:
+        return  # whatever reads the file reports it
+    days = (at - time.time()) / 86400
+    fix = f"renew the certificate {path}"
+    if days < 0:
+        report.error("KW-CERTIFICATE", option, f"the certificate expired {-days:.1f} days ago", fix)
+    elif days * 86400 < EXPIRES_SOON:
+        report.warning("KW-CERTIFICATE", option, f"the certificate expires in {days:.1f} days", fix)
+    else:
+        report.ok("KW-CERTIFICATE", option, f"the certificate is valid for {days:.0f} days")
+
+
+def _check_state(path: Path, report: Report) -> None:
+    where = str(path)
+    try:
+        StateFile(path).probe()
+    except StateError as problem:
+        report.warning(
+            "KW-STATE",
+            where,
+            f"the state file cannot be used: {problem}",
+            "remove it, or set state.path to another file; all ages start at 0",
+        )
+    except OSError as problem:
+        fix = f"let this user write to the folder {path.parent}, or set state.path to another file"
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            fix = f"free some space on the disk of {path.parent}, or set state.path to a file on another disk"
+        report.error("KW-STATE", where, f"the state file cannot be written: {problem.strerror or problem}", fix)
+    else:
+        report.ok("KW-STATE", where, "the folder can be written")
+
+
+def _check_history(path: Path, report: Report) -> None:
+    """Check the folder as the sidecar does. One that does not exist is not made: it would belong to the wrong user."""
+    fix = "set history.parquet.path to a folder that this user can write, on a disk with space"
+    existing = path
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if existing != path:
+        if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+            report.ok("KW-HISTORY-FOLDER", str(path), f"will be made in {existing}")
+        else:
+            report.error("KW-HISTORY-FOLDER", str(path), f"cannot be made in {existing}", fix)
+        return
+    folder, locked_before = Folder(path), (path / LOCK).exists()
+    try:
+        folder.check()
+    except SinkInUseError as problem:
+        report.warning(
+            "KW-HISTORY-FOLDER", str(path), str(problem), "no action if that is the sidecar of this configuration"
+        )
+    except SinkError as problem:
+        report.error("KW-HISTORY-FOLDER", str(path), str(problem), fix)
+    else:
+        report.ok("KW-HISTORY-FOLDER", str(path), "the folder can be written, and the disk has space")
+        if not locked_before:
+            (path / LOCK).unlink(missing_ok=True)
+    finally:
+        folder.close()
+
+
+def _check_web_file(path: Path, report: Report) -> None:
+    try:
+        check_web_file(path)
+    except ConfigError as problem:
+        report.error("KW-WEB-FILE", str(path), str(problem), "correct the file (docs/configuration.md)")
+    else:
+        report.ok("KW-WEB-FILE", str(path), "can be used, with the files that it names")
+
+
+def _check_listen(config: Config, report: Report) -> None:
+    host, port = config.web.listen
+    try:
+        places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, where in places[:1]:
+            with socket.socket(family, kind, protocol) as listening:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listening.bind(where)
+                listening.listen(1)
+    except OSError as problem:
+        address = str(config.web.listen)
+        if problem.errno == errno.EADDRINUSE:
+            report.warning(
+                "KW-WEB-LISTEN",
+                address,
+                "another process listens there",
+                "set web.listen to a free port, unless the sidecar of this configuration runs already",
+            )
+        else:
+            report.error("KW-WEB-LISTEN", address, f"{problem.strerror or problem}", "set web.listen to an own address")
+    else:
+        report.ok("KW-WEB-LISTEN", str(config.web.listen), "free")

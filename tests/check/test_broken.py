@@ -1,0 +1,355 @@
+"""One thing is wrong in each set-up, and it is the only one that is reported; later checks are skipped."""
+
+import datetime as dt
+import socket
+import subprocess
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from sandbox.certificates import DAY, Authority, Identity
+from sandbox.passwords import write_secret
+from tests.check.conftest import ScriptedDoctor
+from tests.support.doctor import PASSWORD
+from tests.support.small_disks import need_mount
+
+Secure = Callable[..., Identity]
+ACL = "kafka-acls --bootstrap-server"
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+    return port
+
+
+def with_accounts(doctor: ScriptedDoctor, mechanism: str = "SCRAM-SHA-256") -> None:
+    """Have the brokers want a login."""
+    doctor.brokers.do("accounts", mechanism=mechanism, users={"monitor": PASSWORD})
+
+
+def test_wrong_port(doctor: ScriptedDoctor) -> None:
+    """Nothing listens there."""
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{free_port()}")
+    doctor.one("KW-TCP", "refused the connection", "correct the port")
+
+
+def test_wrong_host_name(doctor: ScriptedDoctor) -> None:
+    """The name does not exist."""
+    doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
+    doctor.one("KW-DNS", "no-such-host.invalid does not resolve")
+
+
+def test_a_later_check_is_skipped(doctor: ScriptedDoctor) -> None:
+    """It names the code that failed, and skipped is not passed."""
+    doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
+    skipped = {each["code"]: each["message"] for each in doctor.checks() if each["result"] == "skipped"}
+    assert skipped["KW-BROKER"] == skipped["KW-ACL-TOPIC-CONFIGS"] == "not checked: KW-DNS failed"
+    assert (doctor.run("--only", "KW-BROKER"), doctor.code)[1] == 4
+
+
+def test_port_of_something_else(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """It greets as an SSH server does."""
+    server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+    def greet() -> None:
+        for _ in range(2):  # the second connection tries TLS
+            with server.accept()[0] as connection:
+                connection.sendall(b"SSH-2.0-Server\r\n")
+                connection.recv(1 << 16)
+
+    thread = threading.Thread(target=greet)
+    thread.start()
+    stack.callback(thread.join)
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{server.getsockname()[1]}")
+    doctor.one("KW-API", "does not speak the Kafka protocol")
+
+
+def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """As behind a proxy, or a broker that is stopped."""
+    silent = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{silent.getsockname()[1]}")
+    doctor.one("KW-API", "accepts connections and does not answer")
+
+
+def test_a_broker_that_hangs(doctor: ScriptedDoctor) -> None:
+    """It is a bootstrap server, too, and is reported once."""
+    doctor.brokers.rule(2, "ApiVersions", hang=True)
+    doctor.one("KW-API", f"127.0.0.1:{doctor.brokers.ports[2]} accepts connections and does not answer")
+
+
+def test_one_of_three_bootstrap_servers(doctor: ScriptedDoctor) -> None:
+    """The others are enough: a warning."""
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{free_port()},{doctor.brokers.bootstrap}")
+    doctor.one("KW-TCP", "refused the connection", result="warning")
+    assert (doctor.run("--fail-on", "warning"), doctor.code)[1] == 3
+
+
+def test_wrong_authority(doctor: ScriptedDoctor, secured: Secure, tmp_path: Path) -> None:
+    """Another one than that of the brokers."""
+    secured()
+    doctor.kafka(ssl_ca_location=str(Authority(tmp_path / "other", "other").certificate))
+    doctor.one("KW-TLS", "is not trusted", "ssl.ca.location")
+
+
+def test_certificate_of_another_host(doctor: ScriptedDoctor, secured: Secure) -> None:
+    """The name does not match."""
+    secured(hosts=["kafka.elsewhere.example"])
+    doctor.one("KW-TLS", "is for another host")
+
+
+def test_expired_certificate(doctor: ScriptedDoctor, secured: Secure) -> None:
+    """Of the brokers."""
+    secured(lifetime=-DAY)
+    doctor.one("KW-TLS", "has expired", "clock of this machine")
+
+
+def test_plain_client_at_a_tls_port(doctor: ScriptedDoctor, secured: Secure) -> None:
+    """The brokers want TLS."""
+    secured()
+    doctor.config["kafka"] = {"bootstrap.servers": doctor.brokers.bootstrap}
+    doctor.one("KW-TLS", "speaks TLS, and security.protocol does not")
+
+
+def test_tls_client_at_a_plain_port(doctor: ScriptedDoctor, authority: Authority) -> None:
+    """The reverse."""
+    doctor.kafka(security_protocol="SSL", ssl_ca_location=str(authority.certificate))
+    doctor.one("KW-TLS", "speaks Kafka without TLS")
+
+
+def test_no_client_certificate(doctor: ScriptedDoctor, authority: Authority, secured: Secure) -> None:
+    """The brokers require one."""
+    pair = secured()
+    files = {"certificate": str(pair.certificate), "key": str(pair.key), "client_ca": str(authority.certificate)}
+    for broker in (1, 2, 3):
+        doctor.brokers.do("refuse", broker=broker)
+    doctor.brokers.brokers(*({"id": broker, **files} for broker in (1, 2, 3)))
+    doctor.one("KW-TLS", "does it want a client certificate?", "ssl.certificate.location")
+
+
+def test_wrong_password(doctor: ScriptedDoctor) -> None:
+    """It is tried once, not on every server."""
+    with_accounts(doctor)
+    doctor.login("canary-wrong")
+    doctor.brokers.do("forget")
+    doctor.one("KW-LOGIN", "refused user name or password", "sasl.username")
+    assert len(doctor.brokers.seen("SaslHandshake")) == 1
+    assert "canary-wrong" not in doctor.output
+
+
+def test_wrong_mechanism(doctor: ScriptedDoctor) -> None:
+    """The line names those that are offered."""
+    with_accounts(doctor)
+    doctor.login(mechanism="SCRAM-SHA-512")
+    doctor.one("KW-LOGIN", "does not offer SCRAM-SHA-512; it offers: SCRAM-SHA-256")
+
+
+def test_login_at_a_listener_without_one(doctor: ScriptedDoctor) -> None:
+    """The listener has no SASL."""
+    doctor.login()
+    doctor.one("KW-LOGIN", "has no login")
+
+
+def test_no_login_at_a_listener_that_wants_one(doctor: ScriptedDoctor) -> None:
+    """The line names the mechanisms."""
+    with_accounts(doctor)
+    doctor.one("KW-LOGIN", "wants a login; it offers SCRAM-SHA-256", "SASL_PLAINTEXT")
+
+
+def test_advertised_name_that_does_not_resolve(doctor: ScriptedDoctor) -> None:
+    """Of one broker: the bootstrap servers answer."""
+    _advertise(doctor, "no-such-broker.invalid", doctor.brokers.ports[3])
+    doctor.one("KW-BROKER", "broker 3: no-such-broker.invalid does not resolve", "advertised.listeners")
+
+
+def test_advertised_port_that_is_closed(doctor: ScriptedDoctor) -> None:
+    """The same with a port."""
+    _advertise(doctor, "127.0.0.1", free_port())
+    doctor.one("KW-BROKER", "broker 3: ", "refused the connection", "advertised.listeners")
+
+
+def _advertise(doctor: ScriptedDoctor, host: str, port: int) -> None:
+    """Add a broker that is described with this address; nothing listens for it."""
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
+    doctor.brokers.do("advertise", broker=3, host=host, port=port)
+
+
+def test_a_fenced_broker(doctor: ScriptedDoctor) -> None:
+    """It is registered and does not run: a warning."""
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
+    doctor.brokers.brokers({"id": 3, "fenced": True})
+    doctor.one("KW-CLUSTER", "broker 3 is registered and fenced", result="warning")
+
+
+@pytest.mark.parametrize(
+    ("denied", "code", "command"),
+    [
+        ("cluster_describe", "KW-ACL-CLUSTER-DESCRIBE", "--cluster --operation Describe"),
+        ("cluster_configs", "KW-ACL-CLUSTER-CONFIGS", "--cluster --operation DescribeConfigs"),
+        ("topic_describe", "KW-ACL-TOPIC-DESCRIBE", "--topic '*' --operation Describe"),
+        ("topic_configs", "KW-ACL-TOPIC-CONFIGS", "--topic '*' --operation DescribeConfigs"),
+    ],
+)
+@pytest.mark.parametrize("topics", [True, False], ids=["topics", "no topic"])
+def test_missing_acl(doctor: ScriptedDoctor, denied: str, code: str, command: str, topics: bool) -> None:
+    """Each by itself, also in an empty cluster; the line has the command for this principal."""
+    if not topics:
+        doctor.brokers.do("remove_topics", topics=["orders"])
+    with_accounts(doctor)
+    doctor.login()
+    doctor.brokers.do("deny", rights=[denied])
+    doctor.one(code, ACL, "--command-config admin.properties", "--allow-principal User:monitor", command)
+
+
+def test_acl_for_some_topics(doctor: ScriptedDoctor) -> None:
+    """A narrow pattern may be intended: a warning with a topic that is hidden, unless topics.deny has it."""
+    doctor.brokers.topic("secret", [[1]], listed=False)
+    doctor.one("KW-ACL-TOPIC-DESCRIBE", "such as secret", "topics.deny", result="warning")
+    doctor.config["topics"] = {"deny": ["sec.*"]}
+    assert doctor.wrong() == {}
+
+
+def test_stray_log(doctor: ScriptedDoctor) -> None:
+    """A log of a topic that does not exist any more is no missing right."""
+    doctor.brokers.topic("gone", [[1]], listed=False, deleted=True)
+    assert doctor.wrong() == {}
+
+
+def test_history_topic(doctor: ScriptedDoctor) -> None:
+    """It does not exist, or cannot be written. Nothing is written."""
+    doctor.config["history"] = {"kafka": {"topic": "kept"}}
+    doctor.one("KW-HISTORY-TOPIC", "kafka-topics --bootstrap-server", "--create --topic kept")
+    doctor.brokers.topic("kept", [[1]])
+    assert doctor.wrong() == {}
+    doctor.brokers.do("deny", rights=["topic_write"])
+    doctor.one("KW-HISTORY-TOPIC", "may not write", "--topic kept --operation Write --operation Describe")
+
+
+def test_controller_that_cannot_be_reached(doctor: ScriptedDoctor) -> None:
+    """Its listener is not open to clients: a warning, unless the window is configured."""
+    doctor.brokers.do("refuse", broker=100)
+    doctor.one("KW-CONTROLLER", "controllers.quota_window", result="warning")
+    doctor.config["controllers"] = {"quota_window": "11s"}
+    assert doctor.wrong() == {}
+
+
+def test_controller_that_does_not_answer(doctor: ScriptedDoctor) -> None:
+    """Brokers that forward to it time out."""
+    for request in ("DescribeQuorum", "ListPartitionReassignments"):
+        doctor.brokers.rule(None, request, hang=True)
+    doctor.one("KW-CONTROLLER", "did not answer in time")
+
+
+def test_old_brokers(doctor: ScriptedDoctor) -> None:
+    """A request is unknown: a warning with what is missing."""
+    doctor.brokers.do("versions", broker=2, versions={"DescribeClientQuotas": (0, -1)})
+    doctor.one("KW-VERSION", "does not know DescribeClientQuotas: no mutation quotas", result="warning")
+
+
+def test_a_reply_without_an_answer(doctor: ScriptedDoctor) -> None:
+    """The line is that of the broker that sent it."""
+    doctor.brokers.rule(1, "DescribeConfigs", changes={"results": []})
+    doctor.one("KW-BROKER", "broker 1", "returned nothing about 1")
+
+
+def test_a_reply_of_an_unexpected_shape(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other results are printed all the same."""
+
+    async def fail(*_: object) -> None:
+        raise IndexError("no such topic")
+
+    monkeypatch.setattr("kafka_warden.check.rights.read_topic_configs", fail)
+    doctor.one("KW-CLUSTER", "IndexError('no such topic')", "please report it")
+
+
+def test_clock_skew(doctor: ScriptedDoctor) -> None:
+    """The active controller reports its time."""
+    doctor.brokers.do("skew", seconds=0.0)
+    assert ("KW-CLOCK", "ok") in {(each["code"], each["result"]) for each in doctor.checks()}
+    doctor.brokers.do("skew", seconds=120.0)
+    doctor.one("KW-CLOCK", "differ by", "NTP", result="warning")
+
+
+def test_state_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
+    """Its parent is a file."""
+    (doctor.folder / "file").touch()
+    doctor.config["state"]["path"] = str(doctor.folder / "file" / "state")
+    doctor.one("KW-STATE", "cannot be written", "state.path")
+
+
+def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
+    """The sidecar starts without it: a warning."""
+    (doctor.folder / "state").write_text("{")
+    doctor.one("KW-STATE", "damaged", result="warning")
+
+
+def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """Of the state file, and of the history."""
+    need_mount(doctor.folder)
+    disk = doctor.folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(disk)], check=True)
+    stack.callback(subprocess.run, ["umount", str(disk)], check=True)
+    doctor.config["state"]["path"] = str(disk / "state")
+    doctor.one("KW-STATE", "No space left", "free some space")
+    assert list(disk.iterdir()) == []
+    doctor.config["state"]["path"] = str(doctor.folder / "state")
+    doctor.config["history"] = {"parquet": {"path": str(disk)}}
+    (disk / "filler").write_bytes(bytes(255 * 1024))
+    doctor.one("KW-HISTORY-FOLDER", "free")
+
+
+def test_history_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
+    """It would have to be made below a file."""
+    (doctor.folder / "file").touch()
+    doctor.config["history"] = {"parquet": {"path": str(doctor.folder / "file" / "history")}}
+    doctor.one("KW-HISTORY-FOLDER", "cannot be made", "history.parquet.path")
+
+
+def test_history_folder_is_left_as_it_was(doctor: ScriptedDoctor) -> None:
+    """No folder is made, and no lock stays: they might belong to another user than the sidecar's."""
+    history = doctor.folder / "history"
+    doctor.config["history"] = {"parquet": {"path": str(history)}}
+    assert doctor.wrong() == {}
+    assert not history.exists()
+    history.mkdir()
+    assert doctor.wrong() == {}
+    assert list(history.iterdir()) == []
+
+
+def test_broken_web_file(doctor: ScriptedDoctor) -> None:
+    """The line is that of the reader."""
+    (doctor.folder / "web.yml").write_text("basic_auth_users: {me: plain}\n")
+    doctor.config["web"]["config_file"] = str(doctor.folder / "web.yml")
+    doctor.one("KW-WEB-FILE", "basic_auth_users.me", "bcrypt hash")
+
+
+def test_port_of_the_web_server_in_use(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """Perhaps by the sidecar itself: a warning."""
+    taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    doctor.config["web"]["listen"] = f"127.0.0.1:{taken.getsockname()[1]}"
+    doctor.one("KW-WEB-LISTEN", "another process listens", result="warning")
+
+
+def test_own_certificate_expires(doctor: ScriptedDoctor, authority: Authority, secured: Secure) -> None:
+    """Soon is a warning, then an error."""
+    secured()
+    for days, result in ((-1, "error"), (1, "warning")):
+        pair = authority.issue("client", lifetime=dt.timedelta(days=days))
+        doctor.kafka(ssl_certificate_location=str(pair.certificate), ssl_key_location=str(pair.key))
+        doctor.one("KW-CERTIFICATE", "kafka.ssl.certificate.location", result=result)
+
+
+def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
+    """Everything else is skipped."""
+    doctor.config["pol"] = {}
+    doctor.one("KW-CONFIG", "unknown key; did you mean poll?")
+    write_secret(doctor.folder / "open", PASSWORD).chmod(0o644)
+    del doctor.config["pol"]
+    doctor.login()
+    doctor.config["kafka"]["sasl.password.file"] = str(doctor.folder / "open")
+    doctor.one("KW-CONFIG", "chmod 600")

@@ -1,0 +1,115 @@
+"""The command: its lines, its flags, its exit codes, and what never appears in them."""
+
+import threading
+import time
+
+import pytest
+
+from kafka_warden import cli
+from kafka_warden.check import command
+from kafka_warden.check.output import clean
+from kafka_warden.check.results import CHECKS
+from kafka_warden.settings.secrets import Secret
+from tests.check.conftest import ScriptedDoctor
+
+
+def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
+    """Status, code, what is wrong and what to do; the last line counts."""
+    doctor.brokers.do("deny", rights=["topic_configs"])
+    *lines, last = doctor.run().splitlines()
+    codes = [line.split()[1] for line in lines]
+    assert codes == sorted(codes, key=[check.code for check in CHECKS].index)
+    refused = next(line for line in lines if "KW-ACL-TOPIC-CONFIGS" in line)
+    assert refused.startswith("error    KW-ACL-TOPIC-CONFIGS     User:ANONYMOUS: refused for all topics")
+    assert "-> kafka-acls --bootstrap-server" in refused
+    assert last == f"{len(lines) - 1} ok, 0 warning, 1 error, 0 skipped"
+
+
+def test_checks_are_chosen(doctor: ScriptedDoctor) -> None:
+    """A code means those that begin with it, too; what is left out does not count."""
+    doctor.brokers.do("deny", rights=["topic_configs"])
+    rights = {each["code"] for each in doctor.checks("--only", "kw-acl")}
+    assert rights == {check.code for check in CHECKS if check.code.startswith("KW-ACL-")}
+    assert doctor.code == 1
+    assert {each["code"] for each in doctor.checks("--only", "KW-ACL", "--skip", "KW-ACL-TOPIC")} == {
+        "KW-ACL-CLUSTER-DESCRIBE",
+        "KW-ACL-CLUSTER-CONFIGS",
+    }
+    assert doctor.code == 0
+
+
+def test_only_files_need_no_cluster(doctor: ScriptedDoctor) -> None:
+    """No connection is made for them."""
+    doctor.brokers.do("forget")
+    assert [each["code"] for each in doctor.checks("--only", "KW-STATE,KW-WEB-LISTEN")] == ["KW-STATE", "KW-WEB-LISTEN"]
+    assert doctor.brokers.seen() == []
+
+
+def test_nothing_that_was_asked_for_is_not_fine(doctor: ScriptedDoctor) -> None:
+    """JMX is not configured."""
+    assert (doctor.checks("--only", "KW-JMX"), doctor.code) == ([], 4)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--only", "KW-ALC"), "--only: 'KW-ALC' is no check; did you mean"),
+        (("--skip", "KW"), "--skip: no check is left"),
+        (("--wait", "soon"), "--wait: expected a duration"),
+    ],
+)
+def test_bad_flags(
+    doctor: ScriptedDoctor, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str
+) -> None:
+    """Exit code 2 and one line on standard error; standard output stays empty."""
+    assert cli.main(["check", *flags]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+
+
+def test_wait_repeats_until_there_are_no_errors(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the last results are printed."""
+    monkeypatch.setattr(command, "PAUSE", 0.1)
+    for broker in (1, 2, 3):
+        doctor.brokers.do("refuse", broker=broker)
+    assert "KW-TCP" in doctor.wrong("--wait", "300ms")
+
+    def start() -> None:
+        time.sleep(1.0)
+        for broker in (1, 2, 3):
+            doctor.brokers.do("accept", broker=broker)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    found = doctor.wrong("--wait", "60s")
+    starting.join()
+    assert (found, doctor.code) == ({}, 0)
+
+
+def test_wait_does_not_repeat_a_refused_login(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some servers lock accounts."""
+    monkeypatch.setattr(command, "PAUSE", 0.1)
+    doctor.brokers.do("accounts", mechanism="SCRAM-SHA-256", users={"monitor": "canary-other"})
+    doctor.login()
+    doctor.brokers.do("forget")
+    assert doctor.wrong("--wait", "60s").keys() == {"KW-LOGIN"}
+    assert len(doctor.brokers.seen("SaslHandshake")) == 1
+
+
+def test_only_reads(doctor: ScriptedDoctor) -> None:
+    """Of the cluster; the folder has the configuration and nothing else afterwards."""
+    doctor.brokers.do("forget")
+    assert doctor.wrong() == {}
+    asked = {each["request"] for each in doctor.brokers.seen()}
+    assert asked == {
+        *("connected", "ApiVersions", "Metadata", "DescribeCluster", "DescribeConfigs", "DescribeLogDirs"),
+        *("DescribeClientQuotas", "DescribeQuorum", "ListPartitionReassignments"),
+    }
+    assert [file.name for file in doctor.folder.iterdir()] == ["warden.yml"]
+
+
+def test_text_of_other_machines_is_harmless() -> None:
+    """One line, no control characters, no secrets."""
+    secret = Secret("canary-Tr0ub4dor")
+    assert clean(f"a\nb \x1b[31m{secret.reveal()} \u202ec") == "a b \\x1b[31m<redacted> \\u202ec"

@@ -1,0 +1,131 @@
+"""`kafka-warden check` on real brokers: nothing in healthy set-ups, and the one thing in broken ones."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Cluster, ClusterSettings, Security
+from sandbox.admin_principals import MONITORING, Acl
+from sandbox.certificates import Authority
+from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER, MONITOR, WRONG
+from tests.cluster.sidecar import configuration
+from tests.support.doctor import Doctor
+
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("logging_as_before")]
+
+CODES = dict(
+    zip(
+        MONITORING,
+        ("KW-ACL-CLUSTER-DESCRIBE", "KW-ACL-CLUSTER-CONFIGS", "KW-ACL-TOPIC-DESCRIBE", "KW-ACL-TOPIC-CONFIGS"),
+        strict=True,
+    )
+)
+
+
+def look(
+    cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str], user: str = "admin", **kafka: str
+) -> Doctor:
+    """Make a doctor of this cluster; `kafka` are properties, with underscores for dots."""
+    doctor = Doctor(folder, capsys, configuration(cluster, user))
+    doctor.config |= {"poll": {"deadline": "4s"}, "state": {"path": str(folder / "state")}}
+    doctor.kafka(**kafka)
+    return doctor
+
+
+def test_a_plain_cluster_is_healthy(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every check is ok, with a topic, JMX of all processes, jmxquery and the clock of the active controller."""
+    cluster.admin.create_topic("checked", partitions=3, replication_factor=3)
+    found = look(cluster, tmp_path, capsys).checks()
+    assert {each["result"] for each in found} == {"ok"}
+    assert len([each for each in found if each["code"] == "KW-JMX"]) == len(cluster.nodes)
+    assert {"KW-CLOCK", "KW-CONTROLLER", "KW-JMX-JMXQUERY"} <= {each["code"] for each in found}
+
+
+@pytest.mark.full_kafka
+def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TLS to a plain port, a login where there is none, JMX ports that are wrong, and a broker that hangs."""
+    authority = Authority(tmp_path / "tls", "authority").certificate
+    tls = {"security_protocol": "SSL", "ssl_ca_location": str(authority)}
+    look(cluster, tmp_path, capsys, **tls).one("KW-TLS", "speaks Kafka without TLS")
+    doctor = look(cluster, tmp_path, capsys)
+    doctor.login()
+    doctor.one("KW-LOGIN", "has no login")
+    doctor = look(cluster, tmp_path, capsys)
+    doctor.config["jmx"] = {"brokers": {1: cluster.bootstrap.split(",")[0]}}
+    doctor.one("KW-JMX", "broker 1")
+    doctor = look(cluster, tmp_path, capsys)
+    doctor.config["jmx"] = {}
+    cluster.pause(2)
+    try:
+        doctor.one("KW-API", "accepts connections and does not answer")
+    finally:
+        cluster.resume(2)
+
+
+@pytest.fixture(scope="module")
+def secured(no_process_left: None) -> Iterator[Cluster]:
+    """SASL_SSL with ACLs, listeners with bad certificates, and JMX with a password."""
+    settings = ClusterSettings(
+        brokers=1, security=Security.SASL_SSL_SCRAM, jmx_password=True, bad_certificates=True, tiered=False
+    )
+    with Cluster(settings) as cluster:
+        cluster.admin.create_topic("secured", partitions=2)
+        yield cluster
+
+
+@pytest.mark.full_kafka
+def test_least_rights_are_enough(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SASL_SSL with the four ACLs of docs/security.md, with and without JMX."""
+    doctor = look(secured, tmp_path, capsys, MONITOR)
+    assert {each["result"] for each in doctor.checks()} == {"ok"}
+    del doctor.config["jmx"]
+    assert {each["result"] for each in doctor.checks()} == {"ok"}
+
+
+@pytest.mark.full_kafka
+@pytest.mark.parametrize("acl", MONITORING, ids="-".join)
+def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], acl: Acl) -> None:
+    """It is named, with the command that adds it, and nothing else is wrong."""
+    doctor = look(secured, tmp_path, capsys, MONITOR)
+    secured.admin.revoke(MONITOR, [acl])
+    try:
+        doctor.one(CODES[acl], "kafka-acls --bootstrap-server", f"--allow-principal User:{MONITOR}")
+    finally:
+        secured.admin.grant(MONITOR, [acl])
+    assert doctor.wrong() == {}
+
+
+@pytest.mark.full_kafka
+def test_a_principal_without_rights(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All four are named."""
+    assert look(secured, tmp_path, capsys, "stranger").wrong().keys() == set(CODES.values())
+
+
+@pytest.mark.full_kafka
+def test_a_secured_cluster_that_is_broken(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Certificates, protocols, password, mechanism, JMX password: each by itself."""
+
+    def named(code: str, *parts: str, **kafka: Any) -> None:
+        look(secured, tmp_path, capsys, MONITOR, **kafka).one(code, *parts)
+
+    named("KW-TLS", "has expired", bootstrap_servers=secured.listener_bootstrap(EXPIRED_LISTENER))
+    named("KW-TLS", "is for another host", bootstrap_servers=secured.listener_bootstrap(MISNAMED_LISTENER))
+    stranger = Authority(tmp_path / "other", "other").certificate
+    named("KW-TLS", "is not trusted", ssl_ca_location=str(stranger))
+    named("KW-LOGIN", "does not offer PLAIN", sasl_mechanism="PLAIN")
+    named("KW-LOGIN", "refused user name or password", sasl_password_file=str(secured.secret_file(WRONG)))
+    doctor = look(secured, tmp_path, capsys, MONITOR)
+    del doctor.config["kafka"]["ssl.ca.location"]
+    doctor.kafka(security_protocol="SASL_PLAINTEXT")
+    doctor.one("KW-TLS", "speaks TLS, and security.protocol does not")
+    doctor.config["kafka"] = {
+        "bootstrap.servers": secured.bootstrap,
+        "security.protocol": "SSL",
+        "ssl.ca.location": secured.client_properties(MONITOR)["ssl.ca.location"],
+    }
+    doctor.one("KW-LOGIN", "wants a login; it offers SCRAM-SHA-")
+    doctor = look(secured, tmp_path, capsys, MONITOR)
+    doctor.config["jmx"]["password_file"] = str(secured.secret_file(WRONG))
+    doctor.one("KW-JMX", "jmx.password_file")
