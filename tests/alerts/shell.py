@@ -58,9 +58,11 @@ class Shell:
         self._assigned: list[str] = []
         self.plan: Mapping[Partition, tuple[int, ...]] = {}
         sidecar, cluster = stage.sidecar, stage.cluster
-        live = ",".join(cluster.admin.brokers().values()) if cluster.admin.running() else cluster.bootstrap
+        brokers = cluster.admin.brokers() if cluster.admin.running() else {}
+        live = ",".join(brokers.values()) or cluster.bootstrap
+        others = [address for number, address in brokers.items() if number != broker]
         self._names = {
-            "another-broker:9092": live,
+            "another-broker:9092": ",".join(others) or live,
             "broker:9092": live,
             "http://$W": f"http{'s' if sidecar.login else ''}://$W",
             "warden:10073": sidecar.address,
