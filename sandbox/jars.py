@@ -1,8 +1,7 @@
-"""Jars of Kafka, of its tools and of Spark's connector: Maven resolves them once per version into the cache directory.
+"""Jars of Kafka and of its tools: Maven resolves them once per version into the cache directory.
 
-The cache is `.cache/kafka-<version>`, `.cache/tools-<version>` and `.cache/connector-<version>` below the repository;
-the environment variable SANDBOX_CACHE names another directory in place of `.cache`. Maven compares every jar with the
-sum beside it.
+The cache is `.cache/kafka-<version>` and `.cache/tools-<version>` below the repository; the environment variable
+SANDBOX_CACHE names another directory in place of `.cache`. Maven compares every jar with the sum beside it.
 """
 
 import fcntl
@@ -39,7 +38,6 @@ class _Wanted:
 
 KAFKA = _Wanted("Kafka", "kafka", Path(__file__).with_name("pom.xml"), "kafka.version")
 TOOLS = _Wanted("Kafka's tools", "tools", Path(__file__).with_name("tools.xml"), "kafka.version")
-CONNECTOR = _Wanted("Spark's connector", "connector", Path(__file__).with_name("connector.xml"), "spark.version")
 
 
 def cache_directory() -> Path:
@@ -73,15 +71,6 @@ def tools(version: str) -> Path:
         SandboxError: Maven is missing or could not resolve the version.
     """
     return _directory(TOOLS, version)
-
-
-def connector(version: str) -> tuple[Path, ...]:
-    """The jars that Spark `version` reads topics with, besides those of pyspark, resolved on first use.
-
-    Raises:
-        SandboxError: Maven is missing or could not resolve the version.
-    """
-    return tuple(sorted(_directory(CONNECTOR, version).glob("*.jar")))
 
 
 def _directory(wanted: _Wanted, version: str) -> Path:

@@ -66,6 +66,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.pipeline": OPEN
     | {
         "kafka_warden.cli",
+        "kafka_warden.clients.kafka.librdkafka",
         "kafka_warden.config.flags",
         "kafka_warden.config.values",
         "kafka_warden.derive",
@@ -103,7 +104,7 @@ ROOMS: dict[str, set[str]] = {
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
     "bcrypt": {"kafka_warden.web"},
-    "confluent_kafka": {"kafka_warden.history.kafka"},
+    "confluent_kafka": {"kafka_warden.history.kafka", "kafka_warden.pipeline.ingest.brokers"},
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
     "jpype": {"kafka_warden.clients.jmx"},

@@ -109,10 +109,6 @@ class TopicDeniedError(HistoryTopicError):
     """The brokers refuse the login, or the principal has no right to read it."""
 
 
-class MessagesLostError(HistoryTopicError):
-    """The topic deleted messages before they were read."""
-
-
 class JobError(KafkaWardenError):
     """Spark abandoned a job; the message is Spark's."""
 

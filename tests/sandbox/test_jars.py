@@ -1,4 +1,4 @@
-"""Jars of Kafka and of Spark's connector, from Maven into the cache."""
+"""Jars of Kafka, from Maven into the cache."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,6 @@ from sandbox import SandboxError, jars
 from sandbox.settings import ClusterSettings
 
 VERSION = ClusterSettings().version
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -48,16 +47,3 @@ def test_tools_have_their_jars(cache: Path) -> None:
     names = {re.sub(r"-[\d.]+\.jar$", "", jar.name) for jar in jars.tools(VERSION).iterdir()}
     assert {"kafka_2.13", "kafka-tools", "slf4j-simple"} <= names
     assert "slf4j-reload4j" not in names
-
-
-def test_connector_is_what_pyspark_lacks(cache: Path) -> None:
-    """Four jars, of the version that constraints.txt pins, and none that pyspark has."""
-    version = re.search(r"^pyspark==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
-    assert version
-    names = [re.sub(r"-[\d.]+\.jar$", "", jar.name) for jar in jars.connector(version[1])]
-    assert names == [
-        "commons-pool2",
-        "kafka-clients",
-        "spark-sql-kafka-0-10_2.13",
-        "spark-token-provider-kafka-0-10_2.13",
-    ]

@@ -12,8 +12,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from kafka_warden.config import values
+from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
-from kafka_warden.pipeline import interrupt, jars, session
+from kafka_warden.pipeline import interrupt, jars, loop, session
 from kafka_warden.pipeline.failures import error_text
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
@@ -41,16 +43,28 @@ def main(arguments: Sequence[str]) -> int:
     parsed = parser(arguments).parse_args(arguments)
     if parsed.job == jars.COMMAND:
         return jars.run(parsed)
-    chosen = _chosen(parsed)
+    chosen, every = _chosen(parsed), _every(parsed)
     with interrupt.installed():
         spark = _session(parsed)
         interrupt.install()
         try:
-            return _run(chosen, spark, parsed)
+            if every is None:
+                return _run(chosen, spark, parsed)
+            return loop.repeat(lambda: _run(chosen, spark, parsed), every, Progress().say)
         finally:
             # If the JVM is gone there is nothing to stop, and the job has reported it.
             with suppress(Py4JError):
                 spark.stop()
+
+
+def _every(parsed: argparse.Namespace) -> float | None:
+    """Return the seconds between two rounds; None for one round."""
+    if parsed.every is None:
+        return None
+    if parsed.start > 0 or parsed.end != float("inf"):
+        raise ConfigError("--start, --end: not valid with --every, which takes all that arrives; leave them out")
+    seconds: float = read_values({"every": parsed.every}, {"every": values.duration})["every"]
+    return seconds
 
 
 def _session(parsed: argparse.Namespace) -> SparkSession:
@@ -125,12 +139,14 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", required=True, metavar="FOLDER", help="the tables (docs/pipeline-store.md)")
-    command.add_argument("--input", metavar="FOLDER", help=f"of {INGEST}: history of one sidecar, or of many")
+    about = f"of {INGEST}: history of one sidecar, or of many, or a topic"
+    command.add_argument("--input", metavar="FOLDER", help=about)
     command.add_argument("--jars", metavar="FOLDER", help=f"those of kafka-warden pipeline jars (default: ${JARS})")
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
     command.add_argument("--remote", metavar="URL", help="a Spark Connect server, sc://HOST:PORT, instead of a master")
     command.add_argument("--memory", default="2g", help="of the driver; all of it with a local master (default: 2g)")
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
+    command.add_argument("--every", metavar="DURATION", help="run again and again, for example every 5m")
     command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour to read")
     command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="end of the hours to read")
 

@@ -229,6 +229,10 @@ class Store:
         if (self.writer,) not in map(tuple, writers):
             raise StoreInUseError(f"{self.place}: {writers[0][0]} {work}")
 
+    def files(self, table: StoredTable, where: str) -> list[str]:
+        """Return the addresses of a table's files that may have rows of some days, in folders of the partitions."""
+        return list(self.read(table).where(where).inputFiles())
+
     def compact(self, table: StoredTable, where: str) -> None:
         """Make one file of each partition that matches a condition, or several of at most 256 MB (`DELTA_SETTINGS`)."""
         self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()

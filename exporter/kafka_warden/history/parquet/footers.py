@@ -5,7 +5,7 @@ A footer has some kilobytes, so a whole folder is checked before any row of it i
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -67,6 +67,8 @@ class Range:
     until: float
     """Times, inclusive, in Unix seconds."""
     rows: int
+    whole: bool = True
+    """Whether each of its polls is: a range of offsets of the topic may have a part of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,15 @@ def file_system(folder: Path | str) -> tuple[Any, str, str]:
             " s3a://bucket/history. A topic is kafka://HOST:PORT/TOPIC"
         ) from problem
     return system, path, text[: text.rfind(path)]
+
+
+def existing(places: Collection[str]) -> set[str]:
+    """Return the files, all of one folder's file system, that are there."""
+    if not places:
+        return set()
+    system, _, prefix = file_system(next(iter(places)))
+    found = system.get_file_info([place.removeprefix(prefix) for place in places])
+    return {place for place, entry in zip(places, found, strict=True) if entry.is_file}
 
 
 def ranges_of(parquet: Any) -> list[Range]:

@@ -1,101 +1,79 @@
-"""One batch: landing files to rows of the raw tables, each exactly once.
+"""Takes the new files of a landing zone."""
 
-1. The plan is committed to `landing`: which files, and what is done with each.
-2. Each raw table gets the rows of its files in one commit, with the batch as its transaction's version.
-3. The batch is marked as complete.
-
-After a kill, the next call first completes the batch with the same files; Delta ignores what is committed already.
-"""
-
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import reduce
-from operator import and_
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import HistoryFileError
-from kafka_warden.history.parquet.footers import Found, Inventory, Range
-from kafka_warden.history.schema import BY_NAME, TABLES, ddl
+from kafka_warden.errors import HistoryFileError, StoreError
+from kafka_warden.history.parquet.footers import Found, Inventory, Range, existing
+from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline.addresses import literal
-from kafka_warden.pipeline.history import row_key
-from kafka_warden.pipeline.ingest.plan import Gap, How, Known, Planned, gaps, planned
+from kafka_warden.pipeline.ingest.batch import Read, Summary, known, last_batch, plan, write
+from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
-from kafka_warden.pipeline.timeline import DAY
-
-APP: Final = "ingest"
-"""Delta's application id of the commits of batches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What one call did."""
-
-    batch: int
-    """The last complete batch."""
-    files: int
-    rows: int
-    """Of the files, also those that other files had."""
-    duplicates: int
-    """Files of which all rows were known."""
-    vanished: Sequence[str]
-    """Files that were deleted before their rows were taken."""
-    problems: Sequence[HistoryFileError]
-    """Of damaged files, which the next call tries again."""
-    gaps: Sequence[Gap]
+from kafka_warden.pipeline.store import LANDING, Store
 
 
 def ingest(store: Store, landing: Inventory, progress: Progress) -> Summary:
-    """Take all new files of a landing zone in one batch. `store` exists.
+    """Take all new files in one batch. `store` exists, and no batch of a topic was interrupted.
 
     Raises:
         StoreInUseError: another process ingests.
     """
-    last, done = _batches(store)
-    listed = {file.place for file in landing.files}
-    vanished = []
-    if last > done:
-        with progress.step(f"batch {last}, which was interrupted"):
-            vanished = _write(store, last, listed, progress, again=True)
+    last, interrupted = last_batch(store)
+    lost = _completed(store, last, interrupted, progress) if interrupted else []
     new = _unknown(store, landing)
     with progress.step(f"{len(new)} new files: footers"):
         found, problems = _opened(landing, new)
-    known = _known(store, {part.run for _, ranges in found for part in ranges})
-    decided = planned(found, known)
+    before = known(store, ((file.table, part) for file, ranges in found for part in ranges))
+    decided = planned(found, before)
     if decided:
         last += 1
-        _plan(store, last, decided)
-        vanished += _write(store, last, listed, progress)
+        write(store, last, plan(store, last, decided), _reader(store), progress)
     taken = [each for each in decided if each.how is not How.DUPLICATE]
-    rows = sum(part.rows for each in taken for part in each.ranges)
-    return Summary(last, len(taken), rows, len(decided) - len(taken), vanished, problems, gaps(decided, known))
+    return Summary(
+        last,
+        sum(part.rows for each in taken for part in each.ranges),
+        f"{len(taken)} new files; {len(decided) - len(taken)} files were known",
+        [*(f"NOT TAKEN: {problem}" for problem in problems), *lost],
+        gaps(decided, before),
+    )
 
 
-def compact(store: Store, batch: int, progress: Progress) -> None:
-    """Compact the days that a batch has added rows to."""
-    touched = store.read(LANDING).where((F.col("batch") == batch) & F.col("how").isin(How.NEW, How.MERGE))
-    spans: list[Any] = touched.groupBy("table").agg(F.min("since"), F.max("until")).collect()
-    for name, since, until in spans:
-        with progress.step(f"{name}: compaction"):
-            store.compact(raw(name), f"date BETWEEN '{day_of(since)}' AND '{day_of(until)}'")
+def _completed(store: Store, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
+    topics = [row["place"] for row in rows if row["how"] == How.OFFSETS]
+    if topics:
+        raise StoreError(
+            f"{store.place}: batch {batch} of {topics[0]} was interrupted; first run ingest again on that topic"
+        )
+    return complete(store, batch, rows, progress)
 
 
-def _batches(store: Store) -> tuple[int, int]:
-    """Return the last planned batch and the last complete one; 0 if there is none."""
-    done = F.max(F.when(F.col("how") == DONE, F.col("batch")))
-    ((last, complete),) = store.read(LANDING).agg(F.max("batch"), done).collect()
-    return last or 0, complete or 0
+def complete(store: Store, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
+    """Complete a batch of files that was interrupted; return a line for each file that has vanished."""
+    places = {row["place"] for row in rows if row["how"] in (How.NEW, How.MERGE)}
+    left = existing(places)
+    with progress.step(f"batch {batch}, which was interrupted"):
+        write(store, batch, [row for row in rows if row["place"] in left], _reader(store), progress, again=True)
+    return [f"LOST: {place}: deleted before its rows were taken" for place in sorted(places - left)]
+
+
+def _reader(store: Store) -> Read:
+    def read(name: str, rows: Sequence[Any]) -> DataFrame:
+        places = sorted({row["place"] for row in rows})
+        return store.spark.read.schema(ddl(BY_NAME[name])).parquet(*map(literal, places))
+
+    return read
 
 
 def _unknown(store: Store, landing: Inventory) -> list[Found]:
     """Return the files that no batch has. A file that was replaced by one of another size is another file."""
-    rows: list[Any] = store.read(LANDING).select("place", "size").distinct().collect()
-    known = {(place, size) for place, size in rows}
-    return [file for file in landing.files if (file.place, file.size) not in known]
+    files = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE, How.DUPLICATE))
+    rows: list[Any] = files.select("place", "size").distinct().collect()
+    taken = {(place, size) for place, size in rows}
+    return [file for file in landing.files if (file.place, file.size) not in taken]
 
 
 def _opened(
@@ -109,76 +87,3 @@ def _opened(
         elif ranges:
             found.append((file, ranges))
     return found, problems
-
-
-def _known(store: Store, runs: Iterable[str]) -> Known:
-    names = ("cluster_id", "run", "first", "last", "since", "until", "rows")
-    mine = store.read(LANDING).where(F.col("run").isin(*runs) & (F.col("how") != How.DUPLICATE))
-    known = defaultdict(list)
-    rows: list[Any] = mine.select("table", *names).collect()
-    for table, *values in rows:
-        known[table, values[0], values[1]].append(Range(*values))
-    return known
-
-
-def _plan(store: Store, batch: int, decided: Sequence[Planned]) -> None:
-    rows = []
-    for each in decided:
-        for part in each.ranges:
-            span = (part.cluster_id, part.run, part.first, part.last, part.since, part.until, part.rows)
-            file = (each.file.place, each.file.size, store.writer, day_of(part.since))
-            rows.append((batch, str(each.how), each.file.table, *span, *file))
-    plan, work = store.spark.createDataFrame(rows, LANDING.ddl), f"is writing batch {batch}; run one ingest at a time"
-    store.claim(LANDING, plan, F.col("batch") == batch, f"{APP} plan", batch, work)
-
-
-def _write(store: Store, batch: int, listed: set[str], progress: Progress, *, again: bool = False) -> list[str]:
-    """Write the rows of a planned batch, and return the files that have vanished."""
-    plan: list[Any] = (
-        store.read(LANDING).where((F.col("batch") == batch) & F.col("how").isin(How.NEW, How.MERGE)).collect()
-    )
-    vanished: list[str] = []
-    for name in (table.name for table in TABLES):
-        mine = [row for row in plan if row["table"] == name]
-        if not mine or (again and not store.read(raw(name)).where(F.col("batch") == batch).isEmpty()):
-            continue
-        vanished += sorted({row["place"] for row in mine if row["place"] not in listed})
-        left = [row for row in mine if row["place"] in listed]
-        if left:
-            with progress.step(f"{name}: {sum(row['rows'] for row in left)} rows"):
-                store.append(
-                    raw(name), _rows(store, name, left).withColumn("batch", F.lit(batch).cast("bigint")), APP, batch
-                )
-    done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.ddl)
-    store.replace(LANDING, done, f"date = '{DONE_DAY}'", f"{APP} done", batch)
-    return vanished
-
-
-def _rows(store: Store, name: str, plan: Sequence[Any]) -> DataFrame:
-    """Return the rows of planned files that no batch has yet."""
-
-    def read(how: How) -> tuple[DataFrame, list[Any]]:
-        mine = [row for row in plan if row["how"] == how]
-        places = sorted({row["place"] for row in mine})
-        reader = store.spark.read.schema(ddl(BY_NAME[name]))
-        rows = reader.parquet(*map(literal, places)) if places else store.spark.createDataFrame([], ddl(BY_NAME[name]))
-        return rows.withColumn("date", F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int"))), mine
-
-    new, _ = read(How.NEW)
-    merge, overlapping = read(How.MERGE)
-    return new.unionByName(_missing(store, name, merge, overlapping)) if overlapping else new
-
-
-def _missing(store: Store, name: str, rows: DataFrame, plan: Sequence[Any]) -> DataFrame:
-    """Return the distinct rows that the raw table does not have."""
-    key = row_key(name)
-    first, last = min(row["since"] for row in plan), max(row["until"] for row in plan)
-    clusters = in_list("cluster_id", {row["cluster_id"] for row in plan})
-    runs = in_list("run", {row["run"] for row in plan})
-    stored = store.read(raw(name)).where(
-        f"date BETWEEN '{day_of(first)}' AND '{day_of(last)}' AND {clusters} AND {runs}"
-    )
-    mine, other = rows.dropDuplicates(key).alias("mine"), stored.select(*key).alias("other")
-    # A part of a key may be null, such as the topic of a broker's configuration.
-    same = reduce(and_, (F.col(f"mine.{column}").eqNullSafe(F.col(f"other.{column}")) for column in key))
-    return mine.join(other, same, "left_anti")

@@ -1,8 +1,8 @@
 """Decides which landing files a batch takes, from the ranges of their rows. Pure: no files, no Spark."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -18,6 +18,8 @@ class How(StrEnum):
     """It overlaps another file: rows are taken that no other file has."""
     DUPLICATE = "duplicate"
     """The same ranges with as many rows are known: no row is taken."""
+    OFFSETS = "offsets"
+    """Not of rows: a range of offsets of a partition, `first` to `last`, that the batch takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def planned(files: Iterable[tuple[Found, Sequence[Range]]], known: Known) -> lis
     decided: list[Planned] = []
     for file, ranges in files:
         keys = [(file.table, each.cluster_id, each.run) for each in ranges]
-        if all(each in seen[of] for of, each in zip(keys, ranges, strict=True)):
+        if all(each.whole and each in seen[of] for of, each in zip(keys, ranges, strict=True)):
             decided.append(Planned(file, ranges, How.DUPLICATE))
             continue
         how = How.NEW
@@ -71,6 +73,17 @@ def planned(files: Iterable[tuple[Found, Sequence[Range]]], known: Known) -> lis
             seen[of][each] = len(decided)
         decided.append(Planned(file, ranges, how))
     return decided
+
+
+def whole_runs(decided: Sequence[Planned], twice: Collection[Of] = ()) -> list[Planned]:
+    """Compare a run row by row where one of its ranges is, or where `twice` has it. Each has one range."""
+    compared = {_of(each) for each in decided if each.how is How.MERGE} | set(twice)
+    return [replace(each, how=How.MERGE) if _of(each) in compared else each for each in decided]
+
+
+def _of(each: Planned) -> Of:
+    (part,) = each.ranges
+    return each.file.table, part.cluster_id, part.run
 
 
 def gaps(decided: Iterable[Planned], known: Known) -> list[Gap]:

@@ -1,16 +1,20 @@
-"""The job `ingest`: takes the files of the landing zone into the raw tables of a store, each row once."""
+"""The job `ingest`: takes files or messages of history into the raw tables of a store, each row once."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
+from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline.ingest.ingest import Summary, compact, ingest
+from kafka_warden.pipeline.ingest.batch import Summary, compact
+from kafka_warden.pipeline.ingest.ingest import ingest
+from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
@@ -27,43 +31,56 @@ class Options:
 
     keep: Mapping[str, int] = field(default_factory=dict)
     """Days of rows that are kept, by the names of `store.KEEP`; the store has the others."""
+    topic: Topic | None = None
+    """None: the files of a folder."""
 
 
 def run(request: Request[Options]) -> None:
-    """Take all new files, compact what they touched, and delete what is too old.
+    """Take all that is new, compact what that touched, and delete what is too old.
 
     Raises:
         StoreError: the store cannot be used.
         EmptyHistoryError: the landing zone has no file of history.
+        HistoryTopicError: the topic cannot be read.
     """
     store = request.store
     store.create([mart for job in (rollup, moves, backtest, forecast, plan) for mart in job.MARTS])
+    before = store.done()
     today = datetime.now(UTC).date()
     keep = store.retention(request.options.keep)
-    oldest = today - timedelta(days=keep["raw"])
-    listed = inventory(request.input)
-    kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
-    done = ingest(store, replace(listed, files=kept), request.progress)
-    for line in lines(done, len(listed.files) - len(kept), keep["raw"]):
-        request.progress.say(line)
-    if done.files:
-        compact(store, done.batch, request.progress)
+    for done in _batches(request, today - timedelta(days=keep["raw"])):
+        for line in lines(done):
+            request.progress.say(line)
+    if store.done() > before:
+        compact(store, before, today, request.progress)
     for table in (LANDING, *(raw(table.name) for table in TABLES)):
-        store.expire(table, oldest)
+        store.expire(table, today - timedelta(days=keep["raw"]))
     for mart in MINUTES:
         store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
 
 
-def lines(done: Summary, old: int, days: int) -> Iterator[str]:
+def _batches(request: Request[Options], oldest: date) -> Iterator[Summary]:
+    store, topic = request.store, request.options.topic
+    if topic is not None:
+        from kafka_warden.pipeline.ingest import of_topic  # noqa: PLC0415  # brings librdkafka
+
+        yield from of_topic.ingest(store, topic, oldest, request.progress)
+        return
+    listed = inventory(request.input)
+    kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
+    yield ingest(store, replace(listed, files=kept), request.progress)
+    if len(kept) < len(listed.files):
+        old = f"{len(listed.files) - len(kept)} files are older than {oldest}"
+        request.progress.say(f"{old}, and were not taken (--keep-raw)")
+
+
+def lines(done: Summary) -> Iterator[str]:
     """Yield a report: what was taken, then what is wrong."""
-    yield f"batch {done.batch}: {done.rows} rows of {done.files} new files; {done.duplicates} files were known"
-    if old:
-        yield f"{old} files are older than {days} days, and were not taken (--keep-raw)"
-    wrong = [f"NOT TAKEN: {problem}" for problem in done.problems]
-    wrong += [f"LOST: {place}: deleted before its rows were taken" for place in done.vanished]
+    yield f"batch {done.batch}: {done.rows} rows of {done.taken}"
+    wrong = list(done.wrong)
     for gap in done.gaps:
         polls = f"polls {gap.first} to {gap.last} of run {gap.run}, cluster {gap.cluster_id}"
-        wrong.append(f"MISSING: {polls}: their files expired before they were taken, or come later")
+        wrong.append(f"MISSING: {polls}: they expired before they were taken, or come later")
     yield from wrong[:MOST_NAMED]
     if len(wrong) > MOST_NAMED:
         yield f"and {len(wrong) - MOST_NAMED} more"
@@ -73,16 +90,24 @@ def _add_flags(parser: ArgumentParser) -> None:
     for name, days in KEEP.items():
         what = f"days of {name} rows that the store keeps, from now on (at first {days})"
         parser.add_argument(f"--keep-{name}", metavar="DAYS", help=what)
+    what = "of a topic: client properties, as for Java clients"
+    parser.add_argument("--kafka-properties", type=Path, metavar="FILE", help=what)
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    given = read_values(vars(parsed), {f"keep_{name}": values.whole_number for name in KEEP})
-    return Options({name.removeprefix("keep_"): days for name, days in given.items() if days is not None})
+    flags = {f"keep_{name}": getattr(parsed, f"keep_{name}") for name in KEEP}
+    given = read_values(flags, dict.fromkeys(flags, values.whole_number))
+    keep = {name.removeprefix("keep_"): days for name, days in given.items() if days is not None}
+    if is_topic(parsed.input):
+        return Options(keep, Topic.at(parsed.input, parsed.kafka_properties))
+    if parsed.kafka_properties is not None:
+        raise ConfigError(f"--kafka-properties: only valid with --input {SCHEME}HOST:PORT,.../TOPIC")
+    return Options(keep)
 
 
 JOB: Final = Job(
     "ingest",
-    "landing files to the raw tables of a store, each row once",
+    "files or messages of history to the raw tables of a store, each row once",
     _add_flags,
     _read_flags,
     run,

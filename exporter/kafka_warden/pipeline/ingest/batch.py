@@ -1,0 +1,172 @@
+"""One batch: rows of the landing zone to the raw tables, each exactly once.
+
+1. The plan is committed to `landing`: which files or offsets, and what is done with each.
+2. Each raw table gets its rows in one commit, with the batch as its transaction's version.
+3. The batch is marked as complete.
+
+After a kill, the next call first completes the batch with the same files or offsets; Delta ignores what is committed
+already.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import reduce
+from operator import and_
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
+from kafka_warden.history.parquet.footers import Range
+from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline.history import row_key
+from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
+from kafka_warden.pipeline.timeline import DAY
+
+APP: Final = "ingest"
+"""Delta's application id of the commits of batches."""
+
+FILES: Final = 32
+"""Files of a cluster and day that has not ended, above which they are compacted: each batch of a loop adds some."""
+
+Read = Callable[[str, Sequence[Any]], DataFrame]
+"""Returns the rows of one table for its rows of `landing`, which are all of the same `how`."""
+
+_DAY_FOLDER: Final = re.compile(r"/date=(\d{4}-\d\d-\d\d)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What one batch did."""
+
+    batch: int
+    """The last complete batch."""
+    rows: int
+    """Of files also those that other files had."""
+    taken: str
+    """What had these rows."""
+    wrong: Sequence[str] = ()
+    """What was lost or not taken."""
+    gaps: Sequence[Gap] = ()
+
+
+def last_batch(store: Store) -> tuple[int, list[Any]]:
+    """Return the last batch, 0 if there is none, and its rows of `landing` if it was interrupted."""
+    done = F.max(F.when(F.col("how") == DONE, F.col("batch")))
+    ((last, complete),) = store.read(LANDING).agg(F.max("batch"), done).collect()
+    if (last or 0) <= (complete or 0):
+        return complete or 0, []
+    return last, store.read(LANDING).where(F.col("batch") == last).collect()
+
+
+def known(store: Store, ranges: Iterable[tuple[str, Range]]) -> Known:
+    """Return what earlier batches have of the runs of new ranges, each with its table: all that may overlap them.
+
+    Of `EVERY_POLL` it has the last earlier range, too.
+    """
+    limits: dict[str, tuple[int, int]] = {}
+    for _, each in ranges:
+        first, last = limits.get(each.run, (each.first, each.last))
+        limits[each.run] = (min(first, each.first), max(last, each.last))
+    if not limits:
+        return {}
+    runs = [(in_list("run", [run]), *limit) for run, limit in limits.items()]
+    near = " OR ".join(f"({run} AND last >= {first} AND first <= {last})" for run, first, last in runs)
+    before = " OR ".join(f"({run} AND last < {first})" for run, first, _ in runs)
+    names = ("table", "cluster_id", "run", "first", "last", "since", "until", "rows", "place")
+    mine = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE))
+    polls = mine.where(f"`table` = '{EVERY_POLL}' AND ({before})").groupBy("cluster_id", "run")
+    latest = polls.agg(F.max_by(F.struct(*names), "last").alias("found")).select("found.*")
+    found = defaultdict(list)
+    rows: list[Any] = mine.where(near).select(*names).unionByName(latest).collect()
+    for table, *values, place in rows:
+        # A range of offsets may have a part of a poll only.
+        found[table, values[0], values[1]].append(replace(Range(*values), whole=not place.startswith("kafka:")))
+    return found
+
+
+def plan(store: Store, batch: int, decided: Iterable[Planned], more: Iterable[Sequence[Any]] = ()) -> list[Any]:
+    """Commit the plan of a batch, and return its rows of `landing`. `more`: such rows, besides those of `decided`.
+
+    Raises:
+        StoreInUseError: another process ingests.
+    """
+    made = store.spark.createDataFrame([*_landing_rows(store, batch, decided), *more], LANDING.ddl)
+    work = f"is writing batch {batch}; run one ingest at a time"
+    store.claim(LANDING, made, F.col("batch") == batch, f"{APP} plan", batch, work)
+    return store.read(LANDING).where(F.col("batch") == batch).collect()
+
+
+def _landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Iterable[tuple[Any, ...]]:
+    for each in decided:
+        for part in each.ranges:
+            span = (part.cluster_id, part.run, part.first, part.last, part.since, part.until, part.rows)
+            file = (each.file.place, each.file.size, store.writer, day_of(part.since))
+            yield (batch, str(each.how), each.file.table, *span, *file)
+
+
+def write(
+    store: Store, batch: int, rows: Sequence[Any], read: Read, progress: Progress, *, again: bool = False
+) -> None:
+    """Write what a batch takes, by its rows of `landing`, and mark it as complete. `again`: after an interruption."""
+    for name in (table.name for table in TABLES):
+        mine = [row for row in rows if row["table"] == name and row["how"] in (How.NEW, How.MERGE)]
+        if not mine or (again and not store.read(raw(name)).where(F.col("batch") == batch).isEmpty()):
+            continue
+        with progress.step(f"{name}: {sum(row['rows'] for row in mine)} rows"):
+            fresh = _fresh(store, name, mine, read)
+            fresh = fresh.withColumn("date", F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int")))
+            store.append(raw(name), fresh.withColumn("batch", F.lit(batch).cast("bigint")), APP, batch)
+    done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.ddl)
+    store.replace(LANDING, done, f"date = '{DONE_DAY}'", f"{APP} done", batch)
+
+
+def _fresh(store: Store, name: str, rows: Sequence[Any], read: Read) -> DataFrame:
+    """Return the rows that no batch has yet."""
+    new, merge = ([row for row in rows if row["how"] == how] for how in (How.NEW, How.MERGE))
+    frames = [read(name, new)] if new else []
+    if merge:
+        frames.append(_missing(store, name, read(name, merge), merge))
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _missing(store: Store, name: str, rows: DataFrame, plan_rows: Sequence[Any]) -> DataFrame:
+    """Return the distinct rows that the raw table does not have."""
+    key = row_key(name)
+    since, until = min(row["since"] for row in plan_rows), max(row["until"] for row in plan_rows)
+    first, last = min(row["first"] for row in plan_rows), max(row["last"] for row in plan_rows)
+    clusters = in_list("cluster_id", {row["cluster_id"] for row in plan_rows})
+    runs = in_list("run", {row["run"] for row in plan_rows})
+    stored = store.read(raw(name)).where(
+        f"date BETWEEN '{day_of(since)}' AND '{day_of(until)}' AND {clusters} AND {runs}"
+        f" AND sequence BETWEEN {first} AND {last}"
+    )
+    mine, other = rows.dropDuplicates(key).alias("mine"), stored.select(*key).alias("other")
+    # A part of a key may be null, such as the topic of a broker's configuration.
+    same = reduce(and_, (F.col(f"mine.{column}").eqNullSafe(F.col(f"other.{column}")) for column in key))
+    return mine.join(other, same, "left_anti")
+
+
+def compact(store: Store, since: int, today: date, progress: Progress) -> None:
+    """Compact what batches after `since` have added files to: days that have ended, and others with many files."""
+    touched = store.read(LANDING).where((F.col("batch") > since) & F.col("how").isin(How.NEW, How.MERGE))
+    ends: list[Any] = touched.groupBy("table").agg(F.min("since"), F.max("until")).collect()
+    # The day before may have ended since its last batch.
+    found = [(raw(name), f"date BETWEEN '{day_of(first - DAY)}' AND '{day_of(last)}'") for name, first, last in ends]
+    for table, where in [*found, (LANDING, f"date > '{DONE_DAY}'")]:
+        days = crowded(store.files(table, where), today)
+        if days:
+            with progress.step(f"{table.name}: compaction"):
+                store.compact(table, in_list("date", days))
+
+
+def crowded(files: Iterable[str], today: date) -> list[str]:
+    """Return the days that have a folder with too many files. `files`: addresses."""
+    folders = Counter(file.rpartition("/")[0] for file in files)
+    days = {(found[1], count) for folder, count in folders.items() if (found := _DAY_FOLDER.search(folder))}
+    return sorted({day for day, count in days if count > (1 if day < str(today) else FILES)})

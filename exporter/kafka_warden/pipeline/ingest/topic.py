@@ -1,0 +1,97 @@
+"""The topic of history: its address, and its messages as Spark reads them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from json import dumps
+from pathlib import Path
+from typing import Final, Self
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline.ingest.offsets import Span
+
+SCHEME: Final = "kafka://"
+_ADDRESS: Final = re.compile(r"kafka://([^/]+)/([^/]+)")
+
+TASK: Final = 500
+"""Messages of one task: at most 128 MB of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic and how to read it."""
+
+    servers: str
+    """`HOST:PORT,HOST:PORT`."""
+    name: str
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """As for Java clients. They may have passwords."""
+
+    @classmethod
+    def at(cls, place: str, properties: Path | None) -> Self:
+        """Read an address, `kafka://HOST:PORT,.../TOPIC`, and a file of client properties.
+
+        Raises:
+            ConfigError: an unusable address or file, or confluent-kafka is missing.
+        """
+        found = _ADDRESS.fullmatch(place)
+        if found is None:
+            raise ConfigError(f"--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC, got {place!r}")
+        if find_spec("confluent_kafka") is None:
+            raise ConfigError("--input: a topic needs confluent-kafka: pip install 'kafka-warden[spark,history-kafka]'")
+        return cls(found[1], found[2], read_properties(properties) if properties else {})
+
+    @property
+    def place(self) -> str:
+        """Its address."""
+        return f"{SCHEME}{self.servers}/{self.name}"
+
+    def read(self, spark: SparkSession, spans: Sequence[Span]) -> DataFrame:
+        """Read ranges of offsets: `value`, `partition` and other columns of Spark's connector.
+
+        Offsets that the topic does not have, for example of transactions, are left out.
+        """
+        wanted = [each for each in spans if each.after > each.first]
+        if not wanted:
+            return spark.createDataFrame([], "value binary, partition int")
+        options = {f"kafka.{key}": value for key, value in self.properties.items()}
+        options |= {"kafka.bootstrap.servers": self.servers, "failOnDataLoss": "false"}
+        options |= {
+            name: dumps({self.name: offsets})
+            for name, offsets in (
+                ("assign", [each.partition for each in wanted]),
+                ("startingOffsets", {str(each.partition): each.first for each in wanted}),
+                ("endingOffsets", {str(each.partition): each.after for each in wanted}),
+            )
+        }
+        options["maxRecordsPerPartition"] = str(TASK)
+        return spark.read.format("kafka").options(**options).load()
+
+
+def is_topic(place: str) -> bool:
+    """Return whether an input is a topic: `kafka://HOST:PORT,.../TOPIC`."""
+    return place.startswith(SCHEME)
+
+
+def read_properties(file: Path) -> dict[str, str]:
+    """Read a properties file of Java's form, one `key=value` per line.
+
+    Raises:
+        ConfigError: the file cannot be read, or a line has another form.
+    """
+    try:
+        lines = file.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"--kafka-properties: {file} cannot be read: {problem}") from None
+    found = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if line and line[0] not in "#!":
+            key, equals, value = line.partition("=")
+            if not equals:
+                # The line itself may be a secret.
+                raise ConfigError(f"--kafka-properties: {file}, line {number}: expected key=value")
+            found[key.strip()] = value.strip()
+    return found

@@ -1,0 +1,109 @@
+"""Which offsets a batch takes, what is reported as lost, and which days are compacted. Without Spark and brokers."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from kafka_warden.errors import ConfigError
+from kafka_warden.history.parquet.footers import Found, Range
+from kafka_warden.pipeline.ingest.batch import FILES, crowded
+from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
+from kafka_warden.pipeline.ingest.plan import How, planned, whole_runs
+from kafka_warden.pipeline.ingest.topic import Topic
+from tests.history.places import NOON
+
+LOGS = {0: Ends(7, 100), 1: Ends(0, 0), 2: Ends(50, 50)}
+
+
+def test_first_batch_takes_all_and_sets_all_marks() -> None:
+    """Of an empty partition too, so that what it loses later is known; what was gone before is no loss."""
+    assert spans(LOGS, {}) == [Span(0, 7, 100), Span(1, 0, 0), Span(2, 50, 50)]
+    assert list(lost(LOGS, {})) == []
+
+
+def test_next_batch_continues() -> None:
+    """From the marks, and from the first offset that is left; nothing new is no batch."""
+    marks = {0: 100, 1: 0, 2: 50}
+    assert spans(LOGS, marks) == []
+    later = {0: Ends(120, 130), 1: Ends(0, 3), 2: Ends(60, 60), 3: Ends(2, 4)}
+    assert spans(later, marks) == [Span(0, 120, 130), Span(1, 0, 3), Span(2, 60, 60), Span(3, 2, 4)]
+    assert list(lost(later, marks)) == [Span(0, 100, 120), Span(2, 50, 60), Span(3, 0, 2)]
+    after = {each.partition: each.after for each in spans(later, marks)}
+    assert list(lost(later, after)) == []
+
+
+def test_large_topic_is_taken_in_parts() -> None:
+    """Each partition by what it has left; every offset is in one part, and no part is empty."""
+    logs, marks, parts = {0: Ends(0, 1000), 1: Ends(0, 10), 2: Ends(0, 0)}, dict[int, int](), []
+    while wanted := spans(logs, marks, 100):
+        marks |= {each.partition: each.after for each in wanted}
+        parts.append(wanted)
+        assert sum(each.after - each.first for each in wanted) <= 102
+    assert marks == {0: 1000, 1: 10, 2: 0}
+    assert len(parts) == 10
+    for partition, end in ((0, 1000), (1, 10)):
+        mine = [each for part in parts for each in part if each.partition == partition]
+        assert [each.first for each in mine] == [0, *(each.after for each in mine[:-1])]
+        assert mine[-1].after == end
+
+
+def test_what_expires_while_a_batch_is_taken_is_known() -> None:
+    """Of a range that has begun to expire the rest is taken; of a partition that is gone nothing."""
+    wanted = [Span(0, 10, 20), Span(1, 0, 5), Span(2, 3, 3), Span(3, 0, 4), Span(4, 5, 9)]
+    logs = {0: Ends(14, 30), 1: Ends(0, 5), 2: Ends(9, 9), 4: Ends(90, 95)}
+    assert remaining(wanted, logs) == [Span(0, 14, 20), Span(1, 0, 5), Span(2, 3, 3), Span(4, 9, 9)]
+    assert expired(wanted, logs) == [Span(0, 10, 14), Span(3, 0, 4), Span(4, 5, 9)]
+
+
+def test_partition_that_ends_earlier_than_before_is_reported() -> None:
+    """As after an unclean election."""
+    assert list(truncated({0: Ends(0, 80), 1: Ends(0, 9)}, {0: 100, 1: 9})) == [Span(0, 80, 100)]
+
+
+def part(first: int, last: int, rows: int, *, whole: bool = False, run: str = "run") -> Range:
+    """Rows of a run."""
+    return Range("cluster", run, first, last, NOON + first, NOON + last, rows, whole)
+
+
+def test_halves_of_a_poll_are_no_duplicates() -> None:
+    """A batch may end within a poll, whose halves may have as many rows; and so may a file."""
+    place = Found("kafka:c/t/i/0", "", "polls", 0)
+    known = {("polls", "cluster", "run"): [part(0, 0, 5)]}
+    assert [each.how for each in planned([(place, [part(0, 0, 5)])], known)] == [How.MERGE]
+    assert [each.how for each in planned([(place, [part(0, 0, 5, whole=True)])], known)] == [How.MERGE]
+    assert [each.how for each in planned([(place, [part(1, 1, 5)])], known)] == [How.NEW]
+
+
+def test_rows_of_a_run_are_compared_together() -> None:
+    """Spark reads them by run: where one hour of it overlaps, or a message came twice, all hours are compared."""
+    place = Found("kafka:c/t/i/0", "", "polls", 0)
+    ranges = [part(0, 9, 10), part(10, 19, 10), part(0, 9, 10, run="other"), part(0, 9, 10, run="twice")]
+    decided = planned([(place, [each]) for each in ranges], {("polls", "cluster", "run"): [part(19, 20, 2)]})
+    found = whole_runs(decided, {("polls", "cluster", "twice")})
+    assert [each.how for each in found] == [How.MERGE, How.MERGE, How.NEW, How.MERGE]
+
+
+def test_days_with_many_files_are_compacted() -> None:
+    """A day that has ended down to one file for each cluster, today not before there are many."""
+    folder = "file:///store/raw/polls/cluster_id={}/date={}"
+    files = [f"{folder.format('a', '2026-11-20')}/{number}.parquet" for number in range(2)]
+    files += [f"{folder.format(cluster, '2026-11-21')}/0.parquet" for cluster in "ab"]
+    today = [f"{folder.format('a', '2026-11-22')}/{number}.parquet" for number in range(FILES)]
+    assert crowded([*files, *today], date(2026, 11, 22)) == ["2026-11-20"]
+    assert crowded([*files, *today, f"{today[0]}x"], date(2026, 11, 22)) == ["2026-11-20", "2026-11-22"]
+
+
+def test_properties_are_those_of_a_java_client(tmp_path: Path) -> None:
+    """Comments and empty lines are left out; a line without `=` is named by its number, and nothing prints a secret."""
+    file = tmp_path / "client.properties"
+    file.write_text('# mine\n\nsecurity.protocol = SASL_SSL\nsasl.jaas.config=x password="hidden";\n')
+    topic = Topic.at("kafka://one:9092,two:9092/history", file)
+    assert topic.properties == {"security.protocol": "SASL_SSL", "sasl.jaas.config": 'x password="hidden";'}
+    assert topic.place == "kafka://one:9092,two:9092/history"
+    assert "hidden" not in repr(topic)
+    file.write_text("a=b\nhidden\n")
+    with pytest.raises(ConfigError, match=r"client.properties, line 2: expected key=value$"):
+        Topic.at("kafka://one:9092/history", file)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Topic.at("kafka://one:9092/history", tmp_path / "nowhere")

@@ -1,0 +1,257 @@
+"""`ingest` of a real topic that the sidecar's sink writes: each row once, as files have it, and no loss unreported."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from confluent_kafka import OFFSET_END, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import SparkSession
+
+from kafka_warden.errors import NewerSchemaError, StoreError, TopicMissingError, TopicUnreachableError
+from kafka_warden.history.kafka import KafkaSettings, KafkaSink
+from kafka_warden.history.messages import messages
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, build
+from kafka_warden.pipeline.ingest import brokers, of_topic, offsets
+from kafka_warden.pipeline.ingest.messages import opened
+from kafka_warden.pipeline.ingest.topic import Topic
+from kafka_warden.pipeline.store import LANDING, Store
+from sandbox import Cluster
+from sandbox.ports import LOOPBACK
+from tests.history.places import write
+from tests.pipeline.arrivals import history_polls
+from tests.pipeline.stored import ALWAYS, landed, of_cluster, rows, take
+from tests.pipeline.test_store import KilledError, killed_at
+
+TOPIC = "kafka-warden-history"
+SECONDS = 60.0
+
+pytestmark = pytest.mark.timeout(1800)
+
+full = pytest.mark.full_pipeline
+"""A commit takes seconds, and these make many."""
+
+
+@pytest.fixture
+def kept(cluster: Cluster) -> Cluster:
+    """A cluster that has the topic, of two partitions."""
+    cluster.admin.create_topic(TOPIC, assignment={0: [1], 1: [2]})
+    return cluster
+
+
+@pytest.fixture
+def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], None]:
+    """A call of `ingest` on the topic."""
+    topic = Topic(kept.bootstrap, TOPIC)
+    return lambda: take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=topic))
+
+
+def send(cluster: Cluster, polls: Sequence[Poll]) -> None:
+    """Send polls by the sidecar's sink, and wait for the brokers."""
+    sink = KafkaSink(KafkaSettings(TOPIC), lambda: {"bootstrap.servers": cluster.bootstrap})
+    for poll in polls:
+        sink.write(poll)
+    sink.close(time.monotonic() + SECONDS)
+    assert sink.stats.status().dropped == {}
+
+
+def put(cluster: Cluster, *values: bytes | None) -> None:
+    """Write messages as any client could, to partition 0."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for value in values:
+        producer.produce(TOPIC, value, key="any", partition=0)
+    assert producer.flush(SECONDS) == 0
+
+
+def delete_all(cluster: Cluster) -> None:
+    """Delete all messages, as retention does."""
+    ends = [TopicPartition(TOPIC, partition, OFFSET_END) for partition in (0, 1)]
+    client = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    for each in client.delete_records(ends).values():
+        each.result(SECONDS)
+
+
+def sent(poll: Poll) -> list[bytes]:
+    """The messages of a poll."""
+    return [message for table in TABLES for message, _ in messages(build(table, poll))]
+
+
+@pytest.mark.cluster
+def test_rows_are_those_of_files(
+    spark: SparkSession,
+    kept: Cluster,
+    taken: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of two clusters, in batches that end within a poll, in any order, with messages twice and foreign ones."""
+    history = history_polls(6)
+    others = of_cluster(history_polls(4), "other")
+    for name, polls in (("one", history), ("other", others)):
+        write(tmp_path / "landing" / name, polls)
+    random.Random(5).shuffle(others)
+    monkeypatch.setattr("kafka_warden.history.messages.LARGEST", 1500)
+    send(kept, [*history[:3], *others[:2]])
+    taken()
+    taken()
+    assert "batch 1: 0 rows of 0 messages" in capsys.readouterr().err
+    put(kept, b"garbage", None, *sent(history[3])[:3], *sent(history[3])[:3])
+    monkeypatch.setattr(of_topic, "spans", lambda logs, marks: offsets.spans(logs, marks, 70))
+    send(kept, [*history[3:], *others[2:]])
+    taken()
+    said = capsys.readouterr().err
+    assert "2 messages are not history, and were skipped" in said
+    assert "batch 3:" in said
+    assert not any(word in said for word in ("LOST", "MISSING", "CREATED AGAIN"))
+    how = Store(spark, tmp_path / "store").read(LANDING).where("batch = 3").select("how").distinct().collect()
+    assert ("merge",) in map(tuple, how), "the batch before ended within a poll"
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+
+
+def test_message_of_another_program_is_known(spark: SparkSession) -> None:
+    """What is not of this program's form has no table; a list without rows has nothing that could be lost."""
+    head = b'"schema_version": 1, "cluster_id": "c", "run": "r", "sequence": 1, "clock": 1.5'
+    bad = (
+        b"not json",
+        b'{"table": "orders"}',
+        b'{"table": "replicas", "rows": []}',
+        b'{"table": "polls", "rows": [{}]}',
+        b"{" + head + b', "time": 1.5, "table": "orders", "rows": [{}]}',
+        b"{" + head + b', "time": 1.5, "table": "replicas", "rows": "x"}',
+        b"{" + head + b', "time": 1e300, "table": "replicas", "rows": []}',
+        b"",
+        None,
+    )
+    fine = b"{" + head + b', "time": 1.5, "table": "replicas", "rows": []}'
+    listed = [(value, 0) for value in (*bad, fine)]
+    found = opened(spark.createDataFrame(listed, "value binary, partition int")).select("table", "rows").collect()
+    assert [row["table"] for row in found] == [None] * len(bad) + ["replicas"]
+    assert found[-1]["rows"] == 0
+
+
+@pytest.mark.cluster
+def test_topic_that_cannot_be_read(kept: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No broker, or no such topic: one line says so, and no topic is created by the question."""
+    with pytest.raises(TopicMissingError, match="there is no such topic; create it as in"):
+        brokers.describe(Topic(kept.bootstrap, "no-such-topic"))
+    with pytest.raises(TopicMissingError):
+        brokers.describe(Topic(kept.bootstrap, "no-such-topic"))
+    monkeypatch.setattr(brokers, "WITHIN", 2.0)
+    with pytest.raises(TopicUnreachableError, match="no broker answers"):
+        brokers.describe(Topic(f"{LOOPBACK}:1", TOPIC))
+
+
+@full
+@pytest.mark.cluster
+@pytest.mark.parametrize("number", [1, 2, 4, 8])
+def test_kill_between_two_commits_loses_and_repeats_nothing(
+    spark: SparkSession,
+    kept: Cluster,
+    taken: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """Messages that arrive after the kill are of the next batch; a call on files has to wait for the topic's."""
+    history = history_polls(4)
+    write(tmp_path / "landing", history)
+    send(kept, history[:2])
+    with monkeypatch.context() as patch:
+        killed_at(number, patch)
+        with pytest.raises(KilledError):
+            taken()
+    send(kept, history[2:])
+    with pytest.raises(StoreError, match="was interrupted; first run ingest again on that topic"):
+        take(spark, tmp_path / "store", tmp_path / "landing")
+    taken()
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+
+
+@full
+@pytest.mark.cluster
+def test_batch_of_files_is_completed_by_a_call_on_the_topic(
+    spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may have both: what a killed call on files had planned is taken from the files, and no row is twice."""
+    history = history_polls(3)
+    write(tmp_path / "landing", history)
+    with monkeypatch.context() as patch:
+        killed_at(2, patch)
+        with pytest.raises(KilledError):
+            take(spark, tmp_path / "store", tmp_path / "landing")
+    send(kept, history[1:])
+    taken()
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+
+
+@full
+@pytest.mark.cluster
+def test_what_a_topic_loses_is_reported(
+    spark: SparkSession,
+    kept: Cluster,
+    taken: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Once: what expired before it was taken or while it was, the polls of it, and a topic that was created again."""
+    history = history_polls(8)
+    send(kept, history[:1])
+    taken()
+    send(kept, history[1:2])
+    delete_all(kept)
+    send(kept, history[2:3])
+    capsys.readouterr()
+    taken()
+    said = capsys.readouterr().err
+    assert "were deleted before they were taken" in said
+    assert "MISSING: polls 1 to 1 of run run" in said
+    taken()
+    assert "LOST" not in capsys.readouterr().err
+
+    send(kept, history[3:4])
+    with monkeypatch.context() as patch:
+        killed_at(1, patch)
+        with pytest.raises(KilledError):
+            taken()
+    delete_all(kept)
+    send(kept, history[4:5])
+    capsys.readouterr()
+    taken()
+    said = capsys.readouterr().err
+    assert "were deleted while they were taken" in said
+
+    kept.admin.delete_topic(TOPIC)
+    kept.admin.create_topic(TOPIC, assignment={0: [1], 1: [2]})
+    send(kept, history[5:6])
+    taken()
+    assert "CREATED AGAIN: topic kafka-warden-history has the id" in capsys.readouterr().err
+    taken()
+    assert "CREATED AGAIN" not in capsys.readouterr().err
+    write(tmp_path / "landing", [history[number] for number in (0, 2, 4, 5)])
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+
+
+@full
+@pytest.mark.cluster
+def test_newer_message_is_not_taken(
+    spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path
+) -> None:
+    """Nothing of its batch is: a call after an update takes all of it. Numbers in foreign messages do not matter."""
+    history = history_polls(2)
+    put(kept, b'{"table": "orders", "schema_version": 99}')
+    send(kept, history[:1])
+    taken()
+    (newer,) = (message for message, _ in messages(build(BY_NAME["polls"], history[1])))
+    newer = newer.replace(b'"schema_version":%d' % VERSION, b'"schema_version":%d' % (VERSION + 1))
+    put(kept, newer.replace(b'"polls"', b'"unheard_of"'))
+    send(kept, history[1:])
+    with pytest.raises(NewerSchemaError, match=f"tables of version {VERSION + 1}"):
+        taken()
+    write(tmp_path / "landing", history[:1])
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
