@@ -87,6 +87,8 @@ def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFac
         # Plans of tests run once: compiling them takes longer than running them would.
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.codegen.wholeStage": "false",
+        # With one partition there is nothing to adapt, and each stage is planned again. Tests of commands have it.
+        "spark.sql.adaptive.enabled": "false",
         # No test reads them.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }

@@ -40,7 +40,11 @@ def test_job_has_its_name_and_help(name: str) -> None:
     [
         ("ingest", ["--input", "in", "--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
         ("ingest,rollup", ["--input", "in", "--keep-raw", "some"], "--keep-raw: expected a whole number"),
-        ("ingest", ["--input", "s", "--kafka-properties", "x"], "--kafka-properties: only valid with --input kafka://"),
+        (
+            "ingest",
+            ["--input", "in", "--kafka-properties", "x"],
+            "--kafka-properties: only valid with --input kafka://",
+        ),
         ("ingest", ["--input", "kafka://x"], "--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC"),
         ("rollup", ["--every", "1"], "--every: expected a duration"),
         ("rollup", ["--every", "1m", "--start", "2026-11-21T17:00"], "--start, --end: not valid with --every"),

@@ -139,7 +139,8 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", required=True, metavar="FOLDER", help="the tables (docs/pipeline-store.md)")
-    command.add_argument("--input", metavar="FOLDER", help=f"of {INGEST}: folder or topic of history")
+    about = f"of {INGEST}: history of one sidecar, or of many, or a topic"
+    command.add_argument("--input", metavar="FOLDER", help=about)
     command.add_argument("--jars", metavar="FOLDER", help=f"those of kafka-warden pipeline jars (default: ${JARS})")
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
     command.add_argument("--remote", metavar="URL", help="a Spark Connect server, sc://HOST:PORT, instead of a master")

@@ -71,7 +71,10 @@ def run(parsed: Namespace) -> int:
     """
     wanted = [jar for jar in listed() if jar.of != S3 or parsed.s3]
     fetch(wanted, parsed.to)
-    (parsed.to / NOTICES).write_text("\n".join(notices(wanted, parsed.to)), encoding="utf-8")
+    try:
+        (parsed.to / NOTICES).write_text("\n".join(notices(wanted, parsed.to)), encoding="utf-8")
+    except OSError as problem:
+        raise ConfigError(f"--to: {parsed.to}: {problem.strerror or problem}") from problem
     return 0
 
 

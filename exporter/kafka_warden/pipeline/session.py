@@ -39,7 +39,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Delta reads its own log with 50 tasks, VACUUM lists with 10,000.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
-    "spark.sql.ui.explainMode": "formatted",
+    # Spark makes the text of each plan and of each change to it, also without a web interface.
+    "spark.sql.ui.explainMode": "simple",
 }
 """Settings of every job; `--conf` overrides them."""
 

@@ -48,19 +48,18 @@ def run(request: Request[Options]) -> None:
     before = store.done()
     today = datetime.now(UTC).date()
     keep = store.retention(request.options.keep)
-    oldest = today - timedelta(days=keep["raw"])
-    for done in _batches(request, oldest, keep["raw"]):
+    for done in _batches(request, today - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
         compact(store, before, today, request.progress)
     for table in (LANDING, *(raw(table.name) for table in TABLES)):
-        store.expire(table, oldest)
+        store.expire(table, today - timedelta(days=keep["raw"]))
     for mart in MINUTES:
         store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
 
 
-def _batches(request: Request[Options], oldest: date, days: int) -> Iterator[Summary]:
+def _batches(request: Request[Options], oldest: date) -> Iterator[Summary]:
     store, topic = request.store, request.options.topic
     if topic is not None:
         from kafka_warden.pipeline.ingest import of_topic  # noqa: PLC0415  # brings librdkafka
@@ -71,7 +70,7 @@ def _batches(request: Request[Options], oldest: date, days: int) -> Iterator[Sum
     kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
     yield ingest(store, replace(listed, files=kept), request.progress)
     if len(kept) < len(listed.files):
-        old = f"{len(listed.files) - len(kept)} files are older than {days} days"
+        old = f"{len(listed.files) - len(kept)} files are older than {oldest}"
         request.progress.say(f"{old}, and were not taken (--keep-raw)")
 
 
@@ -96,7 +95,8 @@ def _add_flags(parser: ArgumentParser) -> None:
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    given = read_values(vars(parsed), {f"keep_{name}": values.whole_number for name in KEEP})
+    flags = {f"keep_{name}": getattr(parsed, f"keep_{name}") for name in KEEP}
+    given = read_values(flags, dict.fromkeys(flags, values.whole_number))
     keep = {name.removeprefix("keep_"): days for name, days in given.items() if days is not None}
     if is_topic(parsed.input):
         return Options(keep, Topic.at(parsed.input, parsed.kafka_properties))
