@@ -24,7 +24,7 @@ RUN /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
 FROM build AS build-pipeline
 RUN python -m venv /opt/pipeline \
  && /opt/pipeline/bin/pip install --constraint constraints.txt setuptools \
- && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark]' \
+ && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark,history-kafka]' \
  && /opt/pipeline/bin/pip uninstall --yes setuptools pip
 
 # `docker run IMAGE pipeline rollup --input ... --output ...`, and `--entrypoint spark-submit` with the file that
