@@ -91,7 +91,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(of_topic, "_take", made.take)
     monkeypatch.setattr(of_topic, "write", made.write)
     monkeypatch.setattr(of_topic, "persisted", persisted)
-    monkeypatch.setattr(of_topic.messages, "opened", lambda frame: frame)
+    monkeypatch.setattr("kafka_warden.pipeline.ingest.messages.opened", lambda frame: frame)
     monkeypatch.setattr(Topic, "read", read)
     made.store = type("AStore", (), {"spark": None, "place": "store"})
     return made
@@ -196,4 +196,4 @@ def test_interrupted_batch_of_another_topic_is_not_passed_by(scene: Scene) -> No
     scene.interrupted = planned("kafka:other/history/one")
     with pytest.raises(StoreError, match="batch 7 of kafka:other/history/one was interrupted; first run ingest again"):
         scene.call()
-    assert scene.batches == scene.written == []
+    assert (scene.batches, scene.written) == ([], [])
