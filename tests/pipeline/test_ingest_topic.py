@@ -1,6 +1,7 @@
 """`ingest` of a real topic that the sidecar's sink writes: each row once, as files have it, and no loss unreported."""
 
 import random
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -155,6 +156,17 @@ def test_topic_that_cannot_be_read(kept: Cluster, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(brokers, "WITHIN", 2.0)
     with pytest.raises(TopicUnreachableError, match="no broker answers"):
         brokers.describe(Topic(f"{LOOPBACK}:1", TOPIC))
+
+
+@pytest.mark.cluster
+def test_topic_is_described(kept: Cluster) -> None:
+    """With its id as Kafka's tools write it, which has no slash in a place, and the ends of its partitions."""
+    send(kept, history_polls(1))
+    now = brokers.describe(Topic(kept.bootstrap, TOPIC))
+    assert re.fullmatch(r"[\w-]{22}", now.topic_id)
+    assert now.place == f"kafka:{kept.cluster_id}/{TOPIC}/{now.topic_id}/"
+    assert [ends.first for ends in now.logs.values()] == [0, 0]
+    assert sum(ends.after for ends in now.logs.values()) == len(sent(history_polls(1)[0]))
 
 
 @full
