@@ -25,7 +25,7 @@ RUN /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
 FROM build AS build-pipeline
 RUN python -m venv /opt/pipeline \
  && /opt/pipeline/bin/pip install --constraint constraints.txt setuptools \
- && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark]' \
+ && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark,history-kafka]' \
  && /opt/pipeline/bin/pip uninstall --yes setuptools pip
 
 # The jars of tables, topic and S3 with their licences and notices, each with the SHA-256 of pipeline/jars.txt.

@@ -1,9 +1,12 @@
 """`ingest` of a real topic that the sidecar's sink writes: each row once, as files have it, and no loss unreported."""
 
 import random
+import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from confluent_kafka import OFFSET_END, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-from kafka_warden.errors import NewerSchemaError, StoreError, TopicMissingError, TopicUnreachableError
+from kafka_warden.errors import NewerSchemaError, StoreError, TopicDeniedError, TopicMissingError, TopicUnreachableError
 from kafka_warden.history.kafka import KafkaSettings, KafkaSink
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
@@ -19,9 +22,12 @@ from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, build
 from kafka_warden.pipeline.ingest import brokers, of_topic, offsets
 from kafka_warden.pipeline.ingest.messages import opened
 from kafka_warden.pipeline.ingest.topic import Topic
+from kafka_warden.pipeline.jobs.ingest import lines
+from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LANDING, Store
-from sandbox import Cluster
+from sandbox import Cluster, Security
 from sandbox.ports import LOOPBACK
+from sandbox.protection import ADMIN, STRANGER
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
 from tests.pipeline.stored import ALWAYS, landed, of_cluster, rows, take
@@ -45,9 +51,15 @@ def kept(cluster: Cluster) -> Cluster:
 
 @pytest.fixture
 def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], None]:
-    """A call of `ingest` on the topic."""
-    topic = Topic(kept.bootstrap, TOPIC)
-    return lambda: take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=topic))
+    """A call on the topic, without compaction and retention, which the job has besides."""
+
+    def call() -> None:
+        store = Store(spark, tmp_path / "store")
+        store.create(())
+        for done in of_topic.ingest(store, Topic(kept.bootstrap, TOPIC), date.min, Progress(spark.sparkContext)):
+            print(*lines(done), sep="\n", file=sys.stderr)
+
+    return call
 
 
 def send(cluster: Cluster, polls: Sequence[Poll]) -> None:
@@ -103,7 +115,7 @@ def test_rows_are_those_of_files(
     put(kept, b"garbage", None, *sent(history[3])[:3], *sent(history[3])[:3])
     monkeypatch.setattr(of_topic, "spans", lambda logs, marks: offsets.spans(logs, marks, 70))
     send(kept, [*history[3:], *others[2:]])
-    taken()
+    take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=Topic(kept.bootstrap, TOPIC)))
     said = capsys.readouterr().err
     assert "2 messages are not history, and were skipped" in said
     assert "batch 3:" in said
@@ -146,9 +158,20 @@ def test_topic_that_cannot_be_read(kept: Cluster, monkeypatch: pytest.MonkeyPatc
         brokers.describe(Topic(f"{LOOPBACK}:1", TOPIC))
 
 
+@pytest.mark.cluster
+def test_topic_is_described(kept: Cluster) -> None:
+    """With its id as Kafka's tools write it, which has no slash in a place, and the ends of its partitions."""
+    send(kept, history_polls(1))
+    now = brokers.describe(Topic(kept.bootstrap, TOPIC))
+    assert re.fullmatch(r"[\w-]{22}", now.topic_id)
+    assert now.place == f"kafka:{kept.cluster_id}/{TOPIC}/{now.topic_id}/"
+    assert [ends.first for ends in now.logs.values()] == [0, 0]
+    assert sum(ends.after for ends in now.logs.values()) == len(sent(history_polls(1)[0]))
+
+
 @full
 @pytest.mark.cluster
-@pytest.mark.parametrize("number", [1, 2, 4, 8])
+@pytest.mark.parametrize("number", [1, 4, 8])
 def test_kill_between_two_commits_loses_and_repeats_nothing(
     spark: SparkSession,
     kept: Cluster,
@@ -254,4 +277,43 @@ def test_newer_message_is_not_taken(
     with pytest.raises(NewerSchemaError, match=f"tables of version {VERSION + 1}"):
         taken()
     write(tmp_path / "landing", history[:1])
+    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+
+
+@full
+@pytest.mark.cluster
+def test_login_is_that_of_the_properties(
+    spark: SparkSession, make_cluster: Callable[..., Cluster], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file as for a Java client, for both clients; with Read and Describe on the topic, and no password is shown."""
+    cluster = make_cluster(brokers=1, security=Security.SASL_SSL_SCRAM, tiered=False)
+    cluster.admin.create_topic(TOPIC, assignment={0: [1]})
+    history = history_polls(1)
+    write(tmp_path / "landing", history)
+    given = cluster.client_properties(ADMIN)
+    sink = KafkaSink(KafkaSettings(TOPIC), lambda: given)
+    sink.write(history[0])
+    sink.close(time.monotonic() + SECONDS)
+
+    def topic(password: str) -> Topic:
+        mine = cluster.client_properties(STRANGER)
+        login = f'username="{STRANGER}" password="{password}"'
+        file = tmp_path / "client.properties"
+        file.write_text(
+            "security.protocol=SASL_SSL\n"
+            f"sasl.mechanism={mine['sasl.mechanism']}\n"
+            f"sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required {login};\n"
+            f"ssl.truststore.type=PEM\nssl.truststore.location={mine['ssl.ca.location']}\n"
+        )
+        return Topic.at(f"kafka://{cluster.bootstrap}/{TOPIC}", file)
+
+    password = cluster.client_properties(STRANGER)["sasl.password"]
+    with pytest.raises(TopicDeniedError, match="check --kafka-properties") as refused:
+        brokers.describe(topic(f"not-{password}"))
+    assert password not in str(refused.value)
+    with pytest.raises(TopicDeniedError, match="the principal needs Read and Describe on the topic"):
+        brokers.describe(topic(password))
+    cluster.admin.grant(STRANGER, [("topic", TOPIC, "read"), ("topic", TOPIC, "describe")])
+    take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=topic(password)))
+    assert password not in capsys.readouterr().err
     assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")

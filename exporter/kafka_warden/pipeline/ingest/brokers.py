@@ -75,7 +75,9 @@ def describe(topic: Topic) -> Described:
         client.poll(0)
         raise _named(topic, failure, errors) from None
     logs = {partition: Ends(first[partition], after[partition]) for partition in partitions}
-    return Described(cluster.cluster_id, topic.name, str(found.topic_id), logs)
+    # As Kafka's tools write it, without slashes.
+    topic_id = str(found.topic_id).translate(str.maketrans("+/", "-_"))
+    return Described(cluster.cluster_id, topic.name, topic_id, logs)
 
 
 def _offsets(client: Any, name: str, partitions: list[int], spec: Any) -> dict[int, int]:
