@@ -56,7 +56,7 @@ def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], No
     def call() -> None:
         store = Store(spark, tmp_path / "store")
         store.create(())
-        for done in of_topic.ingest(store, Topic(kept.bootstrap, TOPIC), date.min, Progress(spark.sparkContext)):
+        for done in of_topic.ingest(store, Topic(kept.bootstrap, TOPIC), date.min, Progress()):
             print(*lines(done), sep="\n", file=sys.stderr)
 
     return call
