@@ -183,6 +183,9 @@ def test_a_fenced_broker(doctor: ScriptedDoctor) -> None:
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.brokers({"id": 3, "fenced": True})
     doctor.one("KW-CLUSTER", "broker 3 is registered and fenced", result="warning")
+    doctor.brokers.do("refuse", broker=3)
+    doctor.kafka(bootstrap_servers=doctor.brokers.bootstrap)
+    doctor.one("KW-TCP", "refused the connection", "it is broker 3, which is fenced", result="warning")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ class Reached:
 
     lead: BrokerLink
     layout: Layout
+    fenced: Mapping[int, Broker]
     brokers: dict[int, BrokerLink] = field(default_factory=dict)
     """Links to the brokers that answer at their advertised listeners."""
     unreachable: set[str] = field(default_factory=set)
@@ -53,6 +54,7 @@ async def check_connection(config: Config, connector: Connector, report: Report)
     failures = await _bootstrap(servers, connector)
     reached = await _log_in([server for server in servers if failures[server] is None], connector, report)
     if reached is not None:
+        _report_cluster(reached, failures, report)
         await _brokers(reached, connector, report, failures)
     _report_bootstrap(failures, connector, report, reached)
     return reached
@@ -83,6 +85,7 @@ def _report_bootstrap(
 ) -> None:
     """A server that fails beside one that answers is a warning, unless it is a broker that fails everywhere."""
     listeners = [] if reached is None else [(each.host, each.port) for each in reached.layout.brokers.values()]
+    fenced = {} if reached is None else {(each.host, each.port): each.id for each in reached.fenced.values()}
     useful = any(failed is None for failed in failures.values())
     steps = [Step.RESOLVE, Step.CONNECT, *([Step.TLS] if connector.settings.tls else []), Step.VERSIONS]
     passed = Counter[Step]()
@@ -94,7 +97,8 @@ def _report_bootstrap(
         ends = {failed.step, *(step for step in steps if CODES[step] == found.code)}
         passed.update(steps[: min((steps.index(step) for step in ends if step in steps), default=len(steps))])
         note = report.warning if useful and server not in listeners else report.error
-        note(found.code, str(server), found.text, found.fix)
+        text = f"{found.text}; it is broker {fenced[server]}, which is fenced" if server in fenced else found.text
+        note(found.code, str(server), text, found.fix)
     for step, count in passed.items():
         report.ok(CODES[step], "", f"{count} of {len(failures)} bootstrap servers")
 
@@ -113,8 +117,7 @@ async def _log_in(servers: Sequence[Address], connector: Connector, report: Repo
             except SourceError as fault:
                 found = await connector.diagnose(link, fault)
             else:
-                _report_cluster(layout, fenced, report)
-                return Reached(link, layout)
+                return Reached(link, layout, fenced)
         link.close()
         # A refused password is not tried elsewhere: some servers lock accounts.
         last = found.code == "KW-LOGIN" or place == len(servers) - 1
@@ -124,13 +127,14 @@ async def _log_in(servers: Sequence[Address], connector: Connector, report: Repo
     return None
 
 
-def _report_cluster(layout: Layout, fenced: Mapping[int, Broker], report: Report) -> None:
-    subject = f"cluster {layout.cluster_id}"
+def _report_cluster(reached: Reached, failures: Mapping[Address, Failed | None], report: Report) -> None:
+    """A fenced broker that fails as a bootstrap server is reported there."""
+    layout, subject = reached.layout, f"cluster {reached.layout.cluster_id}"
     report.ok("KW-CLUSTER", subject, f"{len(layout.brokers)} brokers, {len(layout.topics)} topics")
-    for broker in fenced:
-        report.warning(
-            "KW-CLUSTER", subject, f"broker {broker} is registered and fenced", "start that broker, or unregister it"
-        )
+    for broker in reached.fenced.values():
+        if failures.get(Address(broker.host, broker.port)) is None:
+            text = f"broker {broker.id} is registered and fenced"
+            report.warning("KW-CLUSTER", subject, text, "start that broker, or unregister it")
 
 
 async def _brokers(
