@@ -215,7 +215,7 @@ def test_without_a_fresh_snapshot_the_page_says_so() -> None:
 
 
 def test_denied_topics_are_nowhere() -> None:
-    """`topics.deny` holds on the page."""
+    """`topics.deny` holds for every table."""
     assert ">hidden<" not in text_of(views_of(status_rows.troubled()))
     assert ">hidden<" in text_of(views_of(status_rows.page(scene.poll, scene.PARAMETERS, deny="")))
 

@@ -79,7 +79,8 @@ class Application:
 
     def _bucket(self, client: str) -> "_TokenBucket":
         """Return the bucket of a client: a status page that refreshes must not take the requests of Prometheus."""
-        bucket = self._buckets[client] = self._buckets.pop(client, None) or _TokenBucket()
+        bucket = self._buckets.pop(client) if client in self._buckets else _TokenBucket()
+        self._buckets[client] = bucket
         if len(self._buckets) > _MOST_CLIENTS:
             del self._buckets[next(iter(self._buckets))]
         return bucket

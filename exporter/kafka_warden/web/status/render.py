@@ -45,7 +45,7 @@ TABLES: Final = {
     "tiered_problems": ("broker",),
     "sources": (),
 }
-"""Tables on the page, and the filters that apply to each."""
+"""Tables, and the filters that apply to each."""
 
 
 class Shown:
