@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -198,7 +199,12 @@ class Cycle:
             sidecar = self._sidecar(self._shown.snapshot)
             page = self._exposition.render(sidecar, view)
             sidecar = replace(sidecar, dropped=self._exposition.dropped)
-            self.holder.page = replace(page, views=OnDemand(lambda: make_views(view, sidecar, self._recent.read())))
+            rows = OnDemand(lambda: make_views(view, sidecar, self._recent.read()))
+            self.holder.page = replace(page, views=rows)
+            if self.holder.wanted:
+                self.holder.wanted = False
+                with suppress(Exception):  # the request makes them again, and reports it
+                    rows.get()
             if view is None:
                 self._shown.view = None
 

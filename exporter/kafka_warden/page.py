@@ -1,6 +1,7 @@
 """What the web server serves: one snapshot, as bytes that are rendered once per poll, and as rows made on demand."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ class OnDemand:
         self._make: Callable[[], Views] | None = make
         self._made: Views | None = None
         self._making = threading.Lock()
+        self.since = time.monotonic()
+        """When the page was made."""
 
     def get(self) -> Views | None:
         """Return the rows, and make them if needed, which may take 100 ms; `None` if the snapshot was given up."""
@@ -49,3 +52,5 @@ class PageHolder:
     page: Page | None = None
     ready: bool = False
     """True from the first good poll on."""
+    wanted: bool = False
+    """A client waits for rows: those of the next page are made at once, as the time until the next poll may be short."""

@@ -1,6 +1,7 @@
 """`/api/v1`: what OpenAPI describes, the rows as they are, parts and filters, and errors that say what to do."""
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from kafka_warden.web.api import answers
 from kafka_warden.web.api.openapi import make
 from kafka_warden.web.api.tables import TABLES
 from kafka_warden.web.reply import Response
+from sandbox import wait_for
 from tests.building import known
 from tests.support import status_rows
 from tests.web.conftest import PAGE, Served
@@ -183,6 +185,35 @@ def test_a_request_during_the_next_evaluation_waits_for_its_page(served: Served)
     loop.call_soon_threadsafe(loop.call_later, 0.3, lambda: setattr(holder, "page", PAGE))
 
     assert served.get("/").status == 200
+
+
+def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Served) -> None:
+    """With polls back to back no client waits; an older response is never served again."""
+    go_on = threading.Event()
+
+    def slow() -> Views:
+        assert go_on.wait(30)
+        return views_of(status_rows.quiet())
+
+    def page(make: Callable[[], Views], age: float = 0.0) -> Page:
+        views = OnDemand(make)
+        views.since -= age
+        return Page(PAGE.text, b"", b"", b"", views=views)
+
+    def kind() -> bool:
+        return bool(json.loads(served.get("/api/v1/sidecar").body)["fresh"])
+
+    served.holder.page = page(lambda: views_of(status_rows.blind()), age=-60.0)
+    assert not kind()
+    served.holder.page = page(slow)
+    assert not kind()
+    go_on.set()
+    wait_for(kind, 30)
+
+    served.holder.page = page(lambda: views_of(status_rows.blind()), age=60.0)
+    assert not kind()
+    served.holder.page = page(lambda: views_of(status_rows.quiet()))
+    assert kind()
 
 
 def _closed(schema: Any) -> Any:

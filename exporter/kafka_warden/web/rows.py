@@ -5,11 +5,13 @@ until the next page: for many clients with the same address it is made once.
 """
 
 import asyncio
-from collections.abc import Callable
+import time
 from typing import Final
 
+import structlog
+
 from kafka_warden.daemon_threads import DaemonThreads
-from kafka_warden.page import Page, PageHolder
+from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.views import Views
 from kafka_warden.web.api import answers
 from kafka_warden.web.reply import Response, plain
@@ -18,6 +20,9 @@ STATUS: Final = "/"
 OPENAPI: Final = f"{answers.PREFIX}openapi.json"
 WAIT_SECONDS: Final = 5.0
 """Longest wait for the next page, while the snapshot of the last one is being replaced."""
+
+FRESH_SECONDS: Final = 1.0
+"""Age of a page up to which what was made from it is served while the rows of the next one are made."""
 
 _AGAIN: Final = 0.02
 """Seconds between two looks for the next page."""
@@ -35,8 +40,9 @@ class RowSite:
         self._holder = holder
         self._version = version
         self._threads = DaemonThreads(1, "status")
-        self._page: Page | None = None
-        self._kept: dict[Key, Response] = {}
+        self._kept: dict[Key, tuple[float, Response]] = {}
+        """Responses, with the time of the page that each was made from."""
+        self._making: dict[Key, asyncio.Task[Response | None]] = {}
 
     def serves(self, path: str) -> bool:
         """Return whether a path is one of these."""
@@ -46,41 +52,54 @@ class RowSite:
         """Answer one request."""
         if path == OPENAPI:
             return Response(200, answers.openapi(), {"Content-Type": "application/json"})
-        until = asyncio.get_running_loop().time() + WAIT_SECONDS
+        loop, key = asyncio.get_running_loop(), (path, query, compress)
+        until = loop.time() + WAIT_SECONDS
         while (page := self._holder.page) is not None and page.views is not None:
-            kept = self._of(page)
-            found = kept.get((path, query, compress))
-            if found is None:
-                found = await self._threads.run(self._make(page, path, query, compress))
-                self._keep(kept, (path, query, compress), found)
-            if found is not None:
-                return found
+            since, kept = self._kept.get(key, (0.0, None))
+            if kept is not None and since == page.views.since:
+                return kept
+            made = self._start(key, page.views)
+            # With polls back to back, no client waits for rows that are replaced at once.
+            if kept is not None and time.monotonic() - since < FRESH_SECONDS:
+                return kept
+            response = await asyncio.shield(made)
+            if response is not None:
+                return response
             # Its snapshot was given up for the next poll, which is being evaluated.
-            if asyncio.get_running_loop().time() > until:
+            self._holder.wanted = True
+            if loop.time() > until:
                 break
             await asyncio.sleep(_AGAIN)
         return plain(503, "no page has been rendered yet; try again", headers={"Retry-After": "1"})
 
-    def _of(self, page: Page) -> dict[Key, Response]:
-        if self._page is not page:
-            self._page, self._kept = page, {}
-        return self._kept
+    def _start(self, key: Key, rows: OnDemand) -> "asyncio.Task[Response | None]":
+        """Start to make a response, unless that is being done already."""
+        if key not in self._making:
+            self._making[key] = asyncio.create_task(self._make_and_keep(key, rows))
+        return self._making[key]
 
-    def _keep(self, kept: dict[Key, Response], key: Key, response: Response | None) -> None:
+    async def _make_and_keep(self, key: Key, rows: OnDemand) -> Response | None:
+        try:
+            response = await self._threads.run(lambda: self._make(key, rows))
+        except Exception:  # noqa: BLE001  # it is logged, and the next request may work
+            structlog.get_logger(__name__).exception("a request failed", path=key[0][:100])
+            response = plain(500, "internal error; see the log")
+        finally:
+            del self._making[key]
         if response is not None and response.status == 200:  # noqa: PLR2004  # OK
-            kept[key] = response
-            while len(kept) > _MOST_KEPT or sum(len(each.body) for each in kept.values()) > _MOST_BYTES:
-                del kept[next(iter(kept))]
+            self._kept.pop(key, None)
+            self._kept[key] = rows.since, response
+            while len(self._kept) > _MOST_KEPT or sum(len(each.body) for _, each in self._kept.values()) > _MOST_BYTES:
+                del self._kept[next(iter(self._kept))]
+        return response
 
-    def _make(self, page: Page, path: str, query: bytes, compress: bool) -> Callable[[], Response | None]:
-        def make() -> Response | None:
-            views = page.views.get() if page.views is not None else None
-            if views is None:
-                return None
-            response = self._answer(views, path, query)
-            return response.compressed() if compress else response
-
-        return make
+    def _make(self, key: Key, rows: OnDemand) -> Response | None:
+        views = rows.get()
+        if views is None:
+            return None
+        path, query, compress = key
+        response = self._answer(views, path, query)
+        return response.compressed() if compress else response
 
     def _answer(self, views: Views, path: str, query: bytes) -> Response:
         if path != STATUS:
